@@ -3,20 +3,20 @@
 
 use crate::{
     checks, docs, install,
-    process::{self, Output},
-    report::{Counts, Report},
+    process::{self, OutputMode},
+    report::{CheckCounts, CheckReport},
     tidy,
-    workspace::Workspace,
+    workspace::XtaskWorkspace,
 };
 use anyhow::Result;
 use std::{path::Path, process::Command, time::Duration};
 
-const LIMIT: Duration = Duration::from_hours(1);
+const COMMAND_LIMIT: Duration = Duration::from_hours(1);
 const ADVISORIES_LIMIT: Duration = Duration::from_mins(3);
 
 /// Runs all checks; true when nothing failed.
-pub(crate) fn run(workspace: &Workspace) -> bool {
-    let mut report = Report::default();
+pub(crate) fn run(workspace: &XtaskWorkspace) -> bool {
+    let mut report = CheckReport::default();
     report.step("fmt", || cargo(workspace, &["fmt", "--all", "--check"]));
     report.step("clippy", || {
         cargo(
@@ -41,42 +41,42 @@ pub(crate) fn run(workspace: &Workspace) -> bool {
     report.print()
 }
 
-fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<Counts> {
+fn cargo(workspace: &XtaskWorkspace, arguments: &[&str]) -> Result<CheckCounts> {
     let mut command = workspace.cargo(arguments.iter().copied());
-    Ok(one(process::run(&mut command, LIMIT, Output::Shown)?.success))
+    Ok(one(process::run(&mut command, COMMAND_LIMIT, OutputMode::Shown)?.success))
 }
 
-fn one(success: bool) -> Counts {
-    if success { Counts::ONE_PASSED } else { Counts::ONE_FAILED }
+fn one(success: bool) -> CheckCounts {
+    if success { CheckCounts::ONE_PASSED } else { CheckCounts::ONE_FAILED }
 }
 
 /// Checks licenses, bans and sources offline, and advisories if their database can be fetched.
-fn deny(workspace: &Workspace) -> Result<Counts> {
+fn deny(workspace: &XtaskWorkspace) -> Result<CheckCounts> {
     let program = install::cargo_deny(workspace)?;
     let checks = ["check", "--hide-inclusion-graph", "licenses", "bans", "sources"];
     let mut kept = Vec::new();
     kept.push(one(
-        process::run(&mut command(workspace, &program, &checks), LIMIT, Output::Shown)?.success
+        process::run(&mut command(workspace, &program, &checks), COMMAND_LIMIT, OutputMode::Shown)?.success
     ));
     let fetched = process::run(
         &mut command(workspace, &program, &["fetch", "db"]),
         ADVISORIES_LIMIT,
-        Output::Kept,
+        OutputMode::Kept,
     )?;
     kept.push(if fetched.success {
         let checks = ["check", "--disable-fetch", "advisories"];
-        one(process::run(&mut command(workspace, &program, &checks), LIMIT, Output::Shown)?.success)
+        one(process::run(&mut command(workspace, &program, &checks), COMMAND_LIMIT, OutputMode::Shown)?.success)
     } else {
         println!(
             "skipped: the advisory database can't be fetched ({})",
             process::tail(&fetched.text, 3)
         );
-        Counts::ONE_SKIPPED
+        CheckCounts::ONE_SKIPPED
     });
     Ok(kept.into_iter().sum())
 }
 
-fn command(workspace: &Workspace, program: &Path, arguments: &[&str]) -> Command {
+fn command(workspace: &XtaskWorkspace, program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(["--workspace", "--all-features"]).args(arguments).current_dir(&workspace.root);
     command

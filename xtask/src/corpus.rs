@@ -8,8 +8,8 @@ pub(crate) use search::{search_package, search_set, search_sets};
 
 use crate::{
     install,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -63,7 +63,7 @@ impl Registry {
 /// One version of one package.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Package {
+pub(crate) struct CorpusPackage {
     pub(crate) registry: Registry,
     pub(crate) name: String,
     pub(crate) version: String,
@@ -71,7 +71,7 @@ pub(crate) struct Package {
     pub(crate) sha256: String,
 }
 
-impl fmt::Display for Package {
+impl fmt::Display for CorpusPackage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({})", self.name, self.version, self.registry.name())
     }
@@ -79,41 +79,41 @@ impl fmt::Display for Package {
 
 /// The result of fetching a package.
 #[derive(Debug)]
-pub(crate) enum Fetched {
+pub(crate) enum FetchOutcome {
     /// The folder with its files.
     Tree(PathBuf),
     /// The package is unavailable; the tool's error message.
-    Away(String),
+    Unavailable(String),
 }
 
 /// The tool that fetches packages failed: no network, no such version, no response.
 #[derive(Debug)]
-struct Away(String);
+struct PackageUnavailable(String);
 
-impl fmt::Display for Away {
+impl fmt::Display for PackageUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Away {}
+impl std::error::Error for PackageUnavailable {}
 
 /// The folder of all unpacked packages.
-pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+pub(crate) fn folder(workspace: &XtaskWorkspace) -> PathBuf {
     workspace.tools().join("corpus")
 }
 
 /// Makes a tree a git repository without commits, so that the ignore rules and history of the repository around the
 /// target directory don't apply; also, tokei reads ignore files only in repositories.
-pub(crate) fn set_apart(tree: &Path) -> Result<()> {
+pub(crate) fn init_repository(tree: &Path) -> Result<()> {
     let mut init = Command::new("git");
     // Without a template, `.git` has no files whose lines could be counted.
     init.args(["init", "--quiet", "--template="]).arg(tree);
-    process::run(&mut init, QUESTION_LIMIT, Output::Kept)?.or_fail("git init").map(drop)
+    process::run(&mut init, QUESTION_LIMIT, OutputMode::Kept)?.or_fail("git init").map(drop)
 }
 
 /// Fetches a package once and keeps its files. A wrong checksum is an error, an unavailable registry is not.
-pub(crate) fn fetch(workspace: &Workspace, package: &Package) -> Result<Fetched> {
+pub(crate) fn fetch(workspace: &XtaskWorkspace, package: &CorpusPackage) -> Result<FetchOutcome> {
     let name = package.name.replace(['@', '/'], "");
     let place =
         folder(workspace).join(package.registry.name()).join(format!("{name}-{}", package.version));
@@ -124,31 +124,31 @@ pub(crate) fn fetch(workspace: &Workspace, package: &Package) -> Result<Fetched>
         let scratch = tempfile::tempdir().context("making a folder for the download")?;
         let archive = download(workspace, package, scratch.path())?;
         unpack(&archive, &tree)?;
-        set_apart(&tree)
+        init_repository(&tree)
     });
     match fetched {
-        Ok(()) => Ok(Fetched::Tree(tree)),
-        Err(problem) => match problem.downcast::<Away>() {
-            Ok(away) => Ok(Fetched::Away(away.0)),
+        Ok(()) => Ok(FetchOutcome::Tree(tree)),
+        Err(problem) => match problem.downcast::<PackageUnavailable>() {
+            Ok(away) => Ok(FetchOutcome::Unavailable(away.0)),
             Err(problem) => Err(problem).with_context(|| format!("fetching {package}")),
         },
     }
 }
 
 /// Fetches a required package; an unavailable one is an error.
-pub(crate) fn tree(workspace: &Workspace, package: &Package) -> Result<PathBuf> {
+pub(crate) fn tree(workspace: &XtaskWorkspace, package: &CorpusPackage) -> Result<PathBuf> {
     match fetch(workspace, package)? {
-        Fetched::Tree(tree) => Ok(tree),
-        Fetched::Away(reason) => anyhow::bail!("{package} can't be fetched ({reason})"),
+        FetchOutcome::Tree(tree) => Ok(tree),
+        FetchOutcome::Unavailable(reason) => anyhow::bail!("{package} can't be fetched ({reason})"),
     }
 }
 
 /// Downloads a package's archive and verifies its checksum.
-fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<PathBuf> {
+fn download(workspace: &XtaskWorkspace, package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
     let archive = match package.registry {
-        Registry::Cargo => krate(workspace, package, scratch)?,
-        Registry::Npm => npm(package, scratch)?,
-        Registry::Python | Registry::Wheel => python(package, scratch)?,
+        Registry::Cargo => download_crate(workspace, package, scratch)?,
+        Registry::Npm => download_npm(package, scratch)?,
+        Registry::Python | Registry::Wheel => download_python(package, scratch)?,
         Registry::Debian => debian::binary(package, scratch)?,
         Registry::DebianSource => debian::source(package, scratch)?,
     };
@@ -158,8 +158,8 @@ fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<
 }
 
 /// Downloads a crate with `cargo info`, which leaves the archive in cargo's cache.
-fn krate(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<PathBuf> {
-    let Package { name, version, .. } = package;
+fn download_crate(workspace: &XtaskWorkspace, package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
+    let CorpusPackage { name, version, .. } = package;
     let cache = cargo_home()?.join("registry/cache");
     let file = format!("{name}-{version}.crate");
     if let Some(archive) = below_folders_of(&cache, &file) {
@@ -173,19 +173,19 @@ fn krate(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<Pat
         .with_context(|| format!("cargo has not put {file} into {}", cache.display()))
 }
 
-fn npm(package: &Package, scratch: &Path) -> Result<PathBuf> {
+fn download_npm(package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
     let mut npm = Command::new("npm");
     // By default npm waits more than a minute for a registry that doesn't respond.
     npm.args(["pack", "--loglevel=error", "--ignore-scripts", "--fetch-retries=1"]);
     npm.arg(format!("{}@{}", package.name, package.version)).current_dir(scratch);
-    ask(&mut npm)?;
+    ask(&mut download_npm)?;
     archive_in(scratch)
 }
 
 /// Downloads a Python package. pip can't only download: it runs a source distribution's code to get its metadata. A
 /// checksum in the requirements makes pip verify the archive first.
-fn python(package: &Package, scratch: &Path) -> Result<PathBuf> {
-    let Package { name, version, sha256, .. } = package;
+fn download_python(package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
+    let CorpusPackage { name, version, sha256, .. } = package;
     let requirements = scratch.join("requirements.txt");
     fs::write(&requirements, format!("{name}=={version} --hash=sha256:{sha256}\n"))?;
     let mut pip = Command::new("python3");
@@ -199,13 +199,13 @@ fn python(package: &Package, scratch: &Path) -> Result<PathBuf> {
 }
 
 fn ask(command: &mut Command) -> Result<()> {
-    let done = process::run(command, DOWNLOAD_LIMIT, Output::Kept)?;
+    let done = process::run(command, DOWNLOAD_LIMIT, OutputMode::Kept)?;
     if done.success {
         return Ok(());
     }
     let wrong = done.text.to_lowercase().contains("do not match the hashes");
     ensure!(!wrong, "{}", process::tail(&done.text, 6));
-    Err(Away(format!("{}: {}", done.ending, reason(&done.text))).into())
+    Err(PackageUnavailable(format!("{}: {}", done.ending, reason(&done.text))).into())
 }
 
 /// Returns the line that describes the failure: the first one with an error in it, or else the last one.
@@ -268,11 +268,11 @@ fn unpack(archive: &Path, tree: &Path) -> Result<()> {
     };
     let mut unpack = Command::new(program);
     unpack.args(before).arg(archive).args(between).arg(tree);
-    process::run(&mut unpack, UNPACK_LIMIT, Output::Kept)?.or_fail(program).map(drop)
+    process::run(&mut unpack, UNPACK_LIMIT, OutputMode::Kept)?.or_fail(program).map(drop)
 }
 
 /// Reads a file of expectations.
-pub(crate) fn expectations<T: DeserializeOwned>(workspace: &Workspace, path: &str) -> Result<T> {
+pub(crate) fn expectations<T: DeserializeOwned>(workspace: &XtaskWorkspace, path: &str) -> Result<T> {
     let text = fs::read_to_string(workspace.root.join(path));
     let text = text.with_context(|| format!("reading {path}"))?;
     toml::from_str(&text).with_context(|| format!("reading {path}"))
@@ -338,7 +338,7 @@ mod tests {
         };
         shell("true").unwrap();
         let away = shell("echo no route to host; exit 1").unwrap_err();
-        let away = away.downcast::<Away>().unwrap();
+        let away = away.downcast::<PackageUnavailable>().unwrap();
         assert_eq!(away.to_string(), "exit status: 1: no route to host");
         let away = shell("echo WARN; echo npm error code X; echo npm error more; exit 1");
         assert_eq!(away.unwrap_err().to_string(), "exit status: 1: npm error code X");

@@ -1,8 +1,8 @@
 //! Builds and runs the docent binary.
 
 use crate::{
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -22,13 +22,13 @@ const ANALYSIS_LIMIT: Duration = Duration::from_mins(10);
 /// The depth of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Depth {
+pub(crate) enum AnalyzeDepth {
     Quick,
     Standard,
     Deep,
 }
 
-impl Depth {
+impl AnalyzeDepth {
     /// The command-line value.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -41,13 +41,13 @@ impl Depth {
 
 /// A docent binary with its own home folder.
 #[derive(Debug)]
-pub(crate) struct Docent {
+pub(crate) struct DocentProgram {
     program: PathBuf,
     /// Contains only what docent writes there; deleted when this is dropped.
     home: TempDir,
 }
 
-impl Docent {
+impl DocentProgram {
     /// Uses an existing binary.
     pub(crate) fn at(program: PathBuf) -> Result<Self> {
         let home = tempfile::tempdir().context("making a home for docent")?;
@@ -55,7 +55,7 @@ impl Docent {
     }
 
     /// Uses the given binary, or builds this workspace's in release mode.
-    pub(crate) fn given_or_built(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
+    pub(crate) fn given_or_built(workspace: &XtaskWorkspace, given: Option<&Path>) -> Result<Self> {
         if let Some(program) = given {
             ensure!(program.is_file(), "{} is not a file", program.display());
             return Self::at(fs::canonicalize(program)?);
@@ -64,19 +64,19 @@ impl Docent {
         // Both packages at once, as the tests build them: cargo unifies features over the packages of one build.
         let packages = ["build", "--release", "-p", "docent", "-p", "docent-testkit"];
         let mut build = workspace.cargo(packages);
-        process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+        process::run(&mut build, COMPILE_LIMIT, OutputMode::Kept)?.or_fail("cargo build")?;
         Self::at(workspace.binary("release", "docent"))
     }
 
     /// Returns docent's version and the checked-out commit.
-    pub(crate) fn version(&self, workspace: &Workspace) -> Result<String> {
+    pub(crate) fn version(&self, workspace: &XtaskWorkspace) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.arg("--version");
-        let said = process::run(&mut command, QUESTION_LIMIT, Output::Kept)?;
+        let said = process::run(&mut command, QUESTION_LIMIT, OutputMode::Kept)?;
         let said = said.or_fail("docent --version")?;
         let mut git = Command::new("git");
         git.args(["rev-parse", "--short", "HEAD"]).current_dir(&workspace.root);
-        let commit = process::run(&mut git, QUESTION_LIMIT, Output::Kept)?;
+        let commit = process::run(&mut git, QUESTION_LIMIT, OutputMode::Kept)?;
         let commit = if commit.success { commit.text } else { "no commit yet".to_owned() };
         Ok(format!("{} ({})", said.trim(), commit.trim()))
     }
@@ -87,7 +87,7 @@ impl Docent {
     }
 
     /// Returns the command that analyzes a tree and prints the report.
-    pub(crate) fn analysis(&self, tree: &Path, depth: Depth) -> Command {
+    pub(crate) fn analysis(&self, tree: &Path, depth: AnalyzeDepth) -> Command {
         let mut command = self.command();
         command.args(["analyze", "--depth", depth.word(), "--format", "json"]).arg(tree);
         command
@@ -137,7 +137,7 @@ impl Docent {
     }
 
     /// Analyzes a tree and parses the JSON report.
-    pub(crate) fn report(&self, tree: &Path, depth: Depth) -> Result<Value> {
+    pub(crate) fn report(&self, tree: &Path, depth: AnalyzeDepth) -> Result<Value> {
         let place = tempfile::tempdir().context("making a folder for the report")?;
         let file = place.path().join("report.json");
         let analysis = self.analysis(tree, depth);
@@ -148,7 +148,7 @@ impl Docent {
         command
             .env_clear()
             .envs(analysis.get_envs().filter_map(|(key, value)| Some((key, value?))));
-        let done = process::run(&mut command, ANALYSIS_LIMIT, Output::Kept)?;
+        let done = process::run(&mut command, ANALYSIS_LIMIT, OutputMode::Kept)?;
         let what = format!("docent analyze --depth {} {}", depth.word(), tree.display());
         done.or_fail(&what)?;
         let text = fs::read(&file).with_context(|| format!("reading what {what} printed"))?;
@@ -170,11 +170,11 @@ mod tests {
                       echo \"{\\\"said\\\": \\\"$*\\\", \\\"home\\\": \\\"$HOME\\\"}\"\n";
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let docent = Docent::at(program).unwrap();
+        let docent = DocentProgram::at(program).unwrap();
         let said = format!("analyze --depth deep --format json {}", folder.path().display());
-        let found = docent.report(folder.path(), Depth::Deep).unwrap();
+        let found = docent.report(folder.path(), AnalyzeDepth::Deep).unwrap();
         assert_eq!(found, json!({"said": said, "home": docent.home.path()}));
-        let problem = docent.report(Path::new("/nowhere"), Depth::Quick).unwrap_err().to_string();
+        let problem = docent.report(Path::new("/nowhere"), AnalyzeDepth::Quick).unwrap_err().to_string();
         assert!(
             problem.contains("--depth quick /nowhere") && problem.contains("progress"),
             "{problem}"

@@ -1,8 +1,8 @@
 //! `cargo xtask docs`: the pages under docs/reference that the docent binary generates.
 
 use crate::{
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use std::{fs, path::Path, process::Command, time::Duration};
@@ -19,9 +19,9 @@ const REFERENCES: [(&[&str], &str); 4] = [
 ];
 
 /// Writes the references, or with `check` only compares them; returns how many differed.
-pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<usize> {
+pub(crate) fn run(workspace: &XtaskWorkspace, check: bool) -> Result<usize> {
     let mut build = workspace.cargo(["build", "--quiet", "-p", "docent"]);
-    process::run(&mut build, BUILD_LIMIT, Output::Kept)?.or_fail("cargo build -p docent")?;
+    process::run(&mut build, BUILD_LIMIT, OutputMode::Kept)?.or_fail("cargo build -p docent")?;
     let docent = workspace.binary("debug", "docent");
     let mut differing = 0;
     for (arguments, file) in REFERENCES {
@@ -62,7 +62,7 @@ fn print(docent: &Path, arguments: &[&str]) -> Result<String> {
     ]);
     command.arg(docent).arg(&errors).args(arguments).current_dir(nowhere.path());
     command.env_clear().env("HOME", nowhere.path()).env("NO_COLOR", "1");
-    let done = process::run(&mut command, RUN_LIMIT, Output::Kept)?;
+    let done = process::run(&mut command, RUN_LIMIT, OutputMode::Kept)?;
     let complaint = fs::read_to_string(&errors).unwrap_or_default();
     let what = format!("docent {}", arguments.join(" "));
     let text = done.or_fail(&what).with_context(|| complaint.trim().to_owned())?;

@@ -3,8 +3,8 @@
 //! registry.
 
 use crate::{
-    process::{self, Output},
-    workspace::{self, Workspace},
+    process::{self, OutputMode},
+    workspace::{self, XtaskWorkspace},
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -33,12 +33,12 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
 /// A Node runtime that is recent enough.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub(crate) struct NodeRuntime {
     /// The executable.
     pub(crate) program: PathBuf,
 }
 
-impl Node {
+impl NodeRuntime {
     /// PATH with this runtime first, so that npm and scripts use it too.
     pub(crate) fn path(&self) -> Result<OsString> {
         let own = self.program.parent().map(Path::to_path_buf);
@@ -49,14 +49,14 @@ impl Node {
 }
 
 /// Installs Node from npm if there is a build for this machine, else uses the system's Node.
-pub(crate) fn node(workspace: &Workspace) -> Result<Node> {
-    let Some(package) = node_package() else { return own_node() };
+pub(crate) fn node(workspace: &XtaskWorkspace) -> Result<NodeRuntime> {
+    let Some(package) = node_package() else { return system_node() };
     let modules = npm_package(workspace, "node", &format!("{package}@{NODE_VERSION}"))?;
-    Ok(Node { program: modules.join(package).join("bin/node") })
+    Ok(NodeRuntime { program: modules.join(package).join("bin/node") })
 }
 
 /// Installs one package without a lock file, which would have to list all its builds; returns `node_modules`.
-pub(crate) fn npm_package(workspace: &Workspace, name: &str, pin: &str) -> Result<PathBuf> {
+pub(crate) fn npm_package(workspace: &XtaskWorkspace, name: &str, pin: &str) -> Result<PathBuf> {
     let folder = workspace.tools().join(name);
     once(workspace, &folder, &format!("{pin}\n"), || {
         fs::write(folder.join("package.json"), "{\"private\":true}\n")?;
@@ -78,13 +78,13 @@ fn node_package() -> Option<&'static str> {
     }
 }
 
-fn own_node() -> Result<Node> {
-    let text = process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, Output::Kept)
+fn system_node() -> Result<NodeRuntime> {
+    let text = process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, OutputMode::Kept)
         .context("Node is not installed")?
         .or_fail("node --version")?;
     let major = node_major(&text).with_context(|| format!("`node --version` says {text:?}"))?;
     ensure!(major >= NODE_MAJOR, "node {NODE_MAJOR} or newer is required, found {}", text.trim());
-    Ok(Node { program: "node".into() })
+    Ok(NodeRuntime { program: "node".into() })
 }
 
 fn node_major(version: &str) -> Option<u32> {
@@ -93,8 +93,8 @@ fn node_major(version: &str) -> Option<u32> {
 
 /// Installs the packages of a folder with package.json and package-lock.json; returns the parent of `node_modules`.
 pub(crate) fn npm_packages(
-    workspace: &Workspace,
-    node: &Node,
+    workspace: &XtaskWorkspace,
+    node: &NodeRuntime,
     name: &str,
     pins: &Path,
 ) -> Result<PathBuf> {
@@ -117,7 +117,7 @@ pub(crate) fn npm_packages(
 
 /// Creates a Python environment with the packages of a requirements file; returns its interpreter.
 pub(crate) fn python_environment(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     name: &str,
     requirements: &Path,
 ) -> Result<PathBuf> {
@@ -125,7 +125,7 @@ pub(crate) fn python_environment(
     let python = folder.join("bin/python");
     once(workspace, &folder, &read(requirements)?, || {
         let mut problems = Vec::new();
-        for way in [venv_with_pip, venv_with_the_machines_pip, uv] {
+        for way in [venv_with_pip, venv_with_system_pip, uv] {
             match way(&folder, &python, requirements) {
                 Ok(()) => return Ok(()),
                 Err(problem) => problems.push(format!("{problem:#}")),
@@ -148,7 +148,7 @@ fn venv_with_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()
 }
 
 /// Creates an environment with the system's pip, which distributions without ensurepip often still have.
-fn venv_with_the_machines_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
+fn venv_with_system_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
     finish(&mut venv, "python3 -m venv --without-pip")?;
@@ -194,22 +194,22 @@ pub(crate) fn chromium() -> Result<PathBuf> {
 }
 
 /// cargo-deny, compiled once and kept in the user's cache.
-pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "cargo-deny", CARGO_DENY_VERSION)
+pub(crate) fn cargo_deny(workspace: &XtaskWorkspace) -> Result<PathBuf> {
+    cargo_install(workspace, "cargo-deny", CARGO_DENY_VERSION)
 }
 
 /// cargo-fuzz, compiled once and kept in the user's cache.
-pub(crate) fn cargo_fuzz(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "cargo-fuzz", CARGO_FUZZ_VERSION)
+pub(crate) fn cargo_fuzz(workspace: &XtaskWorkspace) -> Result<PathBuf> {
+    cargo_install(workspace, "cargo-fuzz", CARGO_FUZZ_VERSION)
 }
 
 /// tokei, compiled once and kept in the user's cache.
-pub(crate) fn tokei(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "tokei", TOKEI_VERSION)
+pub(crate) fn tokei(workspace: &XtaskWorkspace) -> Result<PathBuf> {
+    cargo_install(workspace, "tokei", TOKEI_VERSION)
 }
 
 /// Installs a crate's program of the same name.
-fn compiled(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
+fn cargo_install(workspace: &XtaskWorkspace, name: &str, version: &str) -> Result<PathBuf> {
     let folder = workspace::user_cache()?.join("tools").join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     if program.is_file() {
@@ -221,13 +221,13 @@ fn compiled(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf>
     // Keep another project's artifacts out of the workspace's target directory.
     install.arg(&folder).arg(name).env_remove("CARGO_TARGET_DIR");
     let what = format!("cargo install {name}");
-    process::run(&mut install, COMPILE_LIMIT, Output::Kept)?.or_fail(&what)?;
+    process::run(&mut install, COMPILE_LIMIT, OutputMode::Kept)?.or_fail(&what)?;
     Ok(program)
 }
 
 /// Fills a folder, unless its stamp says that the same pins were already installed completely.
 pub(crate) fn once(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     folder: &Path,
     stamp: &str,
     install: impl FnOnce() -> Result<()>,
@@ -251,7 +251,7 @@ pub(crate) fn once(
 }
 
 fn finish(command: &mut Command, what: &str) -> Result<()> {
-    process::run(command, DOWNLOAD_LIMIT, Output::Kept)?.or_fail(what).map(drop)
+    process::run(command, DOWNLOAD_LIMIT, OutputMode::Kept)?.or_fail(what).map(drop)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn the_same_pins_are_installed_once() {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace {
+        let workspace = XtaskWorkspace {
             root: folder.path().into(),
             target: folder.path().join("t"),
             metadata: Value::Null,

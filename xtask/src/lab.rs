@@ -2,8 +2,8 @@
 
 use crate::{
     corpus, machine,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Result, ensure};
 use std::{path::PathBuf, process::Command, time::Duration};
@@ -19,7 +19,7 @@ const MANUAL: &str = "english";
 
 /// The kind of text to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Material {
+pub(crate) enum SearchMaterial {
     /// Packages without their doc comments.
     Code,
     /// A manual.
@@ -35,8 +35,8 @@ pub(crate) struct Options {
 }
 
 /// Evaluates search and prints the tables.
-pub(crate) fn evaluate(workspace: &Workspace, material: Material, options: &Options) -> Result<()> {
-    let task = if material == Material::Code { "code" } else { "docs" };
+pub(crate) fn evaluate(workspace: &XtaskWorkspace, material: SearchMaterial, options: &Options) -> Result<()> {
+    let task = if material == SearchMaterial::Code { "code" } else { "docs" };
     let mut arguments = vec![task.to_owned()];
     arguments.extend(sets(workspace, material)?);
     if options.learn {
@@ -48,10 +48,10 @@ pub(crate) fn evaluate(workspace: &Workspace, material: Material, options: &Opti
 }
 
 /// Times search and prints the table.
-pub(crate) fn bench(workspace: &Workspace, sizes: &[usize]) -> Result<()> {
+pub(crate) fn bench(workspace: &XtaskWorkspace, sizes: &[usize]) -> Result<()> {
     let mut arguments = vec!["bench".to_owned()];
-    arguments.extend(sets(workspace, Material::Code)?);
-    arguments.extend(sets(workspace, Material::Docs)?);
+    arguments.extend(sets(workspace, SearchMaterial::Code)?);
+    arguments.extend(sets(workspace, SearchMaterial::Docs)?);
     for size in sizes {
         arguments.extend(["--units".to_owned(), size.to_string()]);
     }
@@ -61,36 +61,36 @@ pub(crate) fn bench(workspace: &Workspace, sizes: &[usize]) -> Result<()> {
     run(workspace, &arguments)
 }
 
-fn sets(workspace: &Workspace, material: Material) -> Result<Vec<String>> {
+fn sets(workspace: &XtaskWorkspace, material: SearchMaterial) -> Result<Vec<String>> {
     let mut arguments = Vec::new();
     for (set, folder) in corpus::search_sets(workspace)? {
-        if (set.language == MANUAL) == (material == Material::Docs) {
+        if (set.language == MANUAL) == (material == SearchMaterial::Docs) {
             arguments.push("--set".to_owned());
             arguments.push(format!("{}={}", set.language, folder.display()));
         }
     }
     ensure!(!arguments.is_empty(), "none of the packages can be fetched");
-    if material == Material::Docs {
+    if material == SearchMaterial::Docs {
         arguments.push("--questions".to_owned());
         arguments.push(workspace.root.join(QUESTIONS).display().to_string());
     }
     Ok(arguments)
 }
 
-fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+fn run(workspace: &XtaskWorkspace, arguments: &[String]) -> Result<()> {
     let mut command = Command::new(build(workspace)?);
     command.args(arguments);
-    let done = process::run(&mut command, WORK_LIMIT, Output::Shown)?;
+    let done = process::run(&mut command, WORK_LIMIT, OutputMode::Shown)?;
     ensure!(done.success, "lab {} failed ({})", arguments.join(" "), done.ending);
     Ok(())
 }
 
-fn build(workspace: &Workspace) -> Result<PathBuf> {
+fn build(workspace: &XtaskWorkspace) -> Result<PathBuf> {
     eprintln!("building the lab");
     let mut cargo =
         workspace.cargo(["build", "--quiet", "--release", "--package", "docent-testkit"]);
     cargo.args(["--bin", "lab", "--features", "lab"]);
-    let done = process::run(&mut cargo, COMPILE_LIMIT, Output::Shown)?;
+    let done = process::run(&mut cargo, COMPILE_LIMIT, OutputMode::Shown)?;
     ensure!(done.success, "cargo build failed ({})", done.ending);
     Ok(workspace.binary("release", "lab"))
 }

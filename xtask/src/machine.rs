@@ -1,6 +1,6 @@
 //! Describes the machine and the time of a measurement.
 
-use crate::process::{self, Output};
+use crate::process::{self, OutputMode};
 use anyhow::{Context, Result};
 use std::{fs, process::Command, thread, time::Duration};
 
@@ -30,7 +30,7 @@ pub(crate) fn describe() -> Result<String> {
 pub(crate) fn now() -> Result<String> {
     let mut date = Command::new("date");
     date.args(["-u", "+%Y-%m-%d %H:%M UTC"]);
-    let said = process::run(&mut date, QUESTION_LIMIT, Output::Kept)?.or_fail("date")?;
+    let said = process::run(&mut date, QUESTION_LIMIT, OutputMode::Kept)?.or_fail("date")?;
     Ok(said.trim().to_owned())
 }
 

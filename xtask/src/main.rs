@@ -28,19 +28,19 @@ mod workspace;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
-use workspace::Workspace;
+use workspace::XtaskWorkspace;
 
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", about = "Run a development task of this repository")]
-struct Arguments {
+struct XtaskCli {
     #[command(subcommand)]
-    chore: Chore,
+    chore: XtaskCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Chore {
+enum XtaskCommand {
     /// Install test dependencies and run all test steps; `--list` prints the steps
-    Test(checks::Selection),
+    Test(checks::StepSelection),
     /// Check formatting, lints, `tidy`, references and licenses, then run the same steps as `test`
     Ci,
     /// Write the generated reference pages
@@ -82,7 +82,7 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse().chore) {
+    match run(XtaskCli::parse().chore) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(problem) => {
@@ -93,30 +93,30 @@ fn main() -> ExitCode {
 }
 
 /// Runs one task; true when it found no problems.
-fn run(chore: Chore) -> Result<bool> {
-    if let Chore::SoakDesk { name, folder } = chore {
-        return soak::desk::run(&name, &folder).map(|()| true);
+fn run(chore: XtaskCommand) -> Result<bool> {
+    if let XtaskCommand::SoakDesk { name, folder } = chore {
+        return soak::flaky_server::run(&name, &folder).map(|()| true);
     }
     process::end_children_on_signals()?;
-    let workspace = Workspace::find()?;
+    let workspace = XtaskWorkspace::find()?;
     Ok(match chore {
-        Chore::Test(selection) => checks::run(&workspace, &selection)?,
-        Chore::Ci => ci::run(&workspace),
-        Chore::Docs { check } => docs::run(&workspace, check)? == 0 || !check,
-        Chore::Tidy { stats: true } => {
+        XtaskCommand::Test(selection) => checks::run(&workspace, &selection)?,
+        XtaskCommand::Ci => ci::run(&workspace),
+        XtaskCommand::Docs { check } => docs::run(&workspace, check)? == 0 || !check,
+        XtaskCommand::Tidy { stats: true } => {
             tidy::print_stats(&workspace)?;
             true
         }
-        Chore::Tidy { stats: false } => tidy::run(&workspace)? == 0,
-        Chore::Bench { arguments } => {
+        XtaskCommand::Tidy { stats: false } => tidy::run(&workspace)? == 0,
+        XtaskCommand::Bench { arguments } => {
             bench::run(&arguments)?;
             true
         }
-        Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
-        Chore::Soak(options) => soak::run(&workspace, &options)?,
-        Chore::Fuzz(options) => fuzz::run(&workspace, &options)?,
-        Chore::Screenshots(options) => screenshots::run(&workspace, &options)?,
-        Chore::SoakDesk { .. } => true,
+        XtaskCommand::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
+        XtaskCommand::Soak(options) => soak::run(&workspace, &options)?,
+        XtaskCommand::Fuzz(options) => fuzz::run(&workspace, &options)?,
+        XtaskCommand::Screenshots(options) => screenshots::run(&workspace, &options)?,
+        XtaskCommand::SoakDesk { .. } => true,
     })
 }
 
@@ -127,6 +127,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_valid() {
-        Arguments::command().debug_assert();
+        XtaskCli::command().debug_assert();
     }
 }

@@ -20,14 +20,14 @@ use std::{
 };
 
 /// Live process groups, for the signal handler.
-static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static LIVE_PROCESS_GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// How long to wait for output after a child has ended: a process outside its group may keep the pipe open forever.
-const DRAIN: Duration = Duration::from_secs(2);
+const OUTPUT_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Whether a child's output is printed while it runs; it is recorded in either case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum OutputMode {
     /// Print it line by line.
     Shown,
     /// Only record it.
@@ -36,7 +36,7 @@ pub(crate) enum Output {
 
 /// How a child ended.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct FinishedProcess {
     /// The exit code was 0 and the child ended in time.
     pub(crate) success: bool,
     /// "exit status: 1", or the deadline it missed.
@@ -45,7 +45,7 @@ pub(crate) struct Finished {
     pub(crate) text: String,
 }
 
-impl Finished {
+impl FinishedProcess {
     /// Returns the text, or an error with its last lines if the child failed.
     pub(crate) fn or_fail(self, what: &str) -> Result<String> {
         if self.success {
@@ -67,15 +67,15 @@ pub(crate) fn shell_word(path: &Path) -> String {
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(command: &mut Command, limit: Duration, output: Output) -> Result<Finished> {
-    let mut background = Background::spawn(command, output)?;
+pub(crate) fn run(command: &mut Command, limit: Duration, output: OutputMode) -> Result<FinishedProcess> {
+    let mut background = BackgroundProcess::spawn(command, output)?;
     let deadline = Instant::now() + limit;
     let status = background.wait_until(deadline)?;
     let text = background.end();
     Ok(match status {
-        Some(status) => Finished { success: status.success(), ending: status.to_string(), text },
+        Some(status) => FinishedProcess { success: status.success(), ending: status.to_string(), text },
         None => {
-            Finished { success: false, ending: format!("killed after {} s", limit.as_secs()), text }
+            FinishedProcess { success: false, ending: format!("killed after {} s", limit.as_secs()), text }
         }
     })
 }
@@ -99,16 +99,16 @@ pub(crate) fn end_children_on_signals() -> Result<()> {
 
 /// A background child process. Dropping it kills its group.
 #[derive(Debug)]
-pub(crate) struct Background {
+pub(crate) struct BackgroundProcess {
     child: Child,
     group: i32,
     text: Arc<Mutex<String>>,
     drained: mpsc::Receiver<()>,
 }
 
-impl Background {
+impl BackgroundProcess {
     /// Starts the command in its own process group, without standard input.
-    pub(crate) fn spawn(command: &mut Command, output: Output) -> Result<Self> {
+    pub(crate) fn spawn(command: &mut Command, output: OutputMode) -> Result<Self> {
         let mut child = command
             .process_group(0)
             .stdin(Stdio::null())
@@ -131,7 +131,7 @@ impl Background {
 
     /// Starts a server and waits until its port accepts.
     pub(crate) fn listening(command: &mut Command, port: u16, limit: Duration) -> Result<Self> {
-        let mut server = Self::spawn(command, Output::Kept)?;
+        let mut server = Self::spawn(command, OutputMode::Kept)?;
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let deadline = Instant::now() + limit;
         while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
@@ -154,12 +154,12 @@ impl Background {
     }
 
     /// The leader's process id.
-    pub(crate) fn id(&self) -> u32 {
+    pub(crate) fn process_id(&self) -> u32 {
         self.child.id()
     }
 
     /// The output so far.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn output(&self) -> String {
         lock(&self.text).clone()
     }
 
@@ -190,7 +190,7 @@ impl Background {
         kill_group(self.group);
         drop(self.child.wait());
         groups().remove(&self.group);
-        let deadline = Instant::now() + DRAIN;
+        let deadline = Instant::now() + OUTPUT_DRAIN_TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.drained.recv_timeout(left) {
@@ -202,7 +202,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundProcess {
     fn drop(&mut self) {
         self.end();
     }
@@ -216,7 +216,7 @@ pub(crate) fn free_port() -> Result<u16> {
 
 fn read_lines(
     pipe: impl Read + Send + 'static,
-    output: Output,
+    output: OutputMode,
     text: Arc<Mutex<String>>,
     done: mpsc::SyncSender<()>,
 ) {
@@ -226,7 +226,7 @@ fn read_lines(
         while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
             let shown = String::from_utf8_lossy(&line);
             let shown = shown.trim_end_matches(['\n', '\r']);
-            if output == Output::Shown {
+            if output == OutputMode::Shown {
                 println!("{shown}");
             }
             // Writing to a string cannot fail.
@@ -238,7 +238,7 @@ fn read_lines(
 }
 
 fn groups() -> MutexGuard<'static, BTreeSet<i32>> {
-    lock(&GROUPS)
+    lock(&LIVE_PROCESS_GROUPS)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn output_and_status_are_recorded() {
         let minute = Duration::from_mins(1);
-        let done = run(&mut shell("echo out; echo err >&2; exit 3"), minute, Output::Kept).unwrap();
+        let done = run(&mut shell("echo out; echo err >&2; exit 3"), minute, OutputMode::Kept).unwrap();
         assert!(!done.success);
         let mut lines: Vec<&str> = done.text.lines().collect();
         lines.sort_unstable();
@@ -293,7 +293,7 @@ mod tests {
     fn a_quoted_path_is_one_shell_word() {
         for path in ["/a", "/some dir/it's", "/$HOME`x`\"  y"] {
             let mut echo = shell(&format!("printf %s {}", shell_word(Path::new(path))));
-            let done = run(&mut echo, Duration::from_mins(1), Output::Kept).unwrap();
+            let done = run(&mut echo, Duration::from_mins(1), OutputMode::Kept).unwrap();
             assert_eq!(done.text.trim_end(), path);
         }
     }
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_leader_gets_a_signal_to_end() {
         let check = |script: &str, limit, expected: Option<Option<i32>>| {
-            let mut child = Background::spawn(&mut shell(script), Output::Kept).unwrap();
+            let mut child = BackgroundProcess::spawn(&mut shell(script), OutputMode::Kept).unwrap();
             while !lock(&child.text).contains("ready") {
                 thread::yield_now();
             }
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_deadline_kills_the_group_with_its_grandchildren() {
         let mut stuck = shell("sleep 1000 & echo $!; wait");
-        let done = run(&mut stuck, Duration::from_secs(1), Output::Kept).unwrap();
+        let done = run(&mut stuck, Duration::from_secs(1), OutputMode::Kept).unwrap();
         assert!(!done.success);
         assert_eq!(done.ending, "killed after 1 s");
         wait_for_end(done.text.trim());
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn what_a_finished_child_leaves_behind_is_ended() {
         let done =
-            run(&mut shell("sleep 1000 & echo $!"), Duration::from_mins(1), Output::Kept).unwrap();
+            run(&mut shell("sleep 1000 & echo $!"), Duration::from_mins(1), OutputMode::Kept).unwrap();
         assert!(done.success);
         wait_for_end(done.text.trim());
     }
@@ -338,7 +338,7 @@ mod tests {
     fn a_server_that_dies_early_says_why() {
         let port = free_port().unwrap();
         let died =
-            Background::listening(&mut shell("echo no luck; exit 1"), port, Duration::from_mins(1));
+            BackgroundProcess::listening(&mut shell("echo no luck; exit 1"), port, Duration::from_mins(1));
         let said = died.unwrap_err().to_string();
         assert!(said.contains("exit status: 1") && said.contains("no luck"), "{said}");
     }

@@ -9,13 +9,13 @@ use std::{
 
 /// Counts of passed, failed and skipped checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct CheckCounts {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
     pub(crate) skipped: usize,
 }
 
-impl Counts {
+impl CheckCounts {
     /// One check that passed.
     pub(crate) const ONE_PASSED: Self = Self { passed: 1, failed: 0, skipped: 0 };
     /// One check that failed.
@@ -33,7 +33,7 @@ impl Counts {
     }
 }
 
-impl Sum for Counts {
+impl Sum for CheckCounts {
     fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
         counts.fold(Self::default(), |a, b| Self {
             passed: a.passed + b.passed,
@@ -43,7 +43,7 @@ impl Sum for Counts {
     }
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for CheckCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;
         if self.skipped > 0 {
@@ -55,22 +55,22 @@ impl fmt::Display for Counts {
 
 /// The steps of one run, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
-    steps: Vec<(&'static str, Counts, Duration)>,
+pub(crate) struct CheckReport {
+    steps: Vec<(&'static str, CheckCounts, Duration)>,
 }
 
-impl Report {
+impl CheckReport {
     /// Runs a step; an error counts as one failure and does not stop the steps after it.
     pub(crate) fn step(
         &mut self,
         name: &'static str,
-        step: impl FnOnce() -> Result<Counts>,
-    ) -> Counts {
+        step: impl FnOnce() -> Result<CheckCounts>,
+    ) -> CheckCounts {
         println!("\n== {name} ==");
         let began = Instant::now();
         let counts = step().unwrap_or_else(|problem| {
             println!("{name}: {problem:#}");
-            Counts::ONE_FAILED
+            CheckCounts::ONE_FAILED
         });
         println!("-- {name}: {counts}");
         self.steps.push((name, counts, began.elapsed()));
@@ -78,7 +78,7 @@ impl Report {
     }
 
     /// The sum of all steps.
-    pub(crate) fn total(&self) -> Counts {
+    pub(crate) fn total(&self) -> CheckCounts {
         self.steps.iter().map(|(_, counts, _)| *counts).sum()
     }
 
@@ -89,7 +89,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.steps.iter().map(|(name, ..)| name.len()).max().unwrap_or(0).max(4);
         writeln!(
@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_counts() {
-        let check = |steps: &[Counts], expected: &str| {
-            let mut report = Report::default();
+        let check = |steps: &[CheckCounts], expected: &str| {
+            let mut report = CheckReport::default();
             for counts in steps {
                 report.step("a step", || Ok(*counts));
             }
@@ -126,23 +126,23 @@ mod tests {
         };
         check(&[], "0 passed, 0 failed");
         check(
-            &[Counts { passed: 3, ..Counts::default() }, Counts::ONE_PASSED],
+            &[CheckCounts { passed: 3, ..CheckCounts::default() }, CheckCounts::ONE_PASSED],
             "4 passed, 0 failed",
         );
-        check(&[Counts::ONE_FAILED, Counts::ONE_SKIPPED], "0 passed, 1 failed, 1 skipped");
+        check(&[CheckCounts::ONE_FAILED, CheckCounts::ONE_SKIPPED], "0 passed, 1 failed, 1 skipped");
     }
 
     #[test]
     fn an_error_is_one_failure_and_later_steps_run() {
-        let mut report = Report::default();
+        let mut report = CheckReport::default();
         report.step("first", || anyhow::bail!("no luck"));
-        report.step("second", || Ok(Counts::ONE_PASSED));
+        report.step("second", || Ok(CheckCounts::ONE_PASSED));
         assert_eq!(report.total(), Counts { passed: 1, failed: 1, skipped: 0 });
     }
 
     #[test]
     fn a_silent_failure_counts() {
-        let passed = Counts { passed: 2, ..Counts::default() };
+        let passed = CheckCounts { passed: 2, ..CheckCounts::default() };
         assert_eq!(passed.with_status(true).failed, 0);
         assert_eq!(passed.with_status(false).failed, 1);
         assert_eq!(Counts { failed: 3, ..passed }.with_status(false).failed, 3);

@@ -1,16 +1,16 @@
 //! `cargo xtask screenshots`: takes screenshots of each inspector view for visual review.
 
 use crate::{
-    checks::inspector::Page,
-    docent::Docent,
+    checks::inspector::InspectorChecks,
+    docent::DocentProgram,
     install,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use std::{fs, path::PathBuf, time::Duration};
 
-const LIMIT: Duration = Duration::from_mins(15);
+const RUN_LIMIT: Duration = Duration::from_mins(15);
 
 /// Options of `cargo xtask screenshots`.
 #[derive(Debug, clap::Args)]
@@ -24,9 +24,9 @@ pub(crate) struct Options {
 }
 
 /// Takes the screenshots; true when none is missing.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
-    let (page, chromium) = (Page::install(workspace)?, install::chromium()?);
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
+    let (page, chromium) = (InspectorChecks::install(workspace)?, install::chromium()?);
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
     let folder = workspace.target.join("screenshots");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let mut command = page.program("screenshots.mjs", docent.program(), &chromium);
@@ -34,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     if let Some(word) = &options.only {
         command.arg("--only").arg(word);
     }
-    let done = process::run(&mut command, LIMIT, Output::Shown)?;
+    let done = process::run(&mut command, RUN_LIMIT, OutputMode::Shown)?;
     println!("screenshots are in {}", workspace.shown(&folder));
     Ok(done.success)
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     install,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -14,20 +14,20 @@ use std::{
     time::Duration,
 };
 
-const LIMIT: Duration = Duration::from_mins(5);
+const RUN_LIMIT: Duration = Duration::from_mins(5);
 /// The name of the row with the totals.
 const TOTAL: &str = "Total";
 
 /// Lines of code, comments and blanks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Lines {
+pub(crate) struct LineCounts {
     pub(crate) code: u64,
     pub(crate) comments: u64,
     pub(crate) blanks: u64,
 }
 
-impl Lines {
+impl LineCounts {
     /// Reads the three numbers from an object; missing ones are zero.
     pub(crate) fn of(value: &Value) -> Self {
         let number = |key: &str| value[key].as_u64().unwrap_or_default();
@@ -42,9 +42,9 @@ impl Lines {
 
 /// The counts of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct LanguageLines {
     pub(crate) files: usize,
-    pub(crate) lines: Lines,
+    pub(crate) lines: LineCounts,
 }
 
 /// An installed tokei.
@@ -55,7 +55,7 @@ pub(crate) struct Tokei {
 
 impl Tokei {
     /// Installs tokei, compiling it the first time.
-    pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
+    pub(crate) fn install(workspace: &XtaskWorkspace) -> Result<Self> {
         Ok(Self { program: install::tokei(workspace)? })
     }
 
@@ -70,15 +70,15 @@ impl Tokei {
 
     /// Counts the files in languages that tokei knows.
     pub(crate) fn files(&self, tree: &Path) -> Result<u64> {
-        let said = process::run(&mut self.count(tree), LIMIT, Output::Kept)?.or_fail("tokei")?;
+        let said = process::run(&mut self.count(tree), RUN_LIMIT, OutputMode::Kept)?.or_fail("tokei")?;
         total_files(&said).context("tokei printed no total")
     }
 
     /// Counts each language, without languages embedded in others.
-    pub(crate) fn languages(&self, tree: &Path) -> Result<BTreeMap<String, Counted>> {
+    pub(crate) fn languages(&self, tree: &Path) -> Result<BTreeMap<String, LanguageLines>> {
         let mut command = self.count(tree);
         command.args(["--output", "json"]);
-        let said = process::run(&mut command, LIMIT, Output::Kept)?.or_fail("tokei")?;
+        let said = process::run(&mut command, RUN_LIMIT, OutputMode::Kept)?.or_fail("tokei")?;
         let json = serde_json::from_str(&said).context("reading what tokei printed")?;
         Ok(languages(&json))
     }
@@ -90,12 +90,12 @@ fn total_files(table: &str) -> Option<u64> {
     totals.next_back()?.split_whitespace().next()?.parse().ok()
 }
 
-fn languages(json: &Value) -> BTreeMap<String, Counted> {
+fn languages(json: &Value) -> BTreeMap<String, LanguageLines> {
     let languages = json.as_object().into_iter().flatten().filter(|(name, _)| *name != TOTAL);
     languages
         .map(|(name, found)| {
             let files = found["reports"].as_array().map_or(0, Vec::len);
-            (name.clone(), Counted { files, lines: Lines::of(found) })
+            (name.clone(), LanguageLines { files, lines: LineCounts::of(found) })
         })
         .collect()
 }
@@ -119,8 +119,8 @@ mod tests {
             "HTML": {"blanks": 3, "code": 2, "comments": 1, "reports": [{}, {}], "children": {"CSS": []}},
             "Total": {"blanks": 3, "code": 2, "comments": 1, "reports": []},
         });
-        let lines = Lines { code: 2, comments: 1, blanks: 3 };
-        let expected = BTreeMap::from([("HTML".to_owned(), Counted { files: 2, lines })]);
+        let lines = LineCounts { code: 2, comments: 1, blanks: 3 };
+        let expected = BTreeMap::from([("HTML".to_owned(), LanguageLines { files: 2, lines })]);
         assert_eq!(languages(&json), expected);
     }
 }

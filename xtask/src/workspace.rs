@@ -10,7 +10,7 @@ use std::{
 
 /// The repository according to cargo.
 #[derive(Debug, Clone)]
-pub(crate) struct Workspace {
+pub(crate) struct XtaskWorkspace {
     /// The folder of the root Cargo.toml.
     pub(crate) root: PathBuf,
     /// Cargo's target directory, which the environment or the configuration can set.
@@ -19,7 +19,7 @@ pub(crate) struct Workspace {
     pub(crate) metadata: Value,
 }
 
-impl Workspace {
+impl XtaskWorkspace {
     /// Finds the workspace of the current folder with cargo.
     pub(crate) fn find() -> Result<Self> {
         let output = Command::new(cargo())
@@ -69,7 +69,7 @@ impl Workspace {
     }
 
     /// Displays a path, relative to the root if inside it.
-    pub(crate) fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
+    pub(crate) fn display_path<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
         path.strip_prefix(&self.root).unwrap_or(path).display()
     }
 }
@@ -109,7 +109,7 @@ mod tests {
         }
         // `cargo test` sets the same variables as `cargo run`.
         assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
-        let cargo = Workspace::from_metadata(br#"{"workspace_root":"/r","target_directory":"/t"}"#)
+        let cargo = XtaskWorkspace::from_metadata(br#"{"workspace_root":"/r","target_directory":"/t"}"#)
             .unwrap()
             .cargo([]);
         let removed = |variable: &str| {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn paths_come_from_metadata() {
-        let found = Workspace::from_metadata(
+        let found = XtaskWorkspace::from_metadata(
             br#"{"workspace_root":"/r","target_directory":"/t","packages":[]}"#,
         )
         .unwrap();

@@ -6,34 +6,34 @@ use sha2::{Digest, Sha256};
 use std::{fmt, io::Write, str::FromStr};
 
 /// A SHA-256, or an HMAC with it.
-pub(crate) type Hash = [u8; 32];
+pub(crate) type HashBytes = [u8; 32];
 
-const DIGITS: usize = 64;
-const HASH: &[u8] = b",\"hash\":\"";
-const END: &[u8] = b"\"}";
+const HASH_DIGITS: usize = 64;
+const HASH_MEMBER: &[u8] = b",\"hash\":\"";
+const LINE_END: &[u8] = b"\"}";
 
 /// A line's position in the chain. Its text form is `seq:hash`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// The line's number, from 1.
     pub seq: u64,
     /// The line's hash.
     pub hash: [u8; 32],
 }
 
-impl Head {
+impl ChainHead {
     /// The predecessor of the very first line.
     pub(crate) const NONE: Self = Self { seq: 0, hash: [0; 32] };
 }
 
-impl fmt::Display for Head {
+impl fmt::Display for ChainHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.seq)?;
         self.hash.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl FromStr for Head {
+impl FromStr for ChainHead {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -47,7 +47,7 @@ impl FromStr for Head {
     }
 }
 
-impl Serialize for Head {
+impl Serialize for ChainHead {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -55,22 +55,22 @@ impl Serialize for Head {
 
 /// Computes hashes, with a key or without.
 #[derive(Clone)]
-pub(crate) struct Chain(Option<Hmac<Sha256>>);
+pub(crate) struct HashChain(Option<Hmac<Sha256>>);
 
-impl fmt::Debug for Chain {
+impl fmt::Debug for HashChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("HashChain").field(&if self.0.is_some() { "keyed" } else { "plain" }).finish()
     }
 }
 
-impl Chain {
+impl HashChain {
     /// Accepts a key of any length; an empty key counts as no key.
     pub(crate) fn new(key: Option<&[u8]>) -> Self {
         let key = key.filter(|key| !key.is_empty());
         Self(key.and_then(|key| Hmac::new_from_slice(key).ok()))
     }
 
-    pub(crate) fn hash(&self, body: &[u8]) -> Hash {
+    pub(crate) fn hash(&self, body: &[u8]) -> HashBytes {
         match &self.0 {
             None => Sha256::digest(body).into(),
             Some(keyed) => keyed.clone().chain_update(body).finalize().into_bytes().into(),
@@ -78,7 +78,7 @@ impl Chain {
     }
 
     /// Appends the line that follows `head` to `out`, and returns the new line's position.
-    pub(crate) fn seal(&self, head: Head, members: &[u8], out: &mut Vec<u8>) -> Head {
+    pub(crate) fn seal(&self, head: ChainHead, members: &[u8], out: &mut Vec<u8>) -> ChainHead {
         let start = out.len();
         let seq = head.seq.saturating_add(1);
         // Writing to a vector can't fail.
@@ -87,52 +87,52 @@ impl Chain {
         out.push(b'"');
         out.extend_from_slice(members);
         let hash = self.hash(out.get(start..).unwrap_or_default());
-        out.extend_from_slice(HASH);
+        out.extend_from_slice(HASH_MEMBER);
         hex(&hash, out);
-        out.extend_from_slice(END);
+        out.extend_from_slice(LINE_END);
         out.push(b'\n');
-        Head { seq, hash }
+        ChainHead { seq, hash }
     }
 
     /// Whether the hash matches the line.
-    pub(crate) fn fits(&self, line: &Sealed<'_>) -> bool {
+    pub(crate) fn matches_hash(&self, line: &SealedLine<'_>) -> bool {
         self.hash(line.body) == line.hash
     }
 }
 
 /// SHA-256 of bytes that do not form a line.
-pub(crate) fn plain(bytes: &[u8]) -> Hash {
+pub(crate) fn sha256(bytes: &[u8]) -> HashBytes {
     Sha256::digest(bytes).into()
 }
 
 /// A line in the chain's format. Its hash has not been checked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sealed<'a> {
+pub(crate) struct SealedLine<'a> {
     pub(crate) seq: u64,
-    pub(crate) prev: Hash,
-    pub(crate) hash: Hash,
+    pub(crate) prev: HashBytes,
+    pub(crate) hash: HashBytes,
     /// The bytes that the hash is over.
     pub(crate) body: &'a [u8],
     /// The body after `prev`: the line's own content.
     pub(crate) members: &'a [u8],
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> SealedLine<'a> {
     /// Reads a line without its newline.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
         let (seq, rest) = number(line.strip_prefix(b"{\"seq\":")?)?;
         let rest = rest.strip_prefix(b",\"prev\":\"")?;
-        let (prev, rest) = rest.split_at_checked(DIGITS)?;
+        let (prev, rest) = rest.split_at_checked(HASH_DIGITS)?;
         let rest = rest.strip_prefix(b"\"")?;
         let (members, end) =
-            rest.split_at_checked(rest.len().checked_sub(HASH.len() + DIGITS + END.len())?)?;
-        let hash = end.strip_prefix(HASH)?.strip_suffix(END)?;
+            rest.split_at_checked(rest.len().checked_sub(HASH_MEMBER.len() + HASH_DIGITS + LINE_END.len())?)?;
+        let hash = end.strip_prefix(HASH_MEMBER)?.strip_suffix(LINE_END)?;
         let body = line.get(..line.len().checked_sub(end.len())?)?;
         Some(Self { seq, prev: unhex(prev)?, hash: unhex(hash)?, body, members })
     }
 
-    pub(crate) fn head(&self) -> Head {
-        Head { seq: self.seq, hash: self.hash }
+    pub(crate) fn head(&self) -> ChainHead {
+        ChainHead { seq: self.seq, hash: self.hash }
     }
 }
 
@@ -149,13 +149,13 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Writes two lower-case digits per byte.
-pub(crate) fn hex(hash: &Hash, out: &mut Vec<u8>) {
+pub(crate) fn hex(hash: &HashBytes, out: &mut Vec<u8>) {
     let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
     out.extend(hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
 /// Parses lower-case digits only, so that a hash has one spelling.
-pub(crate) fn unhex(text: &[u8]) -> Option<Hash> {
+pub(crate) fn unhex(text: &[u8]) -> Option<HashBytes> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),
@@ -176,7 +176,7 @@ pub(crate) fn unhex(text: &[u8]) -> Option<Hash> {
 mod tests {
     use super::*;
 
-    fn sealed(chain: &Chain, head: Head) -> (Vec<u8>, Head) {
+    fn sealed(chain: &HashChain, head: ChainHead) -> (Vec<u8>, ChainHead) {
         let mut out = b"before\n".to_vec();
         let next = chain.seal(head, b",\"time\":\"t\",\"bytes\":5", &mut out);
         (out.split_off(7), next)
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_shape_is_the_documented_one() {
-        let (line, head) = sealed(&Chain::new(None), Head::NONE);
+        let (line, head) = sealed(&HashChain::new(None), ChainHead::NONE);
         let zeros = "0".repeat(64);
         let body = format!("{{\"seq\":1,\"prev\":\"{zeros}\",\"time\":\"t\",\"bytes\":5");
         let text = head.to_string();
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(String::from_utf8(line).unwrap(), format!("{body},\"hash\":\"{hash}\"}}\n"));
         // Computed with another implementation of SHA-256.
         assert_eq!(hash, "008d567f144f43c4bd13991159571fb36c41daa05ded157cfa3f8cb9e237a1cb");
-        let (_, keyed) = sealed(&Chain::new(Some(b"key")), Head::NONE);
+        let (_, keyed) = sealed(&HashChain::new(Some(b"key")), ChainHead::NONE);
         assert_eq!(
             keyed.to_string(),
             "1:b1a95943733d635f7479398fdaaeca380161837fbf31182d879df39cf28118bb"
@@ -202,10 +202,10 @@ mod tests {
 
     #[test]
     fn a_sealed_line_reads_back() {
-        let chain = Chain::new(Some(b"key"));
-        let (_, first) = sealed(&chain, Head::NONE);
+        let chain = HashChain::new(Some(b"key"));
+        let (_, first) = sealed(&chain, ChainHead::NONE);
         let (line, second) = sealed(&chain, first);
-        let read = Sealed::parse(line.strip_suffix(b"\n").unwrap()).unwrap();
+        let read = SealedLine::parse(line.strip_suffix(b"\n").unwrap()).unwrap();
         assert_eq!((read.head(), read.prev), (second, first.hash));
         assert_eq!(read.members, b",\"time\":\"t\",\"bytes\":5");
         assert!(chain.fits(&read) && !Chain::new(None).fits(&read));
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn text_in_another_format_is_not_a_line() {
-        let (line, _) = sealed(&Chain::new(None), Head::NONE);
+        let (line, _) = sealed(&HashChain::new(None), ChainHead::NONE);
         let text = String::from_utf8(line).unwrap();
         let text = text.trim_end();
         for bad in [
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_head_round_trips() {
-        let head = Head { seq: 12, hash: plain(b"x") };
+        let head = ChainHead { seq: 12, hash: sha256(b"x") };
         assert_eq!(head.to_string().parse(), Ok(head));
         for bad in ["", "12", ":", "x:00", "12:00", "1:2:3"] {
             assert!(bad.parse::<Head>().unwrap_err().contains("SEQ:HASH"), "{bad}");

@@ -1,11 +1,11 @@
 //! The content of one call's audit line.
 
-use crate::members::Members;
+use crate::members::LineMembers;
 
 /// One call, as written to its audit line. The log adds `seq`, `prev`, `time` and `hash`. Texts beyond 512 bytes are
 /// truncated.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Entry<'a> {
+pub struct AuditEntry<'a> {
     /// Name of the caller.
     pub principal: &'a str,
     /// The client's own name and version, if it sent them.
@@ -36,10 +36,10 @@ pub struct Entry<'a> {
     pub count: Option<u64>,
 }
 
-impl Entry<'_> {
+impl AuditEntry<'_> {
     /// The members of the line that describe the call.
-    pub(crate) fn members(&self, time: &str) -> Members {
-        let mut members = Members::new();
+    pub(crate) fn members(&self, time: &str) -> LineMembers {
+        let mut members = LineMembers::new();
         members.text("time", time);
         members.text("principal", self.principal);
         members.some_text("client", self.client);
@@ -64,13 +64,13 @@ impl Entry<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_LINE;
+    use crate::MAX_LINE_BYTES;
 
     #[test]
     fn the_longest_line_is_below_the_maximum() {
         let bad = "\u{1}".repeat(1 << 20);
         let text = bad.as_str();
-        let entry = Entry {
+        let entry = AuditEntry {
             principal: text,
             client: Some(text),
             transport: text,

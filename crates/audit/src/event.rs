@@ -1,28 +1,28 @@
 //! The log's own lines: events in the life of the log itself.
 
 use crate::{
-    chain::{Hash, hex},
-    members::Members,
+    chain::{HashBytes, hex},
+    members::LineMembers,
 };
 use serde_json::{Map, Value};
 
 /// An event in the life of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum AuditLogEvent {
     /// The bytes before this line are a truncated line.
-    Torn { bytes: u64, digest: Hash },
+    Torn { bytes: u64, digest: HashBytes },
     /// Another tool moved or emptied the file that contained these lines.
     RotatedElsewhere { from: u64, to: u64 },
     /// Lines that could not be written, and since when.
     Dropped { count: u64, since: String },
     /// A file other than the first one begins.
-    Begun(Begun),
+    Begun(FileStart),
 }
 
 /// The number of a log file, and which older files are kept. Because the chain contains it, no one can later invent an
 /// explanation for missing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub(crate) struct FileStart {
     /// The file's number, which does not change when the file is renamed.
     pub(crate) file: u64,
     /// The number of its first line.
@@ -31,7 +31,7 @@ pub(crate) struct Begun {
     pub(crate) oldest: u64,
 }
 
-impl Begun {
+impl FileStart {
     /// The log's first file, or a file whose beginning is unknown.
     pub(crate) const FIRST: Self = Self { file: 1, first: 1, oldest: 1 };
 
@@ -44,9 +44,9 @@ impl Begun {
     }
 }
 
-impl Event {
-    pub(crate) fn members(&self, time: &str) -> Members {
-        let mut members = Members::new();
+impl AuditLogEvent {
+    pub(crate) fn members(&self, time: &str) -> LineMembers {
+        let mut members = LineMembers::new();
         members.text("kind", self.name());
         members.text("time", time);
         match self {
@@ -64,7 +64,7 @@ impl Event {
                 members.number("count", *count);
                 members.text("since", since);
             }
-            Self::Begun(Begun { file, first, oldest }) => {
+            Self::Begun(FileStart { file, first, oldest }) => {
                 members.number("file", *file);
                 members.number("first", *first);
                 members.number("oldest", *oldest);
@@ -100,7 +100,7 @@ impl Event {
             "dropped" => {
                 Some(Self::Dropped { count: number("count")?, since: text("since")?.to_owned() })
             }
-            "begun" => Some(Self::Begun(Begun {
+            "begun" => Some(Self::Begun(FileStart {
                 file: number("file")?,
                 first: number("first")?,
                 oldest: number("oldest")?,
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn events_round_trip_and_calls_are_not_events() {
         for event in [
-            Event::Torn { bytes: 9, digest: [7; 32] },
-            Event::RotatedElsewhere { from: 1, to: 200 },
-            Event::Dropped { count: 3, since: "2026-01-01T00:00:00.000Z".into() },
-            Event::Begun(Begun { file: 9, first: 800, oldest: 4 }),
+            AuditLogEvent::Torn { bytes: 9, digest: [7; 32] },
+            AuditLogEvent::RotatedElsewhere { from: 1, to: 200 },
+            AuditLogEvent::Dropped { count: 3, since: "2026-01-01T00:00:00.000Z".into() },
+            AuditLogEvent::Begun(FileStart { file: 9, first: 800, oldest: 4 }),
         ] {
             assert_eq!(Event::parse(event.members("now").bytes()), Some(event));
         }
@@ -141,7 +141,7 @@ mod tests {
             ([0, 0, 0, 0, 0], [2, 3, 4, 5, 6]),
             ([9, 9, 9, 1, 9], [1, 1, 1, 4, 4]),
         ] {
-            let mut begun = Begun::FIRST;
+            let mut begun = FileStart::FIRST;
             let found = keep.map(|keep| {
                 begun = begun.next(7, keep);
                 begun.oldest

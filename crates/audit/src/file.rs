@@ -1,11 +1,11 @@
 //! The files of a log: opening, locking, reading the end, rotating.
 
 use crate::{
-    MAX_LINE,
-    chain::{Chain, Hash, Head, Sealed, plain, seq_of},
-    event::{Begun, Event},
+    MAX_LINE_BYTES,
+    chain::{HashChain, HashBytes, ChainHead, SealedLine, sha256, seq_of},
+    event::{FileStart, AuditLogEvent},
 };
-use docent_files::{Access, DataFile, Folder, Identity};
+use docent_files::{FileAccess, DataFile, ManagedFolder, FileIdentity};
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, TryLockError},
@@ -16,15 +16,15 @@ use std::{
 };
 
 /// Bytes at the end of a file that are searched for its last line.
-const WINDOW: u64 = 2 * MAX_LINE as u64;
+const TAIL_WINDOW_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
 
 /// The file at a path, if there is one.
-pub(crate) fn identity_at(path: &Path) -> Option<Identity> {
-    fs::metadata(path).ok().map(|metadata| Identity::of(&metadata))
+pub(crate) fn identity_at(path: &Path) -> Option<FileIdentity> {
+    fs::metadata(path).ok().map(|metadata| FileIdentity::of(&metadata))
 }
 
 /// Opens a log for appending. A file that others could read is made private; a symbolic link is not followed.
-pub(crate) fn open(folder: &Folder, name: &OsStr) -> io::Result<DataFile> {
+pub(crate) fn open(folder: &ManagedFolder, name: &OsStr) -> io::Result<DataFile> {
     // Opening a pipe would wait for a reader, and the error for a folder is unclear.
     if folder.status(name)?.is_some_and(|there| there.is_folder() || there.is_channel()) {
         return Err(io::Error::new(
@@ -32,7 +32,7 @@ pub(crate) fn open(folder: &Folder, name: &OsStr) -> io::Result<DataFile> {
             "the audit file is not a regular file; set audit.file to a file",
         ));
     }
-    let file = folder.append(name, Access::Private)?;
+    let file = folder.append(name, FileAccess::Private)?;
     make_private(file.as_file(), &folder.path().join(name))?;
     Ok(file)
 }
@@ -95,33 +95,33 @@ pub(crate) fn wait<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
 
 /// The end of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ending {
+pub(crate) struct FileTail {
     /// The last line that belongs to the chain.
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<ChainHead>,
     /// The last line has no newline.
     pub(crate) open: bool,
     /// A truncated line at the end: its bytes and their digest.
-    pub(crate) torn: Option<(u64, Hash)>,
+    pub(crate) torn: Option<(u64, HashBytes)>,
 }
 
 /// Finds the last lines of a file, reading a bounded number of bytes.
-pub(crate) fn ending(mut file: &File, length: u64, chain: &Chain) -> io::Result<Ending> {
-    let from = length.saturating_sub(WINDOW);
+pub(crate) fn ending(mut file: &File, length: u64, chain: &HashChain) -> io::Result<FileTail> {
+    let from = length.saturating_sub(TAIL_WINDOW_BYTES);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(from))?;
     file.take(length - from).read_to_end(&mut bytes)?;
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (lines, rest) = bytes.split_at_checked(whole).unwrap_or_default();
-    if let Some(last) = Sealed::parse(rest)
-        && chain.fits(&last)
+    if let Some(last) = SealedLine::parse(rest)
+        && chain.matches_hash(&last)
     {
         // Complete except for the newline.
-        return Ok(Ending { head: Some(last.head()), open: true, torn: None });
+        return Ok(FileTail { head: Some(last.head()), open: true, torn: None });
     }
-    let torn = (!rest.is_empty()).then(|| (rest.len() as u64, plain(rest)));
+    let torn = (!rest.is_empty()).then(|| (rest.len() as u64, sha256(rest)));
     let mut backwards = lines.rsplit(|byte| *byte == b'\n');
-    let head = backwards.find_map(|line| Sealed::parse(line).map(|sealed| sealed.head()));
-    Ok(Ending { head, open: torn.is_some(), torn })
+    let head = backwards.find_map(|line| SealedLine::parse(line).map(|sealed| sealed.head()));
+    Ok(FileTail { head, open: torn.is_some(), torn })
 }
 
 /// The number of a file's first line.
@@ -154,7 +154,7 @@ fn older_numbers(folder: &Path, name: &OsStr) -> Vec<usize> {
 }
 
 /// The names of the older files of a log, the newest first.
-pub(crate) fn older(folder: &Folder, name: &OsStr) -> Vec<OsString> {
+pub(crate) fn older(folder: &ManagedFolder, name: &OsStr) -> Vec<OsString> {
     let numbers = older_numbers(folder.path(), name);
     numbers.into_iter().map(|number| numbered(name, number)).collect()
 }
@@ -177,7 +177,7 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
 
 /// Renames this file to the newest of the older ones. Its lock must be held. Nothing is removed yet: that happens once
 /// the log records that the oldest files are gone.
-pub(crate) fn turn_over(folder: &Folder, name: &OsStr) -> io::Result<()> {
+pub(crate) fn turn_over(folder: &ManagedFolder, name: &OsStr) -> io::Result<()> {
     let older = older_numbers(folder.path(), name);
     // Only files up to the first free number have to move. If all moved, a file that cannot be renamed would push out
     // one older file per attempt.
@@ -190,19 +190,19 @@ pub(crate) fn turn_over(folder: &Folder, name: &OsStr) -> io::Result<()> {
 }
 
 /// The names of the older files beyond `keep`, by their numbers.
-pub(crate) fn beyond(folder: &Folder, name: &OsStr, keep: usize) -> Vec<OsString> {
+pub(crate) fn excess_files(folder: &ManagedFolder, name: &OsStr, keep: usize) -> Vec<OsString> {
     let numbers = older_numbers(folder.path(), name).into_iter().filter(|number| *number > keep);
     numbers.map(|number| numbered(name, number)).collect()
 }
 
 /// The `begun` line at the start of a file.
-pub(crate) fn begun(mut file: &File, chain: &Chain) -> io::Result<Option<Begun>> {
+pub(crate) fn begun(mut file: &File, chain: &HashChain) -> io::Result<Option<FileStart>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
-    file.take(WINDOW).read_to_end(&mut bytes)?;
-    let lines = bytes.split(|byte| *byte == b'\n').filter_map(Sealed::parse);
-    let mut events = lines.filter_map(|line| match Event::parse(line.members) {
-        Some(Event::Begun(begun)) if chain.fits(&line) => Some(begun),
+    file.take(TAIL_WINDOW_BYTES).read_to_end(&mut bytes)?;
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(SealedLine::parse);
+    let mut events = lines.filter_map(|line| match AuditLogEvent::parse(line.members) {
+        Some(AuditLogEvent::Begun(begun)) if chain.matches_hash(&line) => Some(begun),
         _ => None,
     });
     Ok(events.next())
@@ -242,10 +242,10 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             touch(folder.path(), &["a", "a.1", "a.3", "a.4", "a.9"]);
-            let (log, name) = (Folder::from(folder.path()), OsStr::new("a"));
+            let (log, name) = (ManagedFolder::from(folder.path()), OsStr::new("a"));
             turn_over(&log, name).unwrap();
             assert!(!folder.path().join("a").exists());
-            for old in beyond(&log, name, keep) {
+            for old in excess_files(&log, name, keep) {
                 log.remove(old).unwrap();
             }
             let read = |name: &OsString| fs::read_to_string(folder.path().join(name)).unwrap();
@@ -258,7 +258,7 @@ mod tests {
     fn a_file_that_cannot_be_moved_pushes_out_no_other() {
         let folder = tempfile::tempdir().unwrap();
         touch(folder.path(), &["a.1", "a.2"]);
-        let log = Folder::from(folder.path());
+        let log = ManagedFolder::from(folder.path());
         for _ in 0..5 {
             assert!(turn_over(&log, OsStr::new("a")).is_err(), "there is no such file");
         }
@@ -267,9 +267,9 @@ mod tests {
 
     #[test]
     fn the_chain_continues_from_the_end_of_a_file() {
-        let chain = Chain::new(None);
+        let chain = HashChain::new(None);
         let mut whole = Vec::new();
-        let first = chain.seal(Head::NONE, b",\"a\":1", &mut whole);
+        let first = chain.seal(ChainHead::NONE, b",\"a\":1", &mut whole);
         let end = whole.len();
         let second = chain.seal(first, b",\"a\":2", &mut whole);
         let folder = tempfile::tempdir().unwrap();
@@ -278,7 +278,7 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             ending(&File::open(&path).unwrap(), bytes.len() as u64, &chain).unwrap()
         };
-        let closed = |head| Ending { head, open: false, torn: None };
+        let closed = |head| FileTail { head, open: false, torn: None };
         assert_eq!(ends(b""), closed(None));
         assert_eq!(ends(&whole), closed(Some(second)));
         assert_eq!(ends(&[&whole[..], b"junk\n\n"].concat()), closed(Some(second)));
@@ -286,10 +286,10 @@ mod tests {
         // Cut at every byte of the second line.
         for cut in end + 1..whole.len() - 1 {
             let torn = &whole[end..cut];
-            let want = Some((torn.len() as u64, plain(torn)));
+            let want = Some((torn.len() as u64, sha256(torn)));
             assert_eq!(ends(&whole[..cut]), Ending { head: Some(first), open: true, torn: want });
         }
-        let newline_cut = Ending { head: Some(second), open: true, torn: None };
+        let newline_cut = FileTail { head: Some(second), open: true, torn: None };
         assert_eq!(ends(&whole[..whole.len() - 1]), newline_cut);
         // A file far beyond the window.
         let mut long = whole.repeat(2000);
@@ -306,7 +306,7 @@ mod tests {
         };
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         set(folder.path(), 0o755);
-        let log = Folder::from(folder.path());
+        let log = ManagedFolder::from(folder.path());
         open(&log, OsStr::new("a")).unwrap();
         assert_eq!(mode(&path), 0o600);
         for wide in [0o644, 0o666, 0o640, 0o700] {

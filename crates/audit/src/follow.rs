@@ -1,7 +1,7 @@
 //! Following a log: yields each new line, also across rotation.
 
-use crate::{Filter, Line, MAX_LINE, ReadError, file, read};
-use docent_files::Identity;
+use crate::{AuditFilter, AuditLine, MAX_LINE_BYTES, AuditReadError, file, read};
+use docent_files::FileIdentity;
 use std::{
     cell::Cell,
     fs::File,
@@ -12,21 +12,21 @@ use std::{
 };
 
 /// Bytes per read.
-const BLOCK: usize = 256 * 1024;
+const READ_BLOCK_BYTES: usize = 256 * 1024;
 
 /// A position in a log that advances with its lines.
 #[derive(Debug)]
-pub struct Follow {
+pub struct LogFollower {
     path: PathBuf,
-    open: Option<Open>,
+    open: Option<FollowedFile>,
     /// The number of the last line yielded, so that no line is yielded twice.
     last: Cell<u64>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct FollowedFile {
     file: File,
-    identity: Identity,
+    identity: FileIdentity,
     at: u64,
     /// The beginning of a line that is still being written.
     rest: Vec<u8>,
@@ -34,12 +34,12 @@ struct Open {
     skipping: bool,
 }
 
-impl Open {
+impl FollowedFile {
     fn new(path: &Path, at_end: bool) -> io::Result<Self> {
         let file = read::open(path)?;
         let metadata = file.metadata()?;
         let at = if at_end { metadata.len() } else { 0 };
-        Ok(Self { file, identity: Identity::of(&metadata), at, rest: Vec::new(), skipping: false })
+        Ok(Self { file, identity: FileIdentity::of(&metadata), at, rest: Vec::new(), skipping: false })
     }
 
     /// Yields the lines written since the last call.
@@ -75,7 +75,7 @@ impl Open {
     ) -> ControlFlow<()> {
         self.rest.extend_from_slice(part);
         if !part.ends_with(b"\n") {
-            if self.rest.len() > MAX_LINE {
+            if self.rest.len() > MAX_LINE_BYTES {
                 self.skipping = true;
                 self.rest.clear();
             }
@@ -86,23 +86,23 @@ impl Open {
     }
 }
 
-impl Follow {
+impl LogFollower {
     /// Starts at the end of the log at `path`, which need not exist yet.
     pub fn from_end(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Self { open: Open::new(&path, true).ok(), path, last: Cell::new(0) }
+        Self { open: FollowedFile::new(&path, true).ok(), path, last: Cell::new(0) }
     }
 
     /// Yields each new line, and returns once there are no more or `each` breaks. Lines lost with a file that is
     /// already gone are skipped.
     pub fn poll(
         &mut self,
-        filter: &Filter,
-        each: &mut dyn FnMut(Line) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ReadError> {
+        filter: &AuditFilter,
+        each: &mut dyn FnMut(AuditLine) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, AuditReadError> {
         let Self { path, open, last } = self;
         let mut hand_over = |bytes: &[u8]| {
-            let Some(line) = Line::parse(bytes) else { return ControlFlow::Continue(()) };
+            let Some(line) = AuditLine::parse(bytes) else { return ControlFlow::Continue(()) };
             match line.seq() {
                 Some(seq) if seq <= last.get() => return ControlFlow::Continue(()),
                 Some(seq) => last.set(seq),
@@ -111,7 +111,7 @@ impl Follow {
             if filter.fits(&line) { each(line) } else { ControlFlow::Continue(()) }
         };
         if let Some(open) = open
-            && open.read(&mut hand_over).map_err(ReadError::at(path))?.is_break()
+            && open.read(&mut hand_over).map_err(AuditReadError::at(path))?.is_break()
         {
             return Ok(ControlFlow::Break(()));
         }
@@ -127,7 +127,7 @@ impl Follow {
         for file in files.into_iter().skip(passed.unwrap_or(0)) {
             if file::identity_at(&file) != here || here.is_none() {
                 // A file that was rotated again in between appears under its next name.
-                let Ok(next) = Open::new(&file, false) else { continue };
+                let Ok(next) = FollowedFile::new(&file, false) else { continue };
                 if file == *path && file::first_seq(&next.file).ok().flatten() == Some(1) {
                     // The log was deleted, and numbering starts again.
                     last.set(0);
@@ -135,7 +135,7 @@ impl Follow {
                 *open = Some(next);
             }
             let Some(open) = open else { continue };
-            if open.read(&mut hand_over).map_err(ReadError::at(&file))?.is_break() {
+            if open.read(&mut hand_over).map_err(AuditReadError::at(&file))?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -146,11 +146,11 @@ impl Follow {
 /// Yields each new line that matches, until `each` breaks. Polls again after each `pause`.
 pub fn follow(
     path: &Path,
-    filter: &Filter,
+    filter: &AuditFilter,
     pause: Duration,
-    each: &mut dyn FnMut(Line) -> ControlFlow<()>,
-) -> Result<(), ReadError> {
-    let mut follow = Follow::from_end(path);
+    each: &mut dyn FnMut(AuditLine) -> ControlFlow<()>,
+) -> Result<(), AuditReadError> {
+    let mut follow = LogFollower::from_end(path);
     while follow.poll(filter, each)?.is_continue() {
         std::thread::sleep(pause);
     }

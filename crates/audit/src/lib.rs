@@ -19,7 +19,7 @@
 //! Bytes are hashed exactly as written, so no alternative spelling of a line verifies. Without a key, the chain reveals
 //! accidents and careless edits: anyone who can write the file can also recompute every hash. With a key that they
 //! don't have, they can't. Neither reveals that lines are missing at the very end: for that, store the last `seq:hash`
-//! elsewhere and pass it to [`verify`] as [`Check::expect`].
+//! elsewhere and pass it to [`verify`] as [`VerifyOptions::expect`].
 //!
 //! # The log's own lines
 //!
@@ -48,16 +48,16 @@ mod stats;
 mod tail;
 mod verify;
 
-pub use chain::Head;
-pub use entry::Entry;
+pub use chain::ChainHead;
+pub use entry::AuditEntry;
 pub use file::files;
-pub use follow::{Follow, follow};
-pub use line::{Filter, Line};
-pub use log::{Log, OnFull, Settings, WriteError};
-pub use read::ReadError;
-pub use stats::{Durations, Stats, stats};
+pub use follow::{LogFollower, follow};
+pub use line::{AuditFilter, AuditLine};
+pub use log::{AuditLog, WriteFailurePolicy, AuditLogSettings, AuditWriteError};
+pub use read::AuditReadError;
+pub use stats::{DurationStats, AuditStats, stats};
 pub use tail::tail;
-pub use verify::{Check, Problem, Report, What, verify, verify_files};
+pub use verify::{VerifyOptions, VerifyProblem, VerifyReport, VerifyProblemKind, verify, verify_files};
 
 /// Maximum size of a line in bytes, including its newline. A call's line stays below it whatever the input.
-pub const MAX_LINE: usize = 64 * 1024;
+pub const MAX_LINE_BYTES: usize = 64 * 1024;

@@ -7,9 +7,9 @@ use std::{fmt, time::SystemTime};
 /// One line with all its members, including those unknown to this version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Line(Map<String, Value>);
+pub struct AuditLine(Map<String, Value>);
 
-impl Line {
+impl AuditLine {
     /// Parses a line. `None` if it is not a JSON object.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok().map(Self)
@@ -50,7 +50,7 @@ impl Line {
 }
 
 /// For people, on one line: time, caller, target, outcome.
-impl fmt::Display for Line {
+impl fmt::Display for AuditLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |name: &str| self.text(name).unwrap_or("-");
         write!(f, "{} ", Shown(word("time")))?;
@@ -80,9 +80,9 @@ impl fmt::Display for Line {
 }
 
 /// Untrusted text for a terminal: characters that move the cursor or reverse text are shown as their code points.
-pub(crate) struct Shown<'a>(pub(crate) &'a str);
+pub(crate) struct TerminalSafe<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for TerminalSafe<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
         for char in self.0.chars() {
@@ -105,7 +105,7 @@ fn is_invisible(char: char) -> bool {
 
 /// Selects lines. A line must match every field that is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct AuditFilter {
     /// Name of the caller.
     pub principal: Option<String>,
     /// A tool, a resource's address or a prompt.
@@ -120,9 +120,9 @@ pub struct Filter {
     pub failed: bool,
 }
 
-impl Filter {
+impl AuditFilter {
     /// Whether a line matches.
-    pub fn fits(&self, line: &Line) -> bool {
+    pub fn fits(&self, line: &AuditLine) -> bool {
         let is = |want: &Option<String>, have: Option<&str>| {
             want.as_deref().is_none_or(|want| have == Some(want))
         };
@@ -136,7 +136,7 @@ impl Filter {
     }
 
     /// Whether this line and all lines before it are older than the filter wants.
-    pub(crate) fn is_past(&self, line: &Line) -> bool {
+    pub(crate) fn is_past(&self, line: &AuditLine) -> bool {
         self.since.is_some_and(|since| is_before(line, &stamp(since)))
     }
 }
@@ -154,11 +154,11 @@ fn millis(moment: SystemTime) -> i64 {
 }
 
 /// Timestamps of lines sort as text.
-pub(crate) fn is_before(line: &Line, stamp: &str) -> bool {
+pub(crate) fn is_before(line: &AuditLine, stamp: &str) -> bool {
     line.text("time").is_some_and(|time| time < stamp)
 }
 
-fn is_after(line: &Line, stamp: &str) -> bool {
+fn is_after(line: &AuditLine, stamp: &str) -> bool {
     line.text("time").is_some_and(|time| time > stamp)
 }
 
@@ -167,8 +167,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn line(text: &str) -> Line {
-        Line::parse(text.as_bytes()).unwrap()
+    fn line(text: &str) -> AuditLine {
+        AuditLine::parse(text.as_bytes()).unwrap()
     }
 
     #[test]
@@ -203,18 +203,18 @@ mod tests {
         let own = line(r#"{"time":"1970-01-01T00:00:10.000Z","kind":"torn"}"#);
         let some = |text: &str| Some(text.to_owned());
         let at = |seconds| Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        let all = Filter::default;
+        let all = AuditFilter::default;
         for (filter, want, want_own) in [
             (all(), true, true),
-            (Filter { principal: some("ann"), ..all() }, true, false),
-            (Filter { principal: some("bob"), ..all() }, false, false),
-            (Filter { target: some("greet"), outcome: some("ok"), ..all() }, true, false),
-            (Filter { outcome: some("error"), ..all() }, false, false),
-            (Filter { since: at(10), ..all() }, true, true),
-            (Filter { since: at(11), ..all() }, false, false),
-            (Filter { until: at(10), ..all() }, true, true),
-            (Filter { until: at(9), ..all() }, false, false),
-            (Filter { failed: true, ..all() }, false, true),
+            (AuditFilter { principal: some("ann"), ..all() }, true, false),
+            (AuditFilter { principal: some("bob"), ..all() }, false, false),
+            (AuditFilter { target: some("greet"), outcome: some("ok"), ..all() }, true, false),
+            (AuditFilter { outcome: some("error"), ..all() }, false, false),
+            (AuditFilter { since: at(10), ..all() }, true, true),
+            (AuditFilter { since: at(11), ..all() }, false, false),
+            (AuditFilter { until: at(10), ..all() }, true, true),
+            (AuditFilter { until: at(9), ..all() }, false, false),
+            (AuditFilter { failed: true, ..all() }, false, true),
         ] {
             assert_eq!((filter.fits(&call), filter.fits(&own)), (want, want_own), "{filter:?}");
         }

@@ -1,12 +1,12 @@
 //! Writing: each line under a lock, in the chain, in a file that is rotated; and handling of write failures.
 
 use crate::{
-    Entry,
-    chain::{Chain, Head},
-    event::{Begun, Event},
+    AuditEntry,
+    chain::{HashChain, ChainHead},
+    event::{FileStart, AuditLogEvent},
     file,
 };
-use docent_files::{DataFile, Folder, Identity};
+use docent_files::{DataFile, ManagedFolder, FileIdentity};
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -20,16 +20,16 @@ use std::{
 };
 
 /// Minimum interval between log messages about a log that cannot be written.
-const TOLD_EVERY: Duration = Duration::from_mins(1);
+const FAILURE_LOG_INTERVAL: Duration = Duration::from_mins(1);
 /// How long to wait for other processes, which write their lines or rotate the file. Either takes microseconds; a
 /// process stopped in the middle of it must not block this one.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout for each further line once another process has held the file for that long.
-const BRIEFLY: Duration = Duration::from_millis(10);
+const STUCK_LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 
 /// What to do with a call whose line cannot be written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OnFull {
+pub enum WriteFailurePolicy {
     /// Refuse the call, so that nothing happens unrecorded.
     Refuse,
     /// Let the call continue. The line is counted, and the number is recorded once lines can be written again.
@@ -39,26 +39,26 @@ pub enum OnFull {
 
 /// Settings of an audit log.
 #[derive(Clone)]
-pub struct Settings {
+pub struct AuditLogSettings {
     /// Bytes after which a file is rotated.
     pub max_bytes: u64,
     /// Number of older files to keep.
     pub keep: usize,
     /// What to do when a line cannot be written.
-    pub on_full: OnFull,
+    pub on_full: WriteFailurePolicy,
     /// Makes the chain an HMAC, which cannot be forged without the key. An empty key counts as no key.
     pub key: Option<Vec<u8>>,
     /// Waits for the disk after each line, so that a power failure loses no line.
     pub sync: bool,
 }
 
-impl Default for Settings {
+impl Default for AuditLogSettings {
     fn default() -> Self {
-        Self { max_bytes: 16 << 20, keep: 5, on_full: OnFull::default(), key: None, sync: false }
+        Self { max_bytes: 16 << 20, keep: 5, on_full: WriteFailurePolicy::default(), key: None, sync: false }
     }
 }
 
-impl std::fmt::Debug for Settings {
+impl std::fmt::Debug for AuditLogSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AuditLogSettings")
             .field("max_bytes", &self.max_bytes)
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Settings {
 /// A line cannot be written, and the call must be refused.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the audit line: {}", reason(.0))]
-pub struct WriteError(#[source] io::Error);
+pub struct AuditWriteError(#[source] io::Error);
 
 /// The failure in words for clients; the path of the log is not disclosed.
 fn reason(error: &io::Error) -> String {
@@ -86,79 +86,79 @@ fn reason(error: &io::Error) -> String {
 
 /// An audit log open for writing. Shared between threads; several processes may write to one file.
 #[derive(Debug)]
-pub struct Log {
+pub struct AuditLog {
     path: PathBuf,
-    folder: Folder,
+    folder: ManagedFolder,
     name: OsString,
-    settings: Settings,
-    chain: Chain,
-    state: Mutex<State>,
+    settings: AuditLogSettings,
+    chain: HashChain,
+    state: Mutex<AuditLogState>,
     failures: AtomicU64,
     /// Whether the last attempt to open or write succeeded.
     sound: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AuditLogState {
     file: Option<DataFile>,
-    known: Option<Known>,
+    known: Option<LastWrittenFile>,
     /// The file written to before it was moved away.
     left: Option<DataFile>,
     /// Since when every attempt has found the lock taken by another process.
     held_since: Option<Instant>,
     /// Lines that could not be written, and since when.
     lost: Option<(u64, String)>,
-    told: Option<Instant>,
-    told_of_size: Option<Instant>,
+    failure_logged_at: Option<Instant>,
+    size_logged_at: Option<Instant>,
 }
 
 /// What this process knows about the file it wrote to last. Outlives the file's handle.
 #[derive(Debug, Clone, Copy)]
-struct Known {
-    identity: Identity,
+struct LastWrittenFile {
+    identity: FileIdentity,
     length: u64,
     /// The number of its first line.
     first: u64,
-    head: Head,
+    head: ChainHead,
     /// Whether this process rotated the file.
     turned: bool,
 }
 
 /// A locked file, and how the chain continues in it.
-struct Place {
-    identity: Identity,
+struct LockedLogFile {
+    identity: FileIdentity,
     /// A file on a disk, not a device.
     regular: bool,
     length: u64,
     /// The number of its first line, if it has one.
     first: Option<u64>,
     /// The predecessor of the next line.
-    head: Head,
+    head: ChainHead,
     /// Whether its last line lacks a newline.
     newline: bool,
     /// Event to write before the next line.
-    event: Option<Event>,
+    event: Option<AuditLogEvent>,
     /// Event to write to a file without lines.
-    begun: Option<Event>,
+    begun: Option<AuditLogEvent>,
     /// Older files to remove once that event is written.
     beyond: Vec<OsString>,
 }
 
-impl Log {
+impl AuditLog {
     /// A log at `path`. The file is opened with the first line, or with the first call of [`Log::ready`].
     ///
     /// Neither the file nor its folder may be a symbolic link; links further up are resolved once, here.
-    pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
+    pub fn open(path: impl Into<PathBuf>, settings: AuditLogSettings) -> Self {
         let path = path.into();
         let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => Folder::from(folder),
-            _ => Folder::resolve(Path::new(".")),
+            Some(folder) if !folder.as_os_str().is_empty() => ManagedFolder::from(folder),
+            _ => ManagedFolder::resolve(Path::new(".")),
         };
         Self {
             folder,
             name: path.file_name().unwrap_or_default().to_owned(),
             path,
-            chain: Chain::new(settings.key.as_deref()),
+            chain: HashChain::new(settings.key.as_deref()),
             settings,
             state: Mutex::default(),
             failures: AtomicU64::new(0),
@@ -176,16 +176,16 @@ impl Log {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Writes the line of one call. With [`OnFull::Drop`] a failure to write is not an error. Waits for other processes
+    /// Writes the line of one call. With [`WriteFailurePolicy::Drop`] a failure to write is not an error. Waits for other processes
     /// that hold the file.
-    pub fn append(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
+    pub fn append(&self, entry: &AuditEntry<'_>) -> Result<(), AuditWriteError> {
         let (state, written) = self.wait(Some(entry));
         self.judge(state, written)
     }
 
     /// Like [`Log::append`], without waiting: `None` while another process holds the file; then nothing is written or
     /// counted.
-    pub fn append_at_once(&self, entry: &Entry<'_>) -> Option<Result<(), WriteError>> {
+    pub fn append_at_once(&self, entry: &AuditEntry<'_>) -> Option<Result<(), AuditWriteError>> {
         let mut state = self.state();
         let written = self.attempt(&mut state, Some(entry));
         (!file::is_held(&written)).then(|| self.judge(state, written))
@@ -194,68 +194,68 @@ impl Log {
     /// Counts a line that could not be written.
     fn judge(
         &self,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, AuditLogState>,
         written: io::Result<()>,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), AuditWriteError> {
         let Err(error) = written else { return Ok(()) };
         self.sound.store(false, Ordering::Release);
         self.failures.fetch_add(1, Ordering::Relaxed);
         let (count, _) = state.lost.get_or_insert_with(|| (0, now()));
         *count = count.saturating_add(1);
-        self.tell(&mut state, &error);
+        self.log_failure(&mut state, &error);
         match self.settings.on_full {
-            OnFull::Drop => Ok(()),
-            OnFull::Refuse => Err(WriteError(error)),
+            WriteFailurePolicy::Drop => Ok(()),
+            WriteFailurePolicy::Refuse => Err(AuditWriteError(error)),
         }
     }
 
     /// Whether a call may run as far as is known, at the cost of one atomic load.
     pub fn is_sound(&self) -> bool {
-        self.settings.on_full == OnFull::Drop || self.sound.load(Ordering::Acquire)
+        self.settings.on_full == WriteFailurePolicy::Drop || self.sound.load(Ordering::Acquire)
     }
 
     /// Whether a call may run: not if its line is known to fail and must be written. Unless the log is sound, this
-    /// waits like [`Log::append`].
-    pub fn ready(&self) -> Result<(), WriteError> {
+    /// waits like [`AuditLog::append`].
+    pub fn ready(&self) -> Result<(), AuditWriteError> {
         if self.is_sound() {
             return Ok(());
         }
         // This records the lost lines: if they can be written, so can others.
         let (mut state, written) = self.wait(None);
         written.map_err(|error| {
-            self.tell(&mut state, &error);
-            WriteError(error)
+            self.log_failure(&mut state, &error);
+            AuditWriteError(error)
         })
     }
 
     /// Retries until no other process is in the way, or one has been for too long. Waiting blocks no other caller: the
     /// state is unlocked between two attempts.
-    fn wait(&self, entry: Option<&Entry<'_>>) -> (MutexGuard<'_, State>, io::Result<()>) {
+    fn wait(&self, entry: Option<&AuditEntry<'_>>) -> (MutexGuard<'_, AuditLogState>, io::Result<()>) {
         let began = Instant::now();
         file::wait(|| {
             let mut state = self.state();
             // A file opened earlier may have been moved away: it is only given up for the file that is now at the path.
             let is_fresh = state.file.is_none();
             let written = self.attempt(&mut state, entry);
-            let gives_up = is_fresh && state.is_stuck() && began.elapsed() >= BRIEFLY;
+            let gives_up = is_fresh && state.is_stuck() && began.elapsed() >= STUCK_LOCK_TIMEOUT;
             (!file::is_held(&written) || gives_up).then_some((state, written))
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AuditLogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Logs the failure at once, and then at intervals.
-    fn tell(&self, state: &mut State, error: &io::Error) {
-        if !is_time_to_tell(&mut state.told) {
+    fn log_failure(&self, state: &mut AuditLogState, error: &io::Error) {
+        if !is_log_due(&mut state.failure_logged_at) {
             return;
         }
         let (path, lost, policy) = (self.path.display(), self.failures(), self.settings.on_full);
         tracing::error!(%path, %error, lost, ?policy, "cannot write audit lines");
     }
 
-    fn attempt(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
+    fn attempt(&self, state: &mut AuditLogState, entry: Option<&AuditEntry<'_>>) -> io::Result<()> {
         let written = self.write(state, entry);
         if file::is_held(&written) {
             state.held_since.get_or_insert_with(Instant::now);
@@ -268,7 +268,7 @@ impl Log {
         state.held_since = None;
         self.sound.store(written.is_ok(), Ordering::Release);
         if written.is_ok() {
-            state.told = None;
+            state.failure_logged_at = None;
             if let Some((lost, since)) = state.lost.take() {
                 let path = self.path.display();
                 tracing::warn!(%path, lost, since, "audit lines can be written again");
@@ -279,7 +279,7 @@ impl Log {
 
     /// Writes pending events and the entry in one write. On an error the file is closed, which releases its lock; what
     /// is known about the file is kept.
-    fn write(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
+    fn write(&self, state: &mut AuditLogState, entry: Option<&AuditEntry<'_>>) -> io::Result<()> {
         let (file, place) = self.enter(state)?;
         let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
         let length = place.length.saturating_add(buffer.len() as u64);
@@ -294,9 +294,9 @@ impl Log {
     }
 
     /// Opens and locks the file at the path, and determines how the chain continues in it.
-    fn enter(&self, state: &mut State) -> io::Result<(DataFile, Place)> {
+    fn enter(&self, state: &mut AuditLogState) -> io::Result<(DataFile, LockedLogFile)> {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < LOCK_TIMEOUT {
             let file = match state.file.take() {
                 Some(file) => file,
                 None => file::open(&self.folder, &self.name)?,
@@ -306,7 +306,7 @@ impl Log {
                 return Err(error);
             }
             let metadata = file.metadata()?;
-            let identity = Identity::of(&metadata);
+            let identity = FileIdentity::of(&metadata);
             let there = self.folder.status(&self.name)?.map(|there| there.identity);
             if there != Some(identity) {
                 // Moved away, perhaps by another docent process. Release its lock: others may still wait for it.
@@ -317,12 +317,12 @@ impl Log {
             }
             let regular = metadata.is_file();
             let length = if regular { metadata.len() } else { 0 };
-            let empty = Place {
+            let empty = LockedLogFile {
                 identity,
                 regular,
                 length,
                 first: None,
-                head: Head::NONE,
+                head: ChainHead::NONE,
                 newline: false,
                 event: None,
                 begun: None,
@@ -337,7 +337,7 @@ impl Log {
     }
 
     /// Logs that the file is not the one this process wrote to last, unless it was rotated.
-    fn report_replaced(&self, known: Option<Known>, now: Identity) {
+    fn report_replaced(&self, known: Option<LastWrittenFile>, now: FileIdentity) {
         let Some(known) = known.filter(|known| !known.turned && known.identity != now) else {
             return;
         };
@@ -355,11 +355,11 @@ impl Log {
     /// earlier state shows up as missing lines.
     fn place(
         &self,
-        mut place: Place,
+        mut place: LockedLogFile,
         file: &File,
-        known: Option<Known>,
+        known: Option<LastWrittenFile>,
         left: Option<&DataFile>,
-    ) -> io::Result<Place> {
+    ) -> io::Result<LockedLogFile> {
         if let Some(known) = known
             && known.identity == place.identity
             && known.length == place.length
@@ -375,8 +375,8 @@ impl Log {
             let ending = file::ending(file, place.length, &self.chain)?;
             place.first = file::first_seq(file)?;
             place.newline = ending.open;
-            place.event = ending.torn.map(|(bytes, digest)| Event::Torn { bytes, digest });
-            place.head = newer(newest, ending.head).unwrap_or(Head::NONE);
+            place.event = ending.torn.map(|(bytes, digest)| AuditLogEvent::Torn { bytes, digest });
+            place.head = newer(newest, ending.head).unwrap_or(ChainHead::NONE);
             if ending.head.is_some() {
                 return Ok(place);
             }
@@ -388,18 +388,18 @@ impl Log {
             None => None,
         };
         let head = newer(newest, last);
-        place.head = head.unwrap_or(Head::NONE);
-        if place.length == 0 && place.head != Head::NONE {
+        place.head = head.unwrap_or(ChainHead::NONE);
+        if place.length == 0 && place.head != ChainHead::NONE {
             // The lines before this one are in no file of the log.
             let moved = known.filter(|known| !known.turned && last != head);
             let from = moved.map(|known| known.first);
-            place.event = from.map(|from| Event::RotatedElsewhere { from, to: place.head.seq });
+            place.event = from.map(|from| AuditLogEvent::RotatedElsewhere { from, to: place.head.seq });
         }
         if let Some(before) = before.filter(|_| place.regular && last.is_some()) {
             let first = place.head.seq.saturating_add(1);
-            let begun = file::begun(before.as_file(), &self.chain)?.unwrap_or(Begun::FIRST);
-            place.begun = Some(Event::Begun(begun.next(first, self.settings.keep)));
-            place.beyond = file::beyond(&self.folder, &self.name, self.settings.keep);
+            let begun = file::begun(before.as_file(), &self.chain)?.unwrap_or(FileStart::FIRST);
+            place.begun = Some(AuditLogEvent::Begun(begun.next(first, self.settings.keep)));
+            place.beyond = file::excess_files(&self.folder, &self.name, self.settings.keep);
         }
         Ok(place)
     }
@@ -417,7 +417,7 @@ impl Log {
         }
     }
 
-    fn last_of(&self, file: &File) -> io::Result<Option<Head>> {
+    fn last_of(&self, file: &File) -> io::Result<Option<ChainHead>> {
         let length = file.metadata()?.len();
         Ok(file::ending(file, length, &self.chain)?.head)
     }
@@ -425,10 +425,10 @@ impl Log {
     /// The bytes to write, and the last line in them.
     fn lines(
         &self,
-        place: &Place,
+        place: &LockedLogFile,
         lost: Option<&(u64, String)>,
-        entry: Option<&Entry<'_>>,
-    ) -> (Vec<u8>, Head) {
+        entry: Option<&AuditEntry<'_>>,
+    ) -> (Vec<u8>, ChainHead) {
         let time = now();
         let mut head = place.head;
         let mut buffer = Vec::with_capacity(1024);
@@ -436,7 +436,7 @@ impl Log {
             buffer.push(b'\n');
         }
         let dropped =
-            lost.map(|(count, since)| Event::Dropped { count: *count, since: since.clone() });
+            lost.map(|(count, since)| AuditLogEvent::Dropped { count: *count, since: since.clone() });
         let events = place.event.iter().chain(&place.begun).chain(&dropped);
         let events = events.map(|event| event.members(&time));
         for members in events.chain(entry.map(|entry| entry.members(&time))) {
@@ -448,18 +448,18 @@ impl Log {
     /// Starts a new file, or continues the old one if that fails: the record matters more than the size limit.
     fn turn_over(
         &self,
-        state: &mut State,
+        state: &mut AuditLogState,
         file: DataFile,
-        place: Place,
-    ) -> io::Result<(DataFile, Place)> {
+        place: LockedLogFile,
+    ) -> io::Result<(DataFile, LockedLogFile)> {
         if let Err(error) = file::turn_over(&self.folder, &self.name) {
-            if is_time_to_tell(&mut state.told_of_size) {
+            if is_log_due(&mut state.size_logged_at) {
                 let path = self.path.display();
                 tracing::error!(%path, %error, "cannot rotate the audit file; it grows past audit.max_bytes");
             }
             return Ok((file, place));
         }
-        state.known = Some(Known { turned: true, ..place.known(place.length, place.head) });
+        state.known = Some(LastWrittenFile { turned: true, ..place.known(place.length, place.head) });
         drop(file);
         self.enter(state)
     }
@@ -467,10 +467,10 @@ impl Log {
     /// Writes once. A partial write is undone, so that a full disk leaves no truncated line.
     fn put(
         &self,
-        state: &mut State,
-        (mut file, place): (DataFile, Place),
+        state: &mut AuditLogState,
+        (mut file, place): (DataFile, LockedLogFile),
         buffer: &[u8],
-        head: Head,
+        head: ChainHead,
     ) -> io::Result<()> {
         let written = loop {
             if buffer.is_empty() {
@@ -492,7 +492,7 @@ impl Log {
         }
         for old in &place.beyond {
             if let Err(error) = self.folder.remove(old)
-                && is_time_to_tell(&mut state.told_of_size)
+                && is_log_due(&mut state.told_of_size)
             {
                 let path = self.path.with_file_name(old);
                 let path = path.display();
@@ -507,24 +507,24 @@ impl Log {
     }
 }
 
-impl State {
+impl AuditLogState {
     /// Whether another process has held the file for longer than the timeout.
     fn is_stuck(&self) -> bool {
-        self.held_since.is_some_and(|since| since.elapsed() >= PATIENCE)
+        self.held_since.is_some_and(|since| since.elapsed() >= LOCK_TIMEOUT)
     }
 }
 
-impl Place {
+impl LockedLogFile {
     /// What is known about the file once it ends with this line.
-    fn known(&self, length: u64, head: Head) -> Known {
+    fn known(&self, length: u64, head: ChainHead) -> LastWrittenFile {
         let first = self.first.unwrap_or(self.head.seq.saturating_add(1));
-        Known { identity: self.identity, length, first, head, turned: false }
+        LastWrittenFile { identity: self.identity, length, first, head, turned: false }
     }
 }
 
 /// Whether enough time has passed to log again; if so, restarts the interval.
-fn is_time_to_tell(last: &mut Option<Instant>) -> bool {
-    let is_time = last.is_none_or(|at| at.elapsed() >= TOLD_EVERY);
+fn is_log_due(last: &mut Option<Instant>) -> bool {
+    let is_time = last.is_none_or(|at| at.elapsed() >= FAILURE_LOG_INTERVAL);
     if is_time {
         *last = Some(Instant::now());
     }
@@ -532,7 +532,7 @@ fn is_time_to_tell(last: &mut Option<Instant>) -> bool {
 }
 
 /// The head further along the chain; the second if they are equal.
-fn newer(one: Option<Head>, other: Option<Head>) -> Option<Head> {
+fn newer(one: Option<ChainHead>, other: Option<ChainHead>) -> Option<ChainHead> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if one.seq > other.seq { one } else { other }),
         (one, other) => one.or(other),

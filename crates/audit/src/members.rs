@@ -3,13 +3,13 @@
 use std::io::Write;
 
 /// Maximum bytes of a string. A longer one is truncated, and says so.
-pub(crate) const MOST_TEXT: usize = 512;
+pub(crate) const MAX_TEXT_BYTES: usize = 512;
 
 /// Members that follow others: each starts with a comma.
 #[derive(Debug, Default)]
-pub(crate) struct Members(Vec<u8>);
+pub(crate) struct LineMembers(Vec<u8>);
 
-impl Members {
+impl LineMembers {
     pub(crate) fn new() -> Self {
         Self(Vec::with_capacity(512))
     }
@@ -24,11 +24,11 @@ impl Members {
         self.0.extend_from_slice(b"\":");
     }
 
-    /// Writes a string, truncated to [`MOST_TEXT`] bytes.
+    /// Writes a string, truncated to [`MAX_TEXT_BYTES`] bytes.
     pub(crate) fn text(&mut self, name: &str, text: &str) {
         self.name(name);
         self.0.push(b'"');
-        let end = text.floor_char_boundary(MOST_TEXT);
+        let end = text.floor_char_boundary(MAX_TEXT_BYTES);
         for char in text.get(..end).unwrap_or_default().chars() {
             self.char(char);
         }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    fn read(members: &Members) -> Value {
+    fn read(members: &LineMembers) -> Value {
         let text = String::from_utf8(members.bytes().to_vec()).unwrap();
         assert!(text.is_ascii() && !text.contains('\n'), "{text}");
         serde_json::from_str(&format!("{{\"a\":0{text}}}")).unwrap()
@@ -95,7 +95,7 @@ mod tests {
             "\",\"outcome\":\"ok",
             "\"}\n{\"seq\":1",
         ] {
-            let mut members = Members::new();
+            let mut members = LineMembers::new();
             members.text("t", text);
             assert_eq!(read(&members)["t"], text);
         }
@@ -105,7 +105,7 @@ mod tests {
     fn a_long_text_is_cut_between_characters_and_says_so() {
         for char in ["a", "é", "数", "😀", "\n"] {
             let text = char.repeat((1 << 20) / char.len());
-            let mut members = Members::new();
+            let mut members = LineMembers::new();
             members.text("t", &text);
             let value = read(&members);
             let kept = value["t"].as_str().unwrap();
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn numbers_are_numbers() {
-        let mut members = Members::new();
+        let mut members = LineMembers::new();
         members.number("n", u64::MAX);
         members.fraction("f", 1.5);
         members.fraction("odd", f64::NAN);

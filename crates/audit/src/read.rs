@@ -1,7 +1,7 @@
 //! Reading a log: a consistent view of its files, line by line, in bounded memory.
 
-use crate::{MAX_LINE, file};
-use docent_files::{Identity, LinkError};
+use crate::{MAX_LINE_BYTES, file};
+use docent_files::{FileIdentity, LinkError};
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Take},
@@ -10,12 +10,12 @@ use std::{
 };
 
 /// How long to wait for writers.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A file of the log could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the audit file {}", path.display())]
-pub struct ReadError {
+pub struct AuditReadError {
     /// The file.
     pub path: PathBuf,
     /// The cause.
@@ -23,7 +23,7 @@ pub struct ReadError {
     pub source: io::Error,
 }
 
-impl ReadError {
+impl AuditReadError {
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self { path, source }
@@ -32,25 +32,25 @@ impl ReadError {
 
 /// One file, up to the length it had when it was opened.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct LogFileSource {
     pub(crate) path: PathBuf,
     pub(crate) file: File,
     pub(crate) length: u64,
 }
 
-impl Source {
-    fn open(path: PathBuf) -> Result<Self, ReadError> {
+impl LogFileSource {
+    fn open(path: PathBuf) -> Result<Self, AuditReadError> {
         let open = || {
             let file = open(&path)?;
             let length = file.metadata()?.len();
             Ok((file, length))
         };
-        let (file, length) = open().map_err(ReadError::at(&path))?;
+        let (file, length) = open().map_err(AuditReadError::at(&path))?;
         Ok(Self { path, file, length })
     }
 
-    pub(crate) fn lines(&self) -> Lines<BufReader<Take<&File>>> {
-        Lines::new(BufReader::with_capacity(MAX_LINE, (&self.file).take(self.length)))
+    pub(crate) fn lines(&self) -> RawLines<BufReader<Take<&File>>> {
+        RawLines::new(BufReader::with_capacity(MAX_LINE_BYTES, (&self.file).take(self.length)))
     }
 }
 
@@ -63,22 +63,22 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens these files, in this order.
-pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<Source>, ReadError> {
-    files.iter().cloned().map(Source::open).collect()
+pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<LogFileSource>, AuditReadError> {
+    files.iter().cloned().map(LogFileSource::open).collect()
 }
 
 /// The files of the log at `path`, oldest first. No rotation or write happens while they are opened.
 ///
 /// A link in place of the log is an error: docent never writes through a link.
-pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, ReadError> {
+pub(crate) fn sources(path: &Path) -> Result<Vec<LogFileSource>, AuditReadError> {
     if path.is_symlink() {
-        return Err(ReadError::at(path)(LinkError { path: path.to_owned() }.into()));
+        return Err(AuditReadError::at(path)(LinkError { path: path.to_owned() }.into()));
     }
     for _ in 0..8 {
         let Ok(current) = open(path) else { break };
         // A log whose lock is not available is read anyway: at worst its last line looks truncated.
-        let held = file::lock_shared(&current, PATIENCE);
-        let identity = current.metadata().ok().map(|metadata| Identity::of(&metadata));
+        let held = file::lock_shared(&current, LOCK_TIMEOUT);
+        let identity = current.metadata().ok().map(|metadata| FileIdentity::of(&metadata));
         if held.is_ok() && file::identity_at(path) != identity {
             continue;
         }
@@ -87,14 +87,14 @@ pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, ReadError> {
     let files = file::files(path);
     if files.is_empty() {
         // Opening the file yields the error.
-        return Source::open(path.to_owned()).map(|source| vec![source]);
+        return LogFileSource::open(path.to_owned()).map(|source| vec![source]);
     }
     named(&files)
 }
 
 /// The content between two newlines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum RawLine<'a> {
     /// A line without its newline.
     Line(&'a [u8]),
     /// The length of a line longer than the maximum.
@@ -103,7 +103,7 @@ pub(crate) enum Piece<'a> {
     Open(&'a [u8]),
 }
 
-impl<'a> Piece<'a> {
+impl<'a> RawLine<'a> {
     /// The bytes of a possible line.
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self {
@@ -113,32 +113,32 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Lines of a file, none longer than [`MAX_LINE`].
+/// Lines of a file, none longer than [`MAX_LINE_BYTES`].
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub(crate) struct RawLines<R> {
     reader: R,
     buffer: Vec<u8>,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> RawLines<R> {
     pub(crate) fn new(reader: R) -> Self {
         Self { reader, buffer: Vec::new() }
     }
 
-    pub(crate) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.buffer.clear();
-        let read = (&mut self.reader).take(MAX_LINE as u64).read_until(b'\n', &mut self.buffer)?;
+        let read = (&mut self.reader).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut self.buffer)?;
         if read == 0 {
             return Ok(None);
         }
         if let Some(line) = self.buffer.strip_suffix(b"\n") {
-            return Ok(Some(Piece::Line(line)));
+            return Ok(Some(RawLine::Line(line)));
         }
-        if read < MAX_LINE {
-            return Ok(Some(Piece::Open(&self.buffer)));
+        if read < MAX_LINE_BYTES {
+            return Ok(Some(RawLine::Open(&self.buffer)));
         }
         let rest = self.reader.skip_until(b'\n')?;
-        Ok(Some(Piece::TooLong((read + rest) as u64)))
+        Ok(Some(RawLine::TooLong((read + rest) as u64)))
     }
 }
 
@@ -147,13 +147,13 @@ mod tests {
     use super::*;
 
     fn pieces(bytes: &[u8]) -> Vec<String> {
-        let mut lines = Lines::new(bytes);
+        let mut lines = RawLines::new(bytes);
         let mut all = Vec::new();
         while let Some(piece) = lines.next().unwrap() {
             all.push(match piece {
-                Piece::Line(line) => String::from_utf8_lossy(line).into_owned(),
-                Piece::TooLong(bytes) => format!("<{bytes}>"),
-                Piece::Open(rest) => format!("{}|", String::from_utf8_lossy(rest)),
+                RawLine::Line(line) => String::from_utf8_lossy(line).into_owned(),
+                RawLine::TooLong(bytes) => format!("<{bytes}>"),
+                RawLine::Open(rest) => format!("{}|", String::from_utf8_lossy(rest)),
             });
         }
         all

@@ -1,21 +1,21 @@
 //! Statistics of a log: calls by tool, principal and outcome, bytes, durations.
 
 use crate::{
-    Line, ReadError,
-    line::{Shown, is_before, stamp},
+    AuditLine, AuditReadError,
+    line::{TerminalSafe, is_before, stamp},
     read,
 };
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt, path::Path, time::SystemTime};
 
 /// Maximum names counted separately. Names come from clients, including those of tools that never existed.
-const MOST_NAMES: usize = 1000;
+const MAX_COUNTED_NAMES: usize = 1000;
 /// Label for all further names.
-const OTHERS: &str = "(others)";
+const OTHER_NAMES: &str = "(others)";
 
 /// Totals of a log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Stats {
+pub struct AuditStats {
     /// Files read.
     pub files: usize,
     /// Time of the first line counted.
@@ -33,7 +33,7 @@ pub struct Stats {
     /// Bytes of all answers.
     pub bytes: u64,
     /// Duration of calls.
-    pub duration_ms: Durations,
+    pub duration_ms: DurationStats,
     /// By tool; resources and prompts by their method.
     pub by_tool: BTreeMap<String, u64>,
     /// By principal.
@@ -46,7 +46,7 @@ pub struct Stats {
 
 /// Durations of calls in milliseconds. Percentiles are at most 3% too high; the maximum is exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Durations {
+pub struct DurationStats {
     /// Median.
     pub p50: f64,
     /// 95th percentile.
@@ -59,15 +59,15 @@ pub struct Durations {
 
 /// Computes the totals of the log at `path` with its older files, from a time on if one is given. Reads line by line,
 /// in bounded memory.
-pub fn stats(path: &Path, since: Option<SystemTime>) -> Result<Stats, ReadError> {
+pub fn stats(path: &Path, since: Option<SystemTime>) -> Result<AuditStats, AuditReadError> {
     let since = since.map(stamp);
     let sources = read::sources(path)?;
-    let mut sums = Stats { files: sources.len(), ..Stats::default() };
-    let mut durations = Histogram::default();
+    let mut sums = AuditStats { files: sources.len(), ..AuditStats::default() };
+    let mut durations = DurationHistogram::default();
     for source in &sources {
         let mut lines = source.lines();
-        while let Some(piece) = lines.next().map_err(ReadError::at(&source.path))? {
-            let Some(line) = piece.bytes().and_then(Line::parse) else {
+        while let Some(piece) = lines.next().map_err(AuditReadError::at(&source.path))? {
+            let Some(line) = piece.bytes().and_then(AuditLine::parse) else {
                 sums.broken += 1;
                 continue;
             };
@@ -80,8 +80,8 @@ pub fn stats(path: &Path, since: Option<SystemTime>) -> Result<Stats, ReadError>
     Ok(sums)
 }
 
-impl Stats {
-    fn add(&mut self, line: &Line, durations: &mut Histogram) {
+impl AuditStats {
+    fn add(&mut self, line: &AuditLine, durations: &mut DurationHistogram) {
         if let Some(time) = line.text("time") {
             self.from.get_or_insert_with(|| time.to_owned());
             self.to = Some(time.to_owned());
@@ -110,14 +110,14 @@ impl Stats {
 }
 
 fn count(names: &mut BTreeMap<String, u64>, name: &str, times: u64) {
-    let known = names.contains_key(name) || names.len() < MOST_NAMES;
-    let count = names.entry(if known { name } else { OTHERS }.to_owned()).or_default();
+    let known = names.contains_key(name) || names.len() < MAX_COUNTED_NAMES;
+    let count = names.entry(if known { name } else { OTHER_NAMES }.to_owned()).or_default();
     *count = count.saturating_add(times);
 }
 
-impl fmt::Display for Stats {
+impl fmt::Display for AuditStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Durations { p50, p95, p99, max } = self.duration_ms;
+        let DurationStats { p50, p95, p99, max } = self.duration_ms;
         let time = |time: &Option<String>| time.clone().unwrap_or_else(|| "-".into());
         let (from, to) = (time(&self.from), time(&self.to));
         let several = |are: bool| if are { "s" } else { "" };
@@ -156,22 +156,22 @@ impl fmt::Display for Stats {
 /// Microseconds, counted by their highest bit and the five bits below it: a fixed number of counters for any number of
 /// calls, each at most 1/32 wide.
 #[derive(Debug)]
-struct Histogram {
+struct DurationHistogram {
     counts: Vec<u64>,
     total: u64,
     max: f64,
 }
 
 /// Bits below the highest that are distinguished.
-const FINE: u32 = 5;
+const SUB_BUCKET_BITS: u32 = 5;
 
-impl Default for Histogram {
+impl Default for DurationHistogram {
     fn default() -> Self {
         Self { counts: vec![0; (64 << FINE) as usize], total: 0, max: 0.0 }
     }
 }
 
-impl Histogram {
+impl DurationHistogram {
     fn add(&mut self, ms: f64) {
         #[expect(
             clippy::cast_possible_truncation,
@@ -200,23 +200,23 @@ impl Histogram {
         0.0
     }
 
-    fn durations(&self) -> Durations {
+    fn durations(&self) -> DurationStats {
         let [p50, p95, p99] = [50, 95, 99].map(|percent| self.percentile(percent));
-        Durations { p50, p95, p99, max: self.max }
+        DurationStats { p50, p95, p99, max: self.max }
     }
 }
 
 fn bucket(value: u64) -> usize {
-    let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(FINE);
+    let shift = value.checked_ilog2().unwrap_or(0).saturating_sub(SUB_BUCKET_BITS);
     // Below 2^FINE values are their own bucket; above, the shift names a row.
-    usize::try_from((u64::from(shift) << FINE) + (value >> shift)).unwrap_or(usize::MAX)
+    usize::try_from((u64::from(shift) << SUB_BUCKET_BITS) + (value >> shift)).unwrap_or(usize::MAX)
 }
 
 /// The largest value of a bucket.
 fn top(bucket: usize) -> u64 {
     let bucket = bucket as u64;
-    let row = (bucket >> FINE).saturating_sub(1);
-    let value = bucket - (row << FINE);
+    let row = (bucket >> SUB_BUCKET_BITS).saturating_sub(1);
+    let value = bucket - (row << SUB_BUCKET_BITS);
     ((u128::from(value) + 1) << row).saturating_sub(1).try_into().unwrap_or(u64::MAX)
 }
 
@@ -240,17 +240,17 @@ mod tests {
 
     #[test]
     fn percentiles_are_those_of_the_calls() {
-        let mut histogram = Histogram::default();
+        let mut histogram = DurationHistogram::default();
         for n in 1..=1000 {
             histogram.add(f64::from(n));
         }
-        let Durations { p50, p95, p99, max } = histogram.durations();
+        let DurationStats { p50, p95, p99, max } = histogram.durations();
         for (got, want) in [(p50, 500.0), (p95, 950.0), (p99, 990.0)] {
             assert!(got >= want && got <= want * 1.032, "{got} {want}");
         }
         assert!((max - 1000.0).abs() < f64::EPSILON);
         assert_eq!(Histogram::default().durations(), Durations::default());
-        let mut odd = Histogram::default();
+        let mut odd = DurationHistogram::default();
         for ms in [f64::NAN, f64::INFINITY, -1.0, f64::MAX] {
             odd.add(ms);
         }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn names_are_bounded() {
         let mut names = BTreeMap::new();
-        for n in 0..2 * MOST_NAMES {
+        for n in 0..2 * MAX_COUNTED_NAMES {
             count(&mut names, &n.to_string(), 1);
             count(&mut names, "0", 1);
         }

@@ -1,19 +1,19 @@
 //! The last lines of a log, read backwards.
 
 use crate::{
-    Filter, Line, MAX_LINE, ReadError,
-    read::{self, Source},
+    AuditFilter, AuditLine, MAX_LINE_BYTES, AuditReadError,
+    read::{self, LogFileSource},
 };
 use std::{
     io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
 
-const BLOCK: u64 = 64 * 1024;
+const TAIL_BLOCK_BYTES: u64 = 64 * 1024;
 
 /// The last `count` matching lines, oldest first, from as many files of the log as necessary. Unreadable lines are
 /// skipped.
-pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, ReadError> {
+pub fn tail(path: &Path, count: usize, filter: &AuditFilter) -> Result<Vec<AuditLine>, AuditReadError> {
     let mut found = Vec::new();
     if count == 0 {
         return Ok(found);
@@ -21,12 +21,12 @@ pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, Rea
     for source in read::sources(path)?.iter().rev() {
         let mut past = false;
         let mut want = |bytes: &[u8]| {
-            let line = Line::parse(bytes);
+            let line = AuditLine::parse(bytes);
             past = line.as_ref().is_some_and(|line| filter.is_past(line));
             found.extend(line.filter(|line| filter.fits(line)));
             found.len() < count && !past
         };
-        backwards(source, &mut want).map_err(ReadError::at(&source.path))?;
+        backwards(source, &mut want).map_err(AuditReadError::at(&source.path))?;
         if found.len() >= count || past {
             break;
         }
@@ -37,12 +37,12 @@ pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, Rea
 
 /// Yields lines from the last to the first, until no more are wanted. A line that is too long is skipped, so that
 /// memory stays bounded.
-fn backwards(source: &Source, want: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
+fn backwards(source: &LogFileSource, want: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
     let mut at = source.length;
     // The end of a line whose beginning is in an earlier block; `None` while it is too long.
     let mut rest = Some(Vec::new());
     while at > 0 {
-        let size = at.min(BLOCK);
+        let size = at.min(TAIL_BLOCK_BYTES);
         at -= size;
         let mut file = &source.file;
         file.seek(SeekFrom::Start(at))?;
@@ -68,7 +68,7 @@ fn backwards(source: &Source, want: &mut dyn FnMut(&[u8]) -> bool) -> io::Result
 }
 
 fn join(rest: &mut Option<Vec<u8>>, before: &[u8]) {
-    *rest = rest.take().filter(|rest| rest.len() + before.len() <= MAX_LINE).map(|rest| {
+    *rest = rest.take().filter(|rest| rest.len() + before.len() <= MAX_LINE_BYTES).map(|rest| {
         let mut whole = before.to_vec();
         whole.extend_from_slice(&rest);
         whole

@@ -1,10 +1,10 @@
 //! Verifies that a log is unchanged: every line, and its position among the others.
 
 use crate::{
-    ReadError,
-    chain::{Chain, Hash, Head, Sealed, plain},
-    event::{Begun, Event},
-    read::{self, Piece, Source},
+    AuditReadError,
+    chain::{HashChain, HashBytes, ChainHead, SealedLine, sha256},
+    event::{FileStart, AuditLogEvent},
+    read::{self, RawLine, LogFileSource},
 };
 use serde::Serialize;
 use std::{
@@ -13,20 +13,20 @@ use std::{
 };
 
 /// Maximum problems, and notices, that are kept. Further ones are only counted.
-const MOST_KEPT: usize = 1000;
+const MAX_KEPT_PROBLEMS: usize = 1000;
 
 /// What to verify a log against.
 #[derive(Clone, Default)]
-pub struct Check<'a> {
+pub struct VerifyOptions<'a> {
     /// The key it was written with.
     pub key: Option<&'a [u8]>,
     /// A line that must be present: reveals whether the end was cut off.
-    pub expect: Option<Head>,
+    pub expect: Option<ChainHead>,
     /// Another tool moves files of the log away: lines in them do not count as missing.
     pub rotated_elsewhere: bool,
 }
 
-impl fmt::Debug for Check<'_> {
+impl fmt::Debug for VerifyOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VerifyOptions")
             .field("keyed", &self.key.is_some())
@@ -38,28 +38,28 @@ impl fmt::Debug for Check<'_> {
 
 /// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     /// Lines read.
     pub lines: u64,
     /// Files read.
     pub files: usize,
     /// The first line.
-    pub first: Option<Head>,
+    pub first: Option<ChainHead>,
     /// The last line. Stored elsewhere, it later reveals whether the end was cut off.
-    pub last: Option<Head>,
+    pub last: Option<ChainHead>,
     /// Number of problems, including those not kept.
     pub problem_count: u64,
     /// Findings that do not happen by accident; the first thousand.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<VerifyProblem>,
     /// Number of notices, including those not kept.
     pub notice_count: u64,
     /// Findings worth knowing that are not tampering; the first thousand.
-    pub notices: Vec<Problem>,
+    pub notices: Vec<VerifyProblem>,
 }
 
 /// A finding and its location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct VerifyProblem {
     /// The file.
     pub file: String,
     /// The line in the file, from 1.
@@ -68,13 +68,13 @@ pub struct Problem {
     pub seq: Option<u64>,
     /// The finding.
     #[serde(flatten)]
-    pub what: What,
+    pub what: VerifyProblemKind,
 }
 
 /// Kinds of findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum What {
+pub enum VerifyProblemKind {
     /// The hash does not match the line.
     Changed,
     /// Not in the format of the log.
@@ -143,7 +143,7 @@ pub enum What {
     },
 }
 
-impl fmt::Display for What {
+impl fmt::Display for VerifyProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed => f.write_str(
@@ -184,7 +184,7 @@ impl fmt::Display for What {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for VerifyProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
         if let Some(seq) = self.seq {
@@ -194,14 +194,14 @@ impl fmt::Display for Problem {
     }
 }
 
-impl Report {
+impl VerifyReport {
     /// Whether nothing but harmless findings was made.
     pub fn is_intact(&self) -> bool {
         self.problem_count == 0
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for VerifyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (word, found, count) in [
             ("problem", &self.problems, self.problem_count),
@@ -227,21 +227,21 @@ impl fmt::Display for Report {
 }
 
 /// Verifies the log at `path` with its older files.
-pub fn verify(path: &Path, check: &Check<'_>) -> Result<Report, ReadError> {
+pub fn verify(path: &Path, check: &VerifyOptions<'_>) -> Result<VerifyReport, AuditReadError> {
     walk(&read::sources(path)?, check)
 }
 
 /// Verifies these files, oldest first.
-pub fn verify_files(files: &[PathBuf], check: &Check<'_>) -> Result<Report, ReadError> {
+pub fn verify_files(files: &[PathBuf], check: &VerifyOptions<'_>) -> Result<VerifyReport, AuditReadError> {
     walk(&read::named(files)?, check)
 }
 
-fn walk(sources: &[Source], check: &Check<'_>) -> Result<Report, ReadError> {
-    let mut walk = Walk {
-        chain: Chain::new(check.key),
+fn walk(sources: &[LogFileSource], check: &VerifyOptions<'_>) -> Result<VerifyReport, AuditReadError> {
+    let mut walk = LogVerification {
+        chain: HashChain::new(check.key),
         expect: check.expect,
         rotated_elsewhere: check.rotated_elsewhere,
-        report: Report { files: sources.len(), ..Report::default() },
+        report: VerifyReport { files: sources.len(), ..VerifyReport::default() },
         file: String::new(),
         line: 0,
         last: None,
@@ -253,168 +253,168 @@ fn walk(sources: &[Source], check: &Check<'_>) -> Result<Report, ReadError> {
         walk.file = source.path.display().to_string();
         walk.line = 0;
         let mut lines = source.lines();
-        while let Some(piece) = lines.next().map_err(ReadError::at(&source.path))? {
+        while let Some(piece) = lines.next().map_err(AuditReadError::at(&source.path))? {
             walk.piece(&piece);
         }
     }
     Ok(walk.finish())
 }
 
-struct Walk {
-    chain: Chain,
+struct LogVerification {
+    chain: HashChain,
     /// `None` once found.
-    expect: Option<Head>,
+    expect: Option<ChainHead>,
     rotated_elsewhere: bool,
-    report: Report,
+    report: VerifyReport,
     file: String,
     line: u64,
-    last: Option<Last>,
-    broken: Option<Broken>,
+    last: Option<PreviousLine>,
+    broken: Option<UnreadableLine>,
     /// The finding about lines before the first one, unless the log explains it further on.
-    before: Option<Problem>,
+    before: Option<VerifyProblem>,
     /// The file numbers recorded in the oldest and in the newest file.
-    begun: Option<(Begun, Begun)>,
+    begun: Option<(FileStart, FileStart)>,
 }
 
 /// The previous line.
-struct Last {
-    head: Head,
+struct PreviousLine {
+    head: ChainHead,
     /// The computed hash. A line whose stated hash was changed is one problem, even though the next line follows the
     /// computed one.
-    real: Hash,
+    real: HashBytes,
 }
 
 /// Bytes that are not a line. The next line may explain them.
-struct Broken {
-    problem: Problem,
+struct UnreadableLine {
+    problem: VerifyProblem,
     bytes: u64,
-    digest: Hash,
+    digest: HashBytes,
     /// Ends with the file, without a newline.
     open: bool,
 }
 
-impl Walk {
-    fn found(&self, seq: Option<u64>, what: What) -> Problem {
-        Problem { file: self.file.clone(), line: self.line, seq, what }
+impl LogVerification {
+    fn found(&self, seq: Option<u64>, what: VerifyProblemKind) -> VerifyProblem {
+        VerifyProblem { file: self.file.clone(), line: self.line, seq, what }
     }
 
-    fn problem(&mut self, seq: u64, what: What) {
+    fn problem(&mut self, seq: u64, what: VerifyProblemKind) {
         let problem = self.found(Some(seq), what);
         self.keep_problem(problem);
     }
 
-    fn keep_problem(&mut self, problem: Problem) {
+    fn keep_problem(&mut self, problem: VerifyProblem) {
         self.report.problem_count += 1;
-        if self.report.problems.len() < MOST_KEPT {
+        if self.report.problems.len() < MAX_KEPT_PROBLEMS {
             self.report.problems.push(problem);
         }
     }
 
-    fn notice(&mut self, seq: Option<u64>, what: What) {
+    fn notice(&mut self, seq: Option<u64>, what: VerifyProblemKind) {
         self.report.notice_count += 1;
-        if self.report.notices.len() < MOST_KEPT {
+        if self.report.notices.len() < MAX_KEPT_PROBLEMS {
             let notice = self.found(seq, what);
             self.report.notices.push(notice);
         }
     }
 
-    fn piece(&mut self, piece: &Piece<'_>) {
+    fn piece(&mut self, piece: &RawLine<'_>) {
         self.line += 1;
         self.report.lines += 1;
         let (bytes, open) = match piece {
-            Piece::Line(bytes) => (*bytes, false),
-            Piece::Open(bytes) => (*bytes, true),
-            Piece::TooLong(_) => {
+            RawLine::Line(bytes) => (*bytes, false),
+            RawLine::Open(bytes) => (*bytes, true),
+            RawLine::TooLong(_) => {
                 self.explain(None);
-                let problem = self.found(None, What::TooLong);
+                let problem = self.found(None, VerifyProblemKind::TooLong);
                 return self.keep_problem(problem);
             }
         };
-        if let Some(sealed) = Sealed::parse(bytes) {
+        if let Some(sealed) = SealedLine::parse(bytes) {
             return self.sealed(&sealed);
         }
         self.explain(None);
-        self.broken = Some(Broken {
-            problem: self.found(None, What::NotALine),
+        self.broken = Some(UnreadableLine {
+            problem: self.found(None, VerifyProblemKind::NotALine),
             bytes: bytes.len() as u64,
-            digest: plain(bytes),
+            digest: sha256(bytes),
             open,
         });
     }
 
     /// Reports the unreadable line before, now that the next one is known.
-    fn explain(&mut self, event: Option<(&Event, u64)>) {
+    fn explain(&mut self, event: Option<(&AuditLogEvent, u64)>) {
         match (self.broken.take(), event) {
-            (Some(broken), Some((Event::Torn { bytes, digest }, seq)))
+            (Some(broken), Some((AuditLogEvent::Torn { bytes, digest }, seq)))
                 if (broken.bytes, broken.digest) == (*bytes, *digest) =>
             {
-                self.notice(Some(seq), What::Torn { bytes: *bytes });
+                self.notice(Some(seq), VerifyProblemKind::Torn { bytes: *bytes });
             }
             (Some(broken), _) => self.keep_problem(broken.problem),
-            (None, Some((Event::Torn { .. }, seq))) => self.problem(seq, What::TornGone),
+            (None, Some((AuditLogEvent::Torn { .. }, seq))) => self.problem(seq, VerifyProblemKind::TornGone),
             (None, _) => {}
         }
     }
 
-    fn sealed(&mut self, line: &Sealed<'_>) {
+    fn sealed(&mut self, line: &SealedLine<'_>) {
         let real = self.chain.hash(line.body);
         let fits = real == line.hash;
         // A changed line must not excuse anything.
-        let event = if fits { Event::parse(line.members) } else { None };
+        let event = if fits { AuditLogEvent::parse(line.members) } else { None };
         self.explain(event.as_ref().map(|event| (event, line.seq)));
         if !fits {
-            self.problem(line.seq, What::Changed);
+            self.problem(line.seq, VerifyProblemKind::Changed);
         }
-        self.follows(line, event.as_ref());
+        self.check_order(line, event.as_ref());
         match event {
-            Some(Event::Dropped { count, .. }) => {
-                self.notice(Some(line.seq), What::Dropped { count });
+            Some(AuditLogEvent::Dropped { count, .. }) => {
+                self.notice(Some(line.seq), VerifyProblemKind::Dropped { count });
             }
-            Some(Event::Begun(begun)) => self.begun.get_or_insert((begun, begun)).1 = begun,
+            Some(AuditLogEvent::Begun(begun)) => self.begun.get_or_insert((begun, begun)).1 = begun,
             _ => {}
         }
         if let Some(expected) = self.expect.take_if(|expected| expected.seq == line.seq)
             && expected != line.head()
         {
-            self.problem(line.seq, What::Unexpected);
+            self.problem(line.seq, VerifyProblemKind::Unexpected);
         }
         self.report.first.get_or_insert(line.head());
         self.report.last = Some(line.head());
-        self.last = Some(Last { head: line.head(), real });
+        self.last = Some(PreviousLine { head: line.head(), real });
     }
 
-    fn follows(&mut self, line: &Sealed<'_>, event: Option<&Event>) {
+    fn check_order(&mut self, line: &SealedLine<'_>, event: Option<&AuditLogEvent>) {
         let seq = line.seq;
         let moved = match event {
-            Some(Event::RotatedElsewhere { from, to }) => Some((*from, *to)),
+            Some(AuditLogEvent::RotatedElsewhere { from, to }) => Some((*from, *to)),
             _ => None,
         };
         if let Some((from, to)) = moved {
-            self.notice(Some(seq), What::RotatedElsewhere { from, to });
+            self.notice(Some(seq), VerifyProblemKind::RotatedElsewhere { from, to });
         }
-        let begins = seq == 1 && line.prev == Head::NONE.hash;
+        let begins = seq == 1 && line.prev == ChainHead::NONE.hash;
         let Some(last) = &self.last else {
             if seq > 1 {
                 let (from, to) = (1, seq - 1);
                 let what = match moved {
-                    Some(_) => What::MovedAway { from, to },
-                    None => What::Missing { from, to },
+                    Some(_) => VerifyProblemKind::MovedAway { from, to },
+                    None => VerifyProblemKind::Missing { from, to },
                 };
                 self.before = Some(self.found(Some(seq), what));
             } else if !begins {
-                self.problem(seq, What::NotLinked);
+                self.problem(seq, VerifyProblemKind::NotLinked);
             }
             return;
         };
         let before = last.head.seq;
         if before.checked_add(1) == Some(seq) {
             if line.prev != last.head.hash && line.prev != last.real {
-                self.problem(seq, What::NotLinked);
+                self.problem(seq, VerifyProblemKind::NotLinked);
             }
         } else if begins {
-            self.problem(seq, What::BeginsAnew);
+            self.problem(seq, VerifyProblemKind::BeginsAnew);
         } else if seq <= before {
-            self.problem(seq, What::OutOfOrder { after: before });
+            self.problem(seq, VerifyProblemKind::OutOfOrder { after: before });
         } else {
             self.missing(seq, before + 1, moved);
         }
@@ -425,12 +425,12 @@ impl Walk {
         let to = seq - 1;
         let Some((moved_from, _)) = moved.filter(|(first, last)| *first <= to && *last == to)
         else {
-            return self.problem(seq, What::Missing { from, to });
+            return self.problem(seq, VerifyProblemKind::Missing { from, to });
         };
         if from < moved_from {
-            self.problem(seq, What::Missing { from, to: moved_from - 1 });
+            self.problem(seq, VerifyProblemKind::Missing { from, to: moved_from - 1 });
         }
-        let what = What::MovedAway { from: from.max(moved_from), to };
+        let what = VerifyProblemKind::MovedAway { from: from.max(moved_from), to };
         if self.rotated_elsewhere {
             self.notice(Some(seq), what);
         } else {
@@ -447,29 +447,29 @@ impl Walk {
             oldest.file < newest.oldest || (oldest.file == newest.oldest && to < oldest.first)
         });
         let (count, found) = if let_go || self.rotated_elsewhere {
-            before.what = What::OlderGone { to };
+            before.what = VerifyProblemKind::OlderGone { to };
             (&mut self.report.notice_count, &mut self.report.notices)
         } else {
             (&mut self.report.problem_count, &mut self.report.problems)
         };
         *count += 1;
         found.insert(0, before);
-        found.truncate(MOST_KEPT);
+        found.truncate(MAX_KEPT_PROBLEMS);
     }
 
-    fn finish(mut self) -> Report {
+    fn finish(mut self) -> VerifyReport {
         self.explain_before();
         match self.broken.take() {
             // The process was killed in the middle of a line, and has not been restarted since.
-            Some(broken) if broken.open => self.notice(None, What::Torn { bytes: broken.bytes }),
+            Some(broken) if broken.open => self.notice(None, VerifyProblemKind::Torn { bytes: broken.bytes }),
             Some(broken) => self.keep_problem(broken.problem),
             None => {}
         }
-        if let Some(Head { seq: expected, .. }) = self.expect {
+        if let Some(ChainHead { seq: expected, .. }) = self.expect {
             let last = self.report.last.map_or(0, |last| last.seq);
             let what = match self.report.first {
-                Some(first) if first.seq > expected => What::TooOld { expected },
-                _ => What::CutOff { expected },
+                Some(first) if first.seq > expected => VerifyProblemKind::TooOld { expected },
+                _ => VerifyProblemKind::CutOff { expected },
             };
             let mut problem = self.found(None, what);
             problem.seq = Some(last).filter(|last| *last > 0);

@@ -1,7 +1,7 @@
 //! Identifies a client by its certificate. TLS has verified the chain; this module maps it to a name.
 
 use crate::{
-    issuer::BadSetting,
+    issuer::IssuerSettingError,
     scope::{is_own, not_own},
 };
 use std::collections::{BTreeSet, HashMap};
@@ -26,14 +26,14 @@ pub struct CertificateRule {
     /// The principal that a matching certificate identifies.
     pub name: String,
     /// Which certificates match.
-    pub matches: Match,
+    pub matches: CertificateMatch,
     /// The scopes it grants, in docent's own form.
     pub scopes: Vec<String>,
 }
 
 /// Which certificates a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Match {
+pub enum CertificateMatch {
     /// One certificate, by the SHA-256 of its DER form: 64 hex digits, with or without colons.
     Fingerprint(String),
     /// A complete subject alternative name or common name; `*.example.com` matches host names with one more label.
@@ -42,33 +42,33 @@ pub enum Match {
 
 /// Rules for client certificates, tried in order.
 #[derive(Debug, Clone, Default)]
-pub struct Certificates(Vec<Rule>);
+pub struct CertificateRules(Vec<ParsedCertificateRule>);
 
 #[derive(Debug, Clone)]
-struct Rule {
+struct ParsedCertificateRule {
     name: String,
-    test: Test,
+    test: CertificateTest,
     scopes: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
-enum Test {
+enum CertificateTest {
     Fingerprint(Fingerprint),
     Name(String),
     /// With the dot, in lower case.
     Below(String),
 }
 
-impl Certificates {
+impl CertificateRules {
     /// Validates configured rules. Rules with the same name identify one caller, who has one set of scopes.
-    pub fn new(rules: Vec<CertificateRule>) -> Result<Self, BadSetting> {
-        let rules: Vec<Rule> = rules.into_iter().map(Rule::check).collect::<Result<_, _>>()?;
+    pub fn new(rules: Vec<CertificateRule>) -> Result<Self, IssuerSettingError> {
+        let rules: Vec<ParsedCertificateRule> = rules.into_iter().map(ParsedCertificateRule::check).collect::<Result<_, _>>()?;
         let mut known: HashMap<&str, BTreeSet<&String>> = HashMap::new();
         for rule in &rules {
             let scopes: BTreeSet<&String> = rule.scopes.iter().collect();
             if known.entry(&rule.name).or_insert_with(|| scopes.clone()) != &scopes {
                 let reason = "rules with this name have different scopes: give them the same scopes, or different names";
-                return Err(BadSetting::new(format!("certificates.{:?}", rule.name), reason));
+                return Err(IssuerSettingError::new(format!("certificates.{:?}", rule.name), reason));
             }
         }
         Ok(Self(rules))
@@ -85,19 +85,19 @@ impl Certificates {
         fingerprint: &Fingerprint,
         names: &[S],
     ) -> Option<(&str, &[String])> {
-        let matches = |rule: &&Rule| match &rule.test {
-            Test::Fingerprint(wanted) => bool::from(wanted.ct_eq(fingerprint)),
-            Test::Name(wanted) => names.iter().any(|name| is_same(wanted, name.as_ref())),
-            Test::Below(suffix) => names.iter().any(|name| is_below(suffix, name.as_ref())),
+        let matches = |rule: &&ParsedCertificateRule| match &rule.test {
+            CertificateTest::Fingerprint(wanted) => bool::from(wanted.ct_eq(fingerprint)),
+            CertificateTest::Name(wanted) => names.iter().any(|name| is_same(wanted, name.as_ref())),
+            CertificateTest::Below(suffix) => names.iter().any(|name| is_below(suffix, name.as_ref())),
         };
         self.0.iter().find(matches).map(|rule| (rule.name.as_str(), rule.scopes.as_slice()))
     }
 }
 
-impl Rule {
-    fn check(rule: CertificateRule) -> Result<Self, BadSetting> {
+impl ParsedCertificateRule {
+    fn check(rule: CertificateRule) -> Result<Self, IssuerSettingError> {
         let CertificateRule { name, matches, scopes } = rule;
-        let bad = |reason: String| BadSetting::new(format!("certificates.{name:?}"), reason);
+        let bad = |reason: String| IssuerSettingError::new(format!("certificates.{name:?}"), reason);
         if name.is_empty() || name.chars().any(char::is_control) {
             return Err(bad("name the rule in plain text".to_owned()));
         }
@@ -108,16 +108,16 @@ impl Rule {
             return Err(bad("it grants nothing; add scopes such as \"code:*\"".to_owned()));
         }
         let test = match matches {
-            Match::Fingerprint(text) => Test::Fingerprint(read_hex(&text).ok_or_else(|| {
+            CertificateMatch::Fingerprint(text) => CertificateTest::Fingerprint(read_hex(&text).ok_or_else(|| {
                 bad(format!("{text:?} is not a SHA-256 fingerprint: write 64 hex digits"))
             })?),
-            Match::Name(text) => read_name(text).map_err(bad)?,
+            CertificateMatch::Name(text) => read_name(text).map_err(bad)?,
         };
         Ok(Self { name, test, scopes })
     }
 }
 
-fn read_name(text: String) -> Result<Test, String> {
+fn read_name(text: String) -> Result<CertificateTest, String> {
     if text.is_empty() || text.chars().any(char::is_control) {
         return Err("write the full name in the certificate".to_owned());
     }
@@ -125,14 +125,14 @@ fn read_name(text: String) -> Result<Test, String> {
         if text.contains('*') {
             return Err(format!("{text:?}: a star is allowed only at the start, as in *.example.com"));
         }
-        return Ok(Test::Name(text));
+        return Ok(CertificateTest::Name(text));
     };
     if below.split('.').count() < 2 || !below.split('.').all(is_label) {
         return Err(format!(
             "{text:?}: a star must be followed by at least two labels, as in *.example.com"
         ));
     }
-    Ok(Test::Below(format!(".{}", below.to_ascii_lowercase())))
+    Ok(CertificateTest::Below(format!(".{}", below.to_ascii_lowercase())))
 }
 
 /// Host names are case-insensitive (RFC 4343). Mail addresses and URIs are compared verbatim.
@@ -175,16 +175,16 @@ fn read_hex(text: &str) -> Option<Fingerprint> {
 mod tests {
     use super::*;
 
-    fn rule(name: &str, matches: Match) -> CertificateRule {
+    fn rule(name: &str, matches: CertificateMatch) -> CertificateRule {
         CertificateRule { name: name.to_owned(), matches, scopes: vec![format!("{name}:*")] }
     }
 
-    fn named(text: &str) -> Match {
-        Match::Name(text.to_owned())
+    fn named(text: &str) -> CertificateMatch {
+        CertificateMatch::Name(text.to_owned())
     }
 
     #[track_caller]
-    fn check(rules: &Certificates, print: u8, names: &[&str], want: Option<&str>) {
+    fn check(rules: &CertificateRules, print: u8, names: &[&str], want: Option<&str>) {
         let got = rules.identify(&[print; 32], names);
         assert_eq!(got.map(|(name, _)| name), want, "{print} {names:?}");
         if let Some((name, scopes)) = got {
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn the_first_rule_that_matches() {
         let colons = vec!["aB"; 32].join(":");
-        let rules = Certificates::new(vec![
+        let rules = CertificateRules::new(vec![
             rule("pinned", Match::Fingerprint("07".repeat(32))),
             rule("colons", Match::Fingerprint(colons)),
             rule("build", named("ci.example.com")),
@@ -231,18 +231,18 @@ mod tests {
         ] {
             check(&rules, 0, &[stranger], None);
         }
-        check(&Certificates::default(), 0, &["x"], None);
+        check(&CertificateRules::default(), 0, &["x"], None);
     }
 
     #[test]
     fn invalid_rules_are_rejected() {
         for matches in [
-            Match::Fingerprint(String::new()),
-            Match::Fingerprint("07".repeat(20)),
-            Match::Fingerprint("0g".repeat(32)),
-            Match::Fingerprint("+7".repeat(32)),
-            Match::Fingerprint("é".repeat(32)),
-            Match::Fingerprint(vec!["7"; 64].join(":")),
+            CertificateMatch::Fingerprint(String::new()),
+            CertificateMatch::Fingerprint("07".repeat(20)),
+            CertificateMatch::Fingerprint("0g".repeat(32)),
+            CertificateMatch::Fingerprint("+7".repeat(32)),
+            CertificateMatch::Fingerprint("é".repeat(32)),
+            CertificateMatch::Fingerprint(vec!["7"; 64].join(":")),
             named(""),
             named("*"),
             named("*.com"),
@@ -269,7 +269,7 @@ mod tests {
         };
         let both = |second: &[&str]| {
             let first = opens("a.example.com", &["*"]);
-            Certificates::new(vec![first, rule("x", named("x")), opens("b.example.com", second)])
+            CertificateRules::new(vec![first, rule("x", named("x")), opens("b.example.com", second)])
         };
         let error = both(&["docs:*"]).unwrap_err().to_string();
         assert!(error.contains("\"ci\"") && error.contains("different scopes"), "{error}");

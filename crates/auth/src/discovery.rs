@@ -1,20 +1,20 @@
 //! Locates an issuer's keys: metadata by RFC 8414 and by `OpenID` Connect Discovery.
 
 use crate::{
-    fetch::{Fetch, FetchError},
-    issuer::Issuer,
+    fetch::{DocumentFetcher, DocumentFetchError},
+    issuer::TrustedIssuer,
     json,
-    keys::{BadKeySet, KeySet},
+    keys::{KeySetError, KeySet},
 };
 use serde_json::Value;
 use std::time::Duration;
 
 /// More than any issuer's document needs.
-pub(crate) const MAX_DOCUMENT: usize = 256 * 1024;
+pub(crate) const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
 /// Why an issuer's keys cannot be obtained.
 #[derive(Debug, thiserror::Error)]
-pub enum LearnError {
+pub enum KeyDiscoveryError {
     /// The document could not be read.
     #[error("cannot read {url}")]
     Fetch {
@@ -22,7 +22,7 @@ pub enum LearnError {
         url: String,
         /// The cause.
         #[source]
-        source: FetchError,
+        source: DocumentFetchError,
     },
     /// The document is too large.
     #[error("{url} is larger than {MAX_DOCUMENT} bytes")]
@@ -61,20 +61,20 @@ pub enum LearnError {
         url: String,
         /// The cause.
         #[source]
-        source: BadKeySet,
+        source: KeySetError,
     },
 }
 
 /// A fetched key set.
 #[derive(Debug)]
-pub(crate) struct Published {
+pub(crate) struct FetchedKeySet {
     pub(crate) keys: KeySet,
     pub(crate) left_out: usize,
     pub(crate) max_age: Option<Duration>,
 }
 
 /// Finds the URL of the keys. If one document fails, the next is tried; the first failure is reported.
-pub(crate) fn find_keys(issuer: &Issuer, fetch: &dyn Fetch) -> Result<String, LearnError> {
+pub(crate) fn find_keys(issuer: &TrustedIssuer, fetch: &dyn DocumentFetcher) -> Result<String, KeyDiscoveryError> {
     let [first, others @ ..] = &places(issuer);
     match ask(issuer, first, fetch) {
         Ok(found) => Ok(found),
@@ -82,16 +82,16 @@ pub(crate) fn find_keys(issuer: &Issuer, fetch: &dyn Fetch) -> Result<String, Le
     }
 }
 
-pub(crate) fn read_keys(url: &str, fetch: &dyn Fetch) -> Result<Published, LearnError> {
+pub(crate) fn read_keys(url: &str, fetch: &dyn DocumentFetcher) -> Result<FetchedKeySet, KeyDiscoveryError> {
     let (body, max_age) = read(url, fetch)?;
     let (keys, left_out) =
-        KeySet::parse(&body).map_err(|source| LearnError::Keys { url: url.to_owned(), source })?;
-    Ok(Published { keys, left_out, max_age })
+        KeySet::parse(&body).map_err(|source| KeyDiscoveryError::Keys { url: url.to_owned(), source })?;
+    Ok(FetchedKeySet { keys, left_out, max_age })
 }
 
 /// The metadata URLs of an issuer: RFC 8414 puts its name between host and path; `OpenID` issuers answer there or below
 /// their path.
-fn places(issuer: &Issuer) -> [String; 3] {
+fn places(issuer: &TrustedIssuer) -> [String; 3] {
     let mut root = issuer.url.clone();
     root.set_path("");
     let root = root.as_str().trim_end_matches('/');
@@ -103,28 +103,28 @@ fn places(issuer: &Issuer) -> [String; 3] {
     ]
 }
 
-fn ask(issuer: &Issuer, url: &str, fetch: &dyn Fetch) -> Result<String, LearnError> {
+fn ask(issuer: &TrustedIssuer, url: &str, fetch: &dyn DocumentFetcher) -> Result<String, KeyDiscoveryError> {
     let (body, _) = read(url, fetch)?;
     let document = json::object(&body);
     let field = |name| document.as_ref()?.get(name).and_then(Value::as_str);
     let (Some(found), Some(jwks_uri)) = (field("issuer"), field("jwks_uri")) else {
-        return Err(LearnError::NotMetadata { url: url.to_owned() });
+        return Err(KeyDiscoveryError::NotMetadata { url: url.to_owned() });
     };
     if found != issuer.name() {
-        return Err(LearnError::OtherIssuer { url: url.to_owned(), found: found.to_owned() });
+        return Err(KeyDiscoveryError::OtherIssuer { url: url.to_owned(), found: found.to_owned() });
     }
     if !issuer.may_publish_at(jwks_uri) {
         let (url, jwks_uri) = (url.to_owned(), jwks_uri.to_owned());
-        return Err(LearnError::UnsafeKeys { url, jwks_uri });
+        return Err(KeyDiscoveryError::UnsafeKeys { url, jwks_uri });
     }
     Ok(jwks_uri.to_owned())
 }
 
-fn read(url: &str, fetch: &dyn Fetch) -> Result<(Vec<u8>, Option<Duration>), LearnError> {
+fn read(url: &str, fetch: &dyn DocumentFetcher) -> Result<(Vec<u8>, Option<Duration>), KeyDiscoveryError> {
     let fetched =
-        fetch.get(url).map_err(|source| LearnError::Fetch { url: url.to_owned(), source })?;
-    if fetched.body.len() > MAX_DOCUMENT {
-        return Err(LearnError::TooLarge { url: url.to_owned() });
+        fetch.get(url).map_err(|source| KeyDiscoveryError::Fetch { url: url.to_owned(), source })?;
+    if fetched.body.len() > MAX_DOCUMENT_BYTES {
+        return Err(KeyDiscoveryError::TooLarge { url: url.to_owned() });
     }
     Ok((fetched.body, fetched.max_age))
 }
@@ -132,20 +132,20 @@ fn read(url: &str, fetch: &dyn Fetch) -> Result<(Vec<u8>, Option<Duration>), Lea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fetch::Fetched, issuer::IssuerSettings};
+    use crate::{fetch::FetchedDocument, issuer::IssuerSettings};
     use std::collections::HashMap;
 
     struct Documents(HashMap<&'static str, String>);
 
-    impl Fetch for Documents {
-        fn get(&self, url: &str) -> Result<Fetched, FetchError> {
-            let body = self.0.get(url).ok_or_else(|| FetchError::new("404"))?.clone().into_bytes();
-            Ok(Fetched { body, max_age: None })
+    impl DocumentFetcher for Documents {
+        fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError> {
+            let body = self.0.get(url).ok_or_else(|| DocumentFetchError::new("404"))?.clone().into_bytes();
+            Ok(FetchedDocument { body, max_age: None })
         }
     }
 
-    fn issuer(name: &str) -> Issuer {
-        Issuer::check(IssuerSettings::new(name, vec!["https://docent.example.com".into()])).unwrap()
+    fn issuer(name: &str) -> TrustedIssuer {
+        TrustedIssuer::check(IssuerSettings::new(name, vec!["https://docent.example.com".into()])).unwrap()
     }
 
     #[test]

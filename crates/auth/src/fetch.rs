@@ -3,14 +3,14 @@
 use std::{error::Error, time::Duration};
 
 /// Reads a URL. Blocks; applies its own rules on hosts, redirects and timeouts.
-pub trait Fetch: Send + Sync {
+pub trait DocumentFetcher: Send + Sync {
     /// The body of a successful response. Any status but 200 is an error.
-    fn get(&self, url: &str) -> Result<Fetched, FetchError>;
+    fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError>;
 }
 
 /// A document of an issuer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedDocument {
     /// The body, unchanged.
     pub body: Vec<u8>,
     /// The lifetime granted by the response's `Cache-Control`.
@@ -20,9 +20,9 @@ pub struct Fetched {
 /// Why a document could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct FetchError(Box<dyn Error + Send + Sync>);
+pub struct DocumentFetchError(Box<dyn Error + Send + Sync>);
 
-impl FetchError {
+impl DocumentFetchError {
     /// Wraps the cause.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(cause.into())

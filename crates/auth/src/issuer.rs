@@ -44,14 +44,14 @@ impl IssuerSettings {
 /// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{setting}`: {reason}")]
-pub struct BadSetting {
+pub struct IssuerSettingError {
     /// The setting's name.
     pub setting: String,
     /// What is wrong, and how to fix it.
     pub reason: String,
 }
 
-impl BadSetting {
+impl IssuerSettingError {
     pub(crate) fn new(setting: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { setting: setting.into(), reason: reason.into() }
     }
@@ -59,34 +59,34 @@ impl BadSetting {
 
 /// An issuer with validated settings.
 #[derive(Debug, Clone)]
-pub struct Issuer {
+pub struct TrustedIssuer {
     pub(crate) settings: IssuerSettings,
     pub(crate) url: Url,
 }
 
-impl Issuer {
+impl TrustedIssuer {
     /// Validates settings; the only constructor.
-    pub fn check(mut settings: IssuerSettings) -> Result<Self, BadSetting> {
+    pub fn check(mut settings: IssuerSettings) -> Result<Self, IssuerSettingError> {
         let url =
             endpoint(&settings.issuer).filter(|url| url.query().is_none()).ok_or_else(|| {
-                BadSetting::new("issuer", format!("{:?} {NO_ENDPOINT}", settings.issuer))
+                IssuerSettingError::new("issuer", format!("{:?} {NO_ENDPOINT}", settings.issuer))
             })?;
         settings.audiences.iter_mut().for_each(|audience| *audience = plain(audience).to_owned());
         if settings.audiences.is_empty() || settings.audiences.iter().any(String::is_empty) {
             let reason = "name this resource, such as \"https://docent.example.com/mcp\"; \
                 a token for another resource must not open this one";
-            return Err(BadSetting::new("audiences", reason));
+            return Err(IssuerSettingError::new("audiences", reason));
         }
         if settings.algorithms.is_empty() {
-            return Err(BadSetting::new("algorithms", "allow at least one, such as \"RS256\""));
+            return Err(IssuerSettingError::new("algorithms", "allow at least one, such as \"RS256\""));
         }
         if settings.leeway > MAX_LEEWAY {
-            return Err(BadSetting::new("leeway", "must be at most five minutes; synchronize the clocks"));
+            return Err(IssuerSettingError::new("leeway", "must be at most five minutes; synchronize the clocks"));
         }
         let issuer = Self { settings, url };
         match &issuer.settings.jwks_uri {
             Some(uri) if !issuer.may_publish_at(uri) => {
-                Err(BadSetting::new("jwks_uri", format!("{uri:?} {NO_ENDPOINT}")))
+                Err(IssuerSettingError::new("jwks_uri", format!("{uri:?} {NO_ENDPOINT}")))
             }
             _ => Ok(issuer),
         }
@@ -108,7 +108,7 @@ impl Issuer {
     }
 }
 
-const NO_ENDPOINT: &str = "must be an https URL without user, query and fragment; \
+const BAD_ENDPOINT_MESSAGE: &str = "must be an https URL without user, query and fragment; \
     http is allowed only for an issuer on this machine, such as http://127.0.0.1:9000";
 
 /// A URL that cannot be read or changed in transit.
@@ -141,7 +141,7 @@ mod tests {
         let mut settings = IssuerSettings::new("https://login.example.com/team", audiences);
         change(&mut settings);
         let text = format!("{settings:?}");
-        let got = Issuer::check(settings).err().map(|error| error.setting);
+        let got = TrustedIssuer::check(settings).err().map(|error| error.setting);
         assert_eq!(got.as_deref(), wrong, "{text}");
     }
 

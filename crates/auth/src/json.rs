@@ -9,23 +9,23 @@ use std::fmt;
 
 /// Parses an object. A duplicate key at any depth is an error, as is anything but an object.
 pub(crate) fn object(bytes: &[u8]) -> Option<Map<String, Value>> {
-    match serde_json::from_slice::<Strict>(bytes) {
-        Ok(Strict(Value::Object(map))) => Some(map),
+    match serde_json::from_slice::<StrictJson>(bytes) {
+        Ok(StrictJson(Value::Object(map))) => Some(map),
         _ => None,
     }
 }
 
-struct Strict(Value);
+struct StrictJson(Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Once).map(Self)
+        deserializer.deserialize_any(StrictJsonVisitor).map(Self)
     }
 }
 
-struct Once;
+struct StrictJsonVisitor;
 
-impl<'de> Visitor<'de> for Once {
+impl<'de> Visitor<'de> for StrictJsonVisitor {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for Once {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(StrictJson(item)) = items.next_element()? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -70,7 +70,7 @@ impl<'de> Visitor<'de> for Once {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while let Some((name, Strict(value))) = entries.next_entry::<String, Strict>()? {
+        while let Some((name, StrictJson(value))) = entries.next_entry::<String, StrictJson>()? {
             if map.insert(name, value).is_some() {
                 return Err(A::Error::custom("duplicate key"));
             }

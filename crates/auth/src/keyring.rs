@@ -1,9 +1,9 @@
 //! The cached keys of one issuer: how long they are valid, and when the issuer is queried again.
 
 use crate::{
-    discovery::{self, LearnError},
-    fetch::Fetch,
-    issuer::Issuer,
+    discovery::{self, KeyDiscoveryError},
+    fetch::DocumentFetcher,
+    issuer::TrustedIssuer,
     keys::KeySet,
 };
 use std::{
@@ -15,37 +15,37 @@ use std::{
 };
 
 /// Minimum interval between queries to an issuer, so that made-up key names cannot turn docent against it.
-const PAUSE: Duration = Duration::from_secs(30);
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 /// Lifetime of keys for which the issuer states none.
-const USUAL_AGE: Duration = Duration::from_hours(1);
-const MIN_AGE: Duration = Duration::from_mins(5);
-const MAX_AGE: Duration = Duration::from_hours(24);
+const DEFAULT_KEY_AGE: Duration = Duration::from_hours(1);
+const MIN_KEY_AGE: Duration = Duration::from_mins(5);
+const MAX_KEY_AGE: Duration = Duration::from_hours(24);
 /// How long expired keys remain valid while the issuer is unreachable.
-const GRACE: Duration = Duration::from_hours(24);
+const STALE_KEY_GRACE: Duration = Duration::from_hours(24);
 /// Requests carry the time at which they began, so one may be a little older than the keys.
-const SKEW: Duration = Duration::from_mins(1);
+const CLOCK_SKEW: Duration = Duration::from_mins(1);
 /// Maximum callers that wait for one response of an issuer. A slow issuer and made-up key names must not use up every
 /// thread.
-const MAX_WAITING: usize = 32;
+const MAX_REFRESH_WAITERS: usize = 32;
 
 /// Cached keys of one issuer.
 #[derive(Debug, Default)]
-pub(crate) struct Keyring {
-    state: RwLock<State>,
+pub(crate) struct IssuerKeyCache {
+    state: RwLock<KeyCacheState>,
     /// Locked while the issuer is queried; contains the URL of its keys.
-    asking: Mutex<Option<Place>>,
+    asking: Mutex<Option<KeySetLocation>>,
     waiting: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    held: Option<Arc<Held>>,
+struct KeyCacheState {
+    held: Option<Arc<CachedKeySet>>,
     /// When a caller last started to query the issuer, successfully or not.
     asked: Option<SystemTime>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct CachedKeySet {
     keys: Arc<KeySet>,
     read: SystemTime,
     fresh_for: Duration,
@@ -53,34 +53,34 @@ struct Held {
 
 /// The URL of the keys according to the metadata.
 #[derive(Debug)]
-struct Place {
+struct KeySetLocation {
     url: String,
     found: SystemTime,
 }
 
 /// One of the waiting callers.
-struct Waiting<'a>(&'a AtomicUsize);
+struct RefreshWaiter<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> RefreshWaiter<'a> {
     fn join(count: &'a AtomicUsize) -> Option<Self> {
-        let one_more = |waiting| (waiting < MAX_WAITING).then_some(waiting + 1);
+        let one_more = |waiting| (waiting < MAX_REFRESH_WAITERS).then_some(waiting + 1);
         count.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok().map(|_| Self(count))
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for RefreshWaiter<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-impl Keyring {
+impl IssuerKeyCache {
     /// The keys that are valid now. `None` if there are none or they are due for a refresh: call `refresh`.
     pub(crate) fn keys(&self, now: SystemTime) -> Option<Arc<KeySet>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let held = state.held.as_ref()?;
         let age = age(held.read, now)?;
-        if age >= held.fresh_for + GRACE {
+        if age >= held.fresh_for + STALE_KEY_GRACE {
             return None;
         }
         // Old keys remain valid during the pause after a query, so that others need not wait for the response.
@@ -96,12 +96,12 @@ impl Keyring {
     /// for it.
     pub(crate) fn refresh(
         &self,
-        issuer: &Issuer,
-        fetch: &dyn Fetch,
+        issuer: &TrustedIssuer,
+        fetch: &dyn DocumentFetcher,
         now: SystemTime,
         wanted: impl Fn(&KeySet) -> bool,
-    ) -> Option<Result<(), LearnError>> {
-        let _waiting = Waiting::join(&self.waiting)?;
+    ) -> Option<Result<(), KeyDiscoveryError>> {
+        let _waiting = RefreshWaiter::join(&self.waiting)?;
         let mut place = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         if self.keys(now).is_some_and(|keys| wanted(&keys)) {
             return None;
@@ -121,9 +121,9 @@ impl Keyring {
     }
 }
 
-impl State {
+impl KeyCacheState {
     fn is_paused(&self, now: SystemTime) -> bool {
-        self.asked.and_then(|asked| age(asked, now)).is_some_and(|age| age < PAUSE)
+        self.asked.and_then(|asked| age(asked, now)).is_some_and(|age| age < MIN_REFRESH_INTERVAL)
     }
 }
 
@@ -131,20 +131,20 @@ impl State {
 fn age(then: SystemTime, now: SystemTime) -> Option<Duration> {
     match now.duration_since(then) {
         Ok(age) => Some(age),
-        Err(ahead) => (ahead.duration() < SKEW).then_some(Duration::ZERO),
+        Err(ahead) => (ahead.duration() < CLOCK_SKEW).then_some(Duration::ZERO),
     }
 }
 
 fn ask(
-    issuer: &Issuer,
-    fetch: &dyn Fetch,
+    issuer: &TrustedIssuer,
+    fetch: &dyn DocumentFetcher,
     now: SystemTime,
-    place: &mut Option<Place>,
-) -> Result<Held, LearnError> {
+    place: &mut Option<KeySetLocation>,
+) -> Result<CachedKeySet, KeyDiscoveryError> {
     let url = match &issuer.settings.jwks_uri {
         Some(configured) => configured.clone(),
         None => match place.take() {
-            Some(known) if age(known.found, now).is_some_and(|age| age < MAX_AGE) => {
+            Some(known) if age(known.found, now).is_some_and(|age| age < MAX_KEY_AGE) => {
                 let url = known.url.clone();
                 *place = Some(known);
                 url
@@ -160,9 +160,9 @@ fn ask(
             return Err(error);
         }
     };
-    place.get_or_insert(Place { url, found: now });
+    place.get_or_insert(KeySetLocation { url, found: now });
     let (keys, left_out) = (published.keys, published.left_out);
     tracing::info!(issuer = issuer.name(), keys = keys.len(), left_out, "read the issuer's keys");
-    let fresh_for = published.max_age.unwrap_or(USUAL_AGE).clamp(MIN_AGE, MAX_AGE);
-    Ok(Held { keys: Arc::new(keys), read: now, fresh_for })
+    let fresh_for = published.max_age.unwrap_or(DEFAULT_KEY_AGE).clamp(MIN_KEY_AGE, MAX_KEY_AGE);
+    Ok(CachedKeySet { keys: Arc::new(keys), read: now, fresh_for })
 }

@@ -15,11 +15,11 @@ const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
 /// Keys that can check signatures, in the order of the set.
 #[derive(Debug, Default)]
-pub(crate) struct KeySet(Vec<Key>);
+pub(crate) struct KeySet(Vec<VerificationKey>);
 
 /// Why a key set is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BadKeySet {
+pub enum KeySetError {
     /// Not an object with a list of `keys`, or one with a duplicate key.
     #[error("not a JSON Web Key Set")]
     NotAKeySet,
@@ -29,15 +29,15 @@ pub enum BadKeySet {
 }
 
 #[derive(Debug)]
-struct Key {
+struct VerificationKey {
     id: Option<String>,
     /// The algorithm that the key itself names.
     algorithm: Option<Algorithm>,
-    material: Material,
+    material: KeyMaterial,
 }
 
 #[derive(Debug)]
-enum Material {
+enum KeyMaterial {
     Rsa { n: Vec<u8>, e: Vec<u8> },
     P256(Vec<u8>),
     P384(Vec<u8>),
@@ -46,9 +46,9 @@ enum Material {
 
 /// The result of looking up a key for a token.
 #[derive(Debug)]
-pub(crate) enum Found<'a> {
+pub(crate) enum KeyLookup<'a> {
     /// Keys with the name; one of them must verify the signature.
-    Keys(Vec<KeyFor<'a>>),
+    Keys(Vec<CandidateKey<'a>>),
     /// The named key is for another algorithm.
     OtherAlgorithm,
     Nothing,
@@ -56,21 +56,21 @@ pub(crate) enum Found<'a> {
 
 /// A key, and the algorithm to use it with.
 #[derive(Debug)]
-pub(crate) struct KeyFor<'a> {
-    key: &'a Key,
+pub(crate) struct CandidateKey<'a> {
+    key: &'a VerificationKey,
     algorithm: Algorithm,
 }
 
 impl KeySet {
     /// Parses a set. Keys of an unknown kind, for another use or too weak are skipped; the second value counts them.
-    pub(crate) fn parse(body: &[u8]) -> Result<(Self, usize), BadKeySet> {
-        let set = json::object(body).ok_or(BadKeySet::NotAKeySet)?;
-        let listed = set.get("keys").and_then(Value::as_array).ok_or(BadKeySet::NotAKeySet)?;
+    pub(crate) fn parse(body: &[u8]) -> Result<(Self, usize), KeySetError> {
+        let set = json::object(body).ok_or(KeySetError::NotAKeySet)?;
+        let listed = set.get("keys").and_then(Value::as_array).ok_or(KeySetError::NotAKeySet)?;
         if listed.len() > MAX_KEYS {
-            return Err(BadKeySet::TooManyKeys);
+            return Err(KeySetError::TooManyKeys);
         }
-        let keys: Vec<Key> =
-            listed.iter().filter_map(Value::as_object).filter_map(Key::parse).collect();
+        let keys: Vec<VerificationKey> =
+            listed.iter().filter_map(Value::as_object).filter_map(VerificationKey::parse).collect();
         let left_out = listed.len() - keys.len();
         Ok((Self(keys), left_out))
     }
@@ -80,41 +80,41 @@ impl KeySet {
     }
 
     /// The keys selected by a token's header. Without a name, exactly one key must match the algorithm.
-    pub(crate) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Found<'_> {
-        let named: Vec<&Key> =
+    pub(crate) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> KeyLookup<'_> {
+        let named: Vec<&VerificationKey> =
             self.0.iter().filter(|key| id.is_none() || key.id.as_deref() == id).collect();
-        let suiting: Vec<KeyFor<'_>> = named
+        let suiting: Vec<CandidateKey<'_>> = named
             .iter()
             .filter(|key| key.suits(algorithm))
-            .map(|key| KeyFor { key, algorithm })
+            .map(|key| CandidateKey { key, algorithm })
             .collect();
         match (suiting.len(), id) {
-            (0, Some(_)) if !named.is_empty() => Found::OtherAlgorithm,
-            (0, _) => Found::Nothing,
-            (1, None) | (_, Some(_)) => Found::Keys(suiting),
-            (_, None) => Found::Nothing,
+            (0, Some(_)) if !named.is_empty() => KeyLookup::OtherAlgorithm,
+            (0, _) => KeyLookup::Nothing,
+            (1, None) | (_, Some(_)) => KeyLookup::Keys(suiting),
+            (_, None) => KeyLookup::Nothing,
         }
     }
 }
 
-impl KeyFor<'_> {
+impl CandidateKey<'_> {
     /// Whether the signature of these bytes was made with the private half.
     pub(crate) fn verify(&self, signed: &[u8], signature: &[u8]) -> bool {
         let checked =
             match (&self.key.material, self.algorithm) {
-                (Material::Rsa { n, e }, Algorithm::Rs256) => RsaPublicKeyComponents { n, e }
+                (KeyMaterial::Rsa { n, e }, Algorithm::Rs256) => RsaPublicKeyComponents { n, e }
                     .verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature),
-                (Material::Rsa { n, e }, Algorithm::Ps256) => RsaPublicKeyComponents { n, e }
+                (KeyMaterial::Rsa { n, e }, Algorithm::Ps256) => RsaPublicKeyComponents { n, e }
                     .verify(&RSA_PSS_2048_8192_SHA256, signed, signature),
-                (Material::P256(point), Algorithm::Es256) => {
+                (KeyMaterial::P256(point), Algorithm::Es256) => {
                     UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point)
                         .verify(signed, signature)
                 }
-                (Material::P384(point), Algorithm::Es384) => {
+                (KeyMaterial::P384(point), Algorithm::Es384) => {
                     UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, point)
                         .verify(signed, signature)
                 }
-                (Material::Ed25519(key), Algorithm::EdDsa) => {
+                (KeyMaterial::Ed25519(key), Algorithm::EdDsa) => {
                     UnparsedPublicKey::new(&ED25519, key).verify(signed, signature)
                 }
                 _ => return false,
@@ -123,7 +123,7 @@ impl KeyFor<'_> {
     }
 }
 
-impl Key {
+impl VerificationKey {
     fn parse(fields: &Map<String, Value>) -> Option<Self> {
         // Anyone who reads the set could sign with a key whose private half it contains.
         if fields.contains_key("d") || fields.contains_key("k") {
@@ -144,23 +144,23 @@ impl Key {
             None => None,
             Some(name) => Some(Algorithm::parse(name.as_str()?)?),
         };
-        let key = Self { id, algorithm, material: Material::parse(fields)? };
+        let key = Self { id, algorithm, material: KeyMaterial::parse(fields)? };
         // A key that names an algorithm for another kind of key is unusable.
         Algorithm::ALL.iter().any(|algorithm| key.suits(*algorithm)).then_some(key)
     }
 
     fn suits(&self, algorithm: Algorithm) -> bool {
         let of_its_kind = match self.material {
-            Material::Rsa { .. } => matches!(algorithm, Algorithm::Rs256 | Algorithm::Ps256),
-            Material::P256(_) => algorithm == Algorithm::Es256,
-            Material::P384(_) => algorithm == Algorithm::Es384,
-            Material::Ed25519(_) => algorithm == Algorithm::EdDsa,
+            KeyMaterial::Rsa { .. } => matches!(algorithm, Algorithm::Rs256 | Algorithm::Ps256),
+            KeyMaterial::P256(_) => algorithm == Algorithm::Es256,
+            KeyMaterial::P384(_) => algorithm == Algorithm::Es384,
+            KeyMaterial::Ed25519(_) => algorithm == Algorithm::EdDsa,
         };
         of_its_kind && self.algorithm.is_none_or(|own| own == algorithm)
     }
 }
 
-impl Material {
+impl KeyMaterial {
     /// Shared secrets (`oct`) are not supported: anyone who could check with one could sign with it.
     fn parse(fields: &Map<String, Value>) -> Option<Self> {
         match (text(fields, "kty")?, text(fields, "crv")) {
@@ -286,9 +286,9 @@ mod tests {
         let set = json!({"keys": [rsa(2048), with(rsa(2048), "kid", "b")]}).to_string();
         let (set, _) = KeySet::parse(set.as_bytes()).unwrap();
         let find = |id, algorithm| match set.find(id, algorithm) {
-            Found::Keys(keys) => keys.len().to_string(),
-            Found::OtherAlgorithm => "other".to_owned(),
-            Found::Nothing => "nothing".to_owned(),
+            KeyLookup::Keys(keys) => keys.len().to_string(),
+            KeyLookup::OtherAlgorithm => "other".to_owned(),
+            KeyLookup::Nothing => "nothing".to_owned(),
         };
         assert_eq!(find(Some("a"), Algorithm::Rs256), "1");
         assert_eq!(find(Some("a"), Algorithm::EdDsa), "other");
@@ -303,12 +303,12 @@ mod tests {
         for (set, want) in [
             ("{\"keys\":[]}".to_owned(), Ok(0)),
             (many(MAX_KEYS), Ok(MAX_KEYS)),
-            (many(MAX_KEYS + 1), Err(BadKeySet::TooManyKeys)),
-            ("{\"keys\":[],\"keys\":[]}".to_owned(), Err(BadKeySet::NotAKeySet)),
-            ("{\"keys\":{}}".to_owned(), Err(BadKeySet::NotAKeySet)),
-            ("{}".to_owned(), Err(BadKeySet::NotAKeySet)),
-            ("[]".to_owned(), Err(BadKeySet::NotAKeySet)),
-            ("<html>".to_owned(), Err(BadKeySet::NotAKeySet)),
+            (many(MAX_KEYS + 1), Err(KeySetError::TooManyKeys)),
+            ("{\"keys\":[],\"keys\":[]}".to_owned(), Err(KeySetError::NotAKeySet)),
+            ("{\"keys\":{}}".to_owned(), Err(KeySetError::NotAKeySet)),
+            ("{}".to_owned(), Err(KeySetError::NotAKeySet)),
+            ("[]".to_owned(), Err(KeySetError::NotAKeySet)),
+            ("<html>".to_owned(), Err(KeySetError::NotAKeySet)),
         ] {
             assert_eq!(KeySet::parse(set.as_bytes()).map(|(set, _)| set.len()), want);
         }

@@ -1,7 +1,7 @@
 //! Authenticates a team's clients: access tokens of OAuth 2.1 issuers, and client certificates.
 //!
 //! Implements the resource server: it checks tokens and issues none. Must not know HTTP, tools or the configuration
-//! file. Opens no connection: an issuer is read through the `Fetch` passed in.
+//! file. Opens no connection: an issuer is read through the `DocumentFetcher` passed in.
 
 mod algorithm;
 mod certificate;
@@ -19,16 +19,16 @@ mod scope;
 mod verifier;
 
 pub use algorithm::Algorithm;
-pub use certificate::{CertificateRule, Certificates, Fingerprint, Match, fingerprint};
-pub use claims::Verified;
-pub use discovery::LearnError;
-pub use fetch::{Fetch, FetchError, Fetched};
-pub use issuer::{BadSetting, Issuer, IssuerSettings};
-pub use keys::BadKeySet;
-pub use rejected::{Reason, Rejected};
+pub use certificate::{CertificateRule, CertificateRules, Fingerprint, CertificateMatch, fingerprint};
+pub use claims::VerifiedToken;
+pub use discovery::KeyDiscoveryError;
+pub use fetch::{DocumentFetcher, DocumentFetchError, FetchedDocument};
+pub use issuer::{IssuerSettingError, TrustedIssuer, IssuerSettings};
+pub use keys::KeySetError;
+pub use rejected::{RejectionReason, TokenRejection};
 pub use resource::{metadata, metadata_url};
 pub use scope::ScopeMap;
-pub use verifier::Verifier;
+pub use verifier::TokenVerifier;
 
 /// Maximum bytes of a token.
-pub const MAX_TOKEN: usize = 8 * 1024;
+pub const MAX_TOKEN_BYTES: usize = 8 * 1024;

@@ -4,15 +4,15 @@
 /// token: it is sent in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Rejected {
+pub struct TokenRejection {
     /// The reason.
-    pub reason: Reason,
+    pub reason: RejectionReason,
 }
 
 /// Reasons to reject a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum RejectionReason {
     /// Not a signed JWT in compact form.
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
@@ -60,8 +60,8 @@ pub enum Reason {
     BadClaim(&'static str),
 }
 
-impl From<Reason> for Rejected {
-    fn from(reason: Reason) -> Self {
+impl From<RejectionReason> for TokenRejection {
+    fn from(reason: RejectionReason) -> Self {
         Self { reason }
     }
 }

@@ -1,6 +1,6 @@
 //! Maps an issuer's scopes to docent's: `*`, a suite such as `code:*`, or the name of a tool.
 
-use crate::issuer::BadSetting;
+use crate::issuer::IssuerSettingError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ impl ScopeMap {
     pub fn new(
         opens: BTreeMap<String, Vec<String>>,
         passthrough: bool,
-    ) -> Result<Self, BadSetting> {
+    ) -> Result<Self, IssuerSettingError> {
         for (granted, own) in &opens {
             if !is_scope_token(granted) {
                 let reason =
                     "an OAuth scope cannot contain spaces, quotes or backslashes; list each scope separately";
-                return Err(BadSetting::new(format!("scopes.{granted:?}"), reason));
+                return Err(IssuerSettingError::new(format!("scopes.{granted:?}"), reason));
             }
             if let Some(wrong) = own.iter().find(|scope| !is_own(scope)) {
-                return Err(BadSetting::new(format!("scopes.{granted:?}"), not_own(wrong)));
+                return Err(IssuerSettingError::new(format!("scopes.{granted:?}"), not_own(wrong)));
             }
         }
         Ok(Self { opens, passthrough })

@@ -1,47 +1,47 @@
-//! Verifies tokens against the trusted issuers. `verify` uses cached keys; only `learn` and `warm` query an issuer.
+//! Verifies tokens against the trusted issuers. `verify` uses cached keys; only `refresh_keys` and `warm` query an issuer.
 
 use crate::{
-    claims::{self, Verified},
-    discovery::LearnError,
-    fetch::Fetch,
-    issuer::{BadSetting, Issuer},
-    jws::{self, Unverified},
-    keyring::Keyring,
-    keys::{Found, KeySet},
-    rejected::{Reason, Rejected},
+    claims::{self, VerifiedToken},
+    discovery::KeyDiscoveryError,
+    fetch::DocumentFetcher,
+    issuer::{IssuerSettingError, TrustedIssuer},
+    jws::{self, UnverifiedToken},
+    keyring::IssuerKeyCache,
+    keys::{KeyLookup, KeySet},
+    rejected::{RejectionReason, TokenRejection},
 };
 use std::{collections::HashSet, error::Error, fmt, sync::Arc, time::SystemTime};
 
 /// The trusted issuers, and their keys.
-pub struct Verifier {
-    trusted: Vec<Trusted>,
-    fetch: Arc<dyn Fetch>,
+pub struct TokenVerifier {
+    trusted: Vec<IssuerWithKeys>,
+    fetch: Arc<dyn DocumentFetcher>,
 }
 
 #[derive(Debug)]
-struct Trusted {
-    issuer: Issuer,
+struct IssuerWithKeys {
+    issuer: TrustedIssuer,
     /// Shared with the previous verifier, through which a query may still be running.
-    keyring: Arc<Keyring>,
+    key_cache: Arc<IssuerKeyCache>,
 }
 
-impl Verifier {
+impl TokenVerifier {
     /// Starts without keys: the first token, or `warm`, fetches them.
-    pub fn new(issuers: Vec<Issuer>, fetch: Arc<dyn Fetch>) -> Result<Self, BadSetting> {
+    pub fn new(issuers: Vec<TrustedIssuer>, fetch: Arc<dyn DocumentFetcher>) -> Result<Self, IssuerSettingError> {
         let mut names = HashSet::new();
         if let Some(twice) = issuers.iter().find(|issuer| !names.insert(issuer.name())) {
             let reason = format!("{:?} is configured twice; merge the two entries", twice.name());
-            return Err(BadSetting::new("issuer", reason));
+            return Err(IssuerSettingError::new("issuer", reason));
         }
         let trusted =
-            issuers.into_iter().map(|issuer| Trusted { issuer, keyring: Arc::default() }).collect();
+            issuers.into_iter().map(|issuer| IssuerWithKeys { issuer, key_cache: Arc::default() }).collect();
         Ok(Self { trusted, fetch })
     }
 
     /// Adopts the keys of issuers that another verifier trusts too and reads from the same URL. From now on they are
     /// fetched in this one's own way.
-    pub fn go_on_from(&mut self, last: &Self) {
-        for Trusted { issuer, keyring } in &mut self.trusted {
+    pub fn adopt_keys(&mut self, last: &Self) {
+        for IssuerWithKeys { issuer, keyring } in &mut self.trusted {
             let known = last.find(issuer.name()).filter(|known| {
                 // An issuer without keys was queried in vain, and would wait before the next query.
                 known.issuer.settings.jwks_uri == issuer.settings.jwks_uri
@@ -54,16 +54,16 @@ impl Verifier {
     }
 
     /// Verifies a token with the cached keys, without network access.
-    pub fn verify(&self, token: &str, now: SystemTime) -> Result<Verified, Rejected> {
+    pub fn verify(&self, token: &str, now: SystemTime) -> Result<VerifiedToken, TokenRejection> {
         let (token, trusted) = self.parse(token)?;
-        let keys = trusted.keyring.keys(now).ok_or(Reason::NoKeys)?;
+        let keys = trusted.keyring.keys(now).ok_or(RejectionReason::NoKeys)?;
         let signed = match keys.find(token.key_id.as_deref(), token.algorithm) {
-            Found::Keys(keys) => keys.iter().any(|key| key.verify(token.signed, &token.signature)),
-            Found::OtherAlgorithm => return Err(Reason::BadAlgorithm.into()),
-            Found::Nothing => return Err(Reason::UnknownKey.into()),
+            KeyLookup::Keys(keys) => keys.iter().any(|key| key.verify(token.signed, &token.signature)),
+            KeyLookup::OtherAlgorithm => return Err(RejectionReason::BadAlgorithm.into()),
+            KeyLookup::Nothing => return Err(RejectionReason::UnknownKey.into()),
         };
         if !signed {
-            return Err(Reason::BadSignature.into());
+            return Err(RejectionReason::BadSignature.into());
         }
         Ok(claims::check(&token, &trusted.issuer, now)?)
     }
@@ -71,12 +71,12 @@ impl Verifier {
     /// Fetches the keys of the token's issuer if that can help. Blocks. True means that a second `verify` has the key.
     ///
     /// An issuer gets one query at a time and at most one in 30 seconds, whatever the tokens say.
-    pub fn learn(&self, token: &str, now: SystemTime) -> bool {
+    pub fn refresh_keys(&self, token: &str, now: SystemTime) -> bool {
         let Ok((token, trusted)) = self.parse(token) else { return false };
         let has_it = |keys: &KeySet| {
             !matches!(keys.find(token.key_id.as_deref(), token.algorithm), Found::Nothing)
         };
-        let Trusted { issuer, keyring } = trusted;
+        let IssuerWithKeys { issuer, key_cache: keyring } = trusted;
         let outcome = keyring.refresh(issuer, self.fetch.as_ref(), now, has_it);
         let held = keyring.keys(now);
         if let Some(Err(error)) = outcome {
@@ -86,9 +86,9 @@ impl Verifier {
     }
 
     /// Fetches the keys of every issuer that has none cached. Blocks. Returns the issuers that failed, by name.
-    pub fn warm(&self, now: SystemTime) -> Vec<(String, LearnError)> {
+    pub fn warm(&self, now: SystemTime) -> Vec<(String, KeyDiscoveryError)> {
         let mut failed = Vec::new();
-        for Trusted { issuer, keyring } in &self.trusted {
+        for IssuerWithKeys { issuer, keyring } in &self.trusted {
             let outcome = keyring.refresh(issuer, self.fetch.as_ref(), now, |_| true);
             if let Some(Err(error)) = outcome {
                 log_failure(issuer, &error, keyring.keys(now).is_some());
@@ -125,30 +125,30 @@ impl Verifier {
     }
 
     /// A token that an issuer could have made, as far as is known before its signature is checked.
-    fn parse<'t>(&self, token: &'t str) -> Result<(Unverified<'t>, &Trusted), Reason> {
+    fn parse<'t>(&self, token: &'t str) -> Result<(UnverifiedToken<'t>, &IssuerWithKeys), RejectionReason> {
         let token = jws::parse(token)?;
-        let issuer = token.claims.get("iss").ok_or(Reason::MissingClaim("iss"))?;
+        let issuer = token.claims.get("iss").ok_or(RejectionReason::MissingClaim("iss"))?;
         let trusted =
-            issuer.as_str().and_then(|name| self.find(name)).ok_or(Reason::UnknownIssuer)?;
+            issuer.as_str().and_then(|name| self.find(name)).ok_or(RejectionReason::UnknownIssuer)?;
         if !trusted.issuer.settings.algorithms.contains(&token.algorithm) {
-            return Err(Reason::BadAlgorithm);
+            return Err(RejectionReason::BadAlgorithm);
         }
         Ok((token, trusted))
     }
 
     /// An issuer's name is compared verbatim (RFC 8414, section 4).
-    fn find(&self, name: &str) -> Option<&Trusted> {
+    fn find(&self, name: &str) -> Option<&IssuerWithKeys> {
         self.trusted.iter().find(|trusted| trusted.issuer.name() == name)
     }
 }
 
-impl fmt::Debug for Verifier {
+impl fmt::Debug for TokenVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.issuers()).finish()
     }
 }
 
-fn log_failure(issuer: &Issuer, error: &LearnError, old_keys_count: bool) {
+fn log_failure(issuer: &TrustedIssuer, error: &KeyDiscoveryError, old_keys_count: bool) {
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     tracing::warn!(
         issuer = issuer.name(),

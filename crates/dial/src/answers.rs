@@ -1,17 +1,17 @@
 //! Answers to a message: delivers values to the listener one by one, and tracks the ids that are still awaited.
 
-use crate::{Event, Listener, courier::shortened, message};
+use crate::{TransportEvent, TransportListener, http_sender::shorten, message};
 use serde_json::Value;
 
 /// The answers that are still awaited on one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Awaited {
+pub(crate) struct AwaitedAnswers {
     ids: Vec<Value>,
     /// The request that the stream belongs to.
     request: Option<Value>,
 }
 
-impl Awaited {
+impl AwaitedAnswers {
     /// Creates the state for the stream of a request or a batch.
     pub(crate) fn new(ids: Vec<Value>) -> Self {
         let request = match ids.as_slice() {
@@ -37,7 +37,7 @@ impl Awaited {
 }
 
 /// Delivers every message in `value` to the listener, and removes the ids that it answers.
-pub(crate) fn deliver(value: Value, awaited: &mut Awaited, listener: &dyn Listener) {
+pub(crate) fn deliver(value: Value, awaited: &mut AwaitedAnswers, listener: &dyn TransportListener) {
     match value {
         Value::Array(values) => {
             for value in values {
@@ -48,9 +48,9 @@ pub(crate) fn deliver(value: Value, awaited: &mut Awaited, listener: &dyn Listen
     }
 }
 
-fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener) {
+fn deliver_one(mut value: Value, awaited: &mut AwaitedAnswers, listener: &dyn TransportListener) {
     let Some(message) = value.as_object_mut() else {
-        listener.event(Event::Noise(shortened(&value.to_string())));
+        listener.event(TransportEvent::Noise(shorten(&value.to_string())));
         return;
     };
     if !message.contains_key("method") {
@@ -68,14 +68,14 @@ fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener)
             awaited.ids.retain(|other| other != id);
         }
     }
-    listener.event(Event::Message { message: value, request: awaited.request.clone() });
+    listener.event(TransportEvent::Message { message: value, request: awaited.request.clone() });
 }
 
 /// Delivers text that should be JSON.
-pub(crate) fn deliver_text(text: &[u8], awaited: &mut Awaited, listener: &dyn Listener) {
+pub(crate) fn deliver_text(text: &[u8], awaited: &mut AwaitedAnswers, listener: &dyn TransportListener) {
     match message::parse(text) {
         Ok(value) => deliver(value, awaited, listener),
-        Err(_) => listener.event(Event::Noise(shortened(&String::from_utf8_lossy(text)))),
+        Err(_) => listener.event(TransportEvent::Noise(shorten(&String::from_utf8_lossy(text)))),
     }
 }
 
@@ -86,16 +86,16 @@ mod tests {
     use std::sync::Mutex;
 
     #[derive(Default)]
-    struct Heard(Mutex<Vec<String>>);
+    struct RecordingListener(Mutex<Vec<String>>);
 
-    impl Listener for Heard {
-        fn event(&self, event: Event) {
+    impl TransportListener for RecordingListener {
+        fn event(&self, event: TransportEvent) {
             self.0.lock().unwrap().push(match event {
-                Event::Message { message, request } => match request {
+                TransportEvent::Message { message, request } => match request {
                     Some(request) => format!("{message} on {request}"),
                     None => message.to_string(),
                 },
-                Event::Noise(text) => format!("noise {text}"),
+                TransportEvent::Noise(text) => format!("noise {text}"),
                 other => format!("{other:?}"),
             });
         }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn answers_remove_ids() {
         let check = |text: &str, awaited: Vec<Value>, left: &[Value], heard: &[&str]| {
-            let (listener, mut awaited) = (Heard::default(), Awaited::new(awaited));
+            let (listener, mut awaited) = (RecordingListener::default(), AwaitedAnswers::new(awaited));
             deliver_text(text.as_bytes(), &mut awaited, &listener);
             assert_eq!(awaited.unanswered(), left, "{text}");
             assert_eq!(*listener.0.lock().unwrap(), heard, "{text}");

@@ -1,6 +1,6 @@
 //! Detects the transport of a URL: Streamable HTTP first, then the older HTTP with SSE.
 
-use crate::{Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, http, sse};
+use crate::{TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running, http, sse};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio_util::task::TaskTracker;
@@ -9,60 +9,60 @@ use tokio_util::task::TaskTracker;
 /// as by a server without Streamable HTTP, it is repeated over HTTP with SSE, which then carries everything else.
 pub async fn open_detecting(
     settings: HttpSettings,
-    listener: Arc<dyn Listener>,
-) -> Result<Arc<dyn Line>, Failure> {
-    let gate = Arc::new(Gate { listener, probe: Mutex::default() });
+    listener: Arc<dyn TransportListener>,
+) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
+    let gate = Arc::new(DetectionListener { listener, probe: Mutex::default() });
     let first = http::open(settings.clone(), gate.clone()).await?;
     let detecting =
-        Detecting { settings, gate, line: RwLock::new(first), falling: TaskTracker::new() };
-    Ok(Arc::new(Shared(Arc::new(detecting))))
+        TransportDetector { settings, gate, line: RwLock::new(first), falling: TaskTracker::new() };
+    Ok(Arc::new(DetectingTransport(Arc::new(detecting))))
 }
 
-struct Shared(Arc<Detecting>);
+struct DetectingTransport(Arc<TransportDetector>);
 
-struct Detecting {
+struct TransportDetector {
     settings: HttpSettings,
-    gate: Arc<Gate>,
-    line: RwLock<Arc<dyn Line>>,
+    gate: Arc<DetectionListener>,
+    line: RwLock<Arc<dyn ClientTransport>>,
     falling: TaskTracker,
 }
 
 /// Intercepts the events of the first transport until it is known whether it is the right one.
-struct Gate {
-    listener: Arc<dyn Listener>,
-    probe: Mutex<Probe>,
+struct DetectionListener {
+    listener: Arc<dyn TransportListener>,
+    probe: Mutex<DetectionState>,
 }
 
 #[derive(Default)]
-enum Probe {
+enum DetectionState {
     /// Nothing is known yet.
     #[default]
     Unknown,
     /// `initialize` was sent. If it is refused, `fall_back` continues.
-    Waiting { id: Value, fall_back: Box<dyn FnOnce(Failure) + Send> },
+    Waiting { id: Value, fall_back: Box<dyn FnOnce(TransportFailure) + Send> },
     /// The server uses Streamable HTTP, or the line was replaced.
     Known,
 }
 
-impl Gate {
-    fn probe(&self) -> MutexGuard<'_, Probe> {
+impl DetectionListener {
+    fn probe(&self) -> MutexGuard<'_, DetectionState> {
         self.probe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Listener for Gate {
-    fn event(&self, event: Event) {
+impl TransportListener for DetectionListener {
+    fn event(&self, event: TransportEvent) {
         let mut probe = self.probe();
         match (&event, &*probe) {
             (
-                Event::Lost {
+                TransportEvent::Lost {
                     id,
-                    failure: failure @ Failure::Refused { status: 400 | 404 | 405, .. },
+                    failure: failure @ TransportFailure::Refused { status: 400 | 404 | 405, .. },
                 },
-                Probe::Waiting { id: asked, .. },
+                DetectionState::Waiting { id: asked, .. },
             ) if id == asked => {
                 let failure = failure.clone();
-                let Probe::Waiting { fall_back, .. } = std::mem::replace(&mut *probe, Probe::Known)
+                let DetectionState::Waiting { fall_back, .. } = std::mem::replace(&mut *probe, DetectionState::Known)
                 else {
                     return;
                 };
@@ -70,10 +70,10 @@ impl Listener for Gate {
                 fall_back(failure);
                 return;
             }
-            (Event::Message { .. }, _) => *probe = Probe::Known,
-            (Event::Lost { id, .. }, Probe::Waiting { id: asked, .. }) if id == asked => {
+            (TransportEvent::Message { .. }, _) => *probe = DetectionState::Known,
+            (TransportEvent::Lost { id, .. }, DetectionState::Waiting { id: asked, .. }) if id == asked => {
                 // The server is unreachable or failed otherwise, so its transport remains unknown.
-                *probe = Probe::Unknown;
+                *probe = DetectionState::Unknown;
             }
             _ => {}
         }
@@ -82,8 +82,8 @@ impl Listener for Gate {
     }
 }
 
-impl Detecting {
-    fn line(&self) -> Arc<dyn Line> {
+impl TransportDetector {
+    fn line(&self) -> Arc<dyn ClientTransport> {
         Arc::clone(&self.line.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -102,37 +102,37 @@ impl Detecting {
             let tasks = detecting.falling.clone();
             tasks.spawn(async move { detecting.fall_back(outgoing, asked, failure).await });
         });
-        *probe = Probe::Waiting { id: id.clone(), fall_back };
+        *probe = DetectionState::Waiting { id: id.clone(), fall_back };
     }
 
     /// Tries the older transport. If that fails too, the refusal of the newer one is reported.
-    async fn fall_back(&self, outgoing: Outgoing, id: Value, refusal: Failure) {
+    async fn fall_back(&self, outgoing: Outgoing, id: Value, refusal: TransportFailure) {
         let listener = Arc::clone(&self.gate.listener);
         let line = match sse::open(self.settings.clone(), Arc::clone(&listener)).await {
             Ok(line) => line,
-            Err(failure @ Failure::Unauthorized(_)) => {
-                return listener.event(Event::Lost { id, failure });
+            Err(failure @ TransportFailure::Unauthorized(_)) => {
+                return listener.event(TransportEvent::Lost { id, failure });
             }
             Err(failure) => {
                 tracing::debug!("HTTP with SSE failed as well: {failure}");
-                return listener.event(Event::Lost { id, failure: refusal });
+                return listener.event(TransportEvent::Lost { id, failure: refusal });
             }
         };
         *self.line.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&line);
         if let Err(failure) = line.send(outgoing).await {
-            listener.event(Event::Lost { id, failure });
+            listener.event(TransportEvent::Lost { id, failure });
         }
     }
 }
 
-impl Line for Shared {
-    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+impl ClientTransport for DetectingTransport {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), TransportFailure>> {
         self.0.watch(&outgoing);
         let line = self.0.line();
         Box::pin(async move { line.send(outgoing).await })
     }
 
-    fn agreed(&self, version: &str) {
+    fn set_revision(&self, version: &str) {
         self.0.line().agreed(version);
     }
 

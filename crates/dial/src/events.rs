@@ -17,13 +17,13 @@ pub struct ServerEvent {
 /// An event is longer than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than {0} bytes")]
-pub struct TooLong(pub usize);
+pub struct EventTooLong(pub usize);
 
-const MARK: &[u8] = b"\xEF\xBB\xBF";
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Parser for one event stream.
 #[derive(Debug)]
-pub struct Events {
+pub struct EventReader {
     limit: usize,
     /// The line that has not ended yet.
     line: Vec<u8>,
@@ -40,7 +40,7 @@ pub struct Events {
     retry_ms: Option<u64>,
 }
 
-impl Events {
+impl EventReader {
     /// Creates a parser with a limit for a line and for the data of an event.
     pub fn new(limit: usize) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Events {
     }
 
     /// Parses bytes and appends the events that they complete to `events`. After an error the stream is unusable.
-    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), TooLong> {
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), EventTooLong> {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
             if self.after_cr {
@@ -101,7 +101,7 @@ impl Events {
                 self.keep(head)?;
                 let line = std::mem::take(&mut self.line);
                 let text = if std::mem::take(&mut self.at_start) {
-                    line.strip_prefix(MARK).unwrap_or(&line)
+                    line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line)
                 } else {
                     &line
                 };
@@ -111,18 +111,18 @@ impl Events {
         Ok(())
     }
 
-    fn bounded(&self, length: usize) -> Result<(), TooLong> {
+    fn check_length(&self, length: usize) -> Result<(), EventTooLong> {
         // Allows for the name of the field, so that data of exactly the limit fits in one line.
-        if length > self.limit.saturating_add(16) { Err(TooLong(self.limit)) } else { Ok(()) }
+        if length > self.limit.saturating_add(16) { Err(EventTooLong(self.limit)) } else { Ok(()) }
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
         self.bounded(self.line.len().saturating_add(bytes.len()))?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn take_line(&mut self, line: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), TooLong> {
+    fn take_line(&mut self, line: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), EventTooLong> {
         if line.is_empty() {
             self.end_event(events);
             return Ok(());
@@ -142,7 +142,7 @@ impl Events {
                 }
                 self.has_data = true;
                 if self.data.len().saturating_add(value.len()) > self.limit {
-                    return Err(TooLong(self.limit));
+                    return Err(EventTooLong(self.limit));
                 }
                 self.data.extend_from_slice(value);
             }
@@ -178,8 +178,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(pieces: &[&[u8]], limit: usize) -> Result<(Vec<ServerEvent>, Events), TooLong> {
-        let mut reader = Events::new(limit);
+    fn read(pieces: &[&[u8]], limit: usize) -> Result<(Vec<ServerEvent>, EventReader), EventTooLong> {
+        let mut reader = EventReader::new(limit);
         let mut events = Vec::new();
         for piece in pieces {
             reader.push(piece, &mut events)?;
@@ -237,7 +237,7 @@ mod tests {
         let (_, reader) = read(&[b"data: x\n\n"], 10).unwrap();
         assert_eq!(reader.last_id(), None);
         let mut events = Vec::new();
-        let mut taken_up = Events::new(10);
+        let mut taken_up = EventReader::new(10);
         taken_up.push(b"id: 9\nretry: 5\ndata: x\n\nid: 10\ndata: cut o", &mut events).unwrap();
         taken_up.restart();
         taken_up.push(b"data: y\n\n", &mut events).unwrap();

@@ -7,44 +7,44 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// Key in `_meta` with the revision of a message without a session.
-pub const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub const VERSION_META_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 /// The first revision without sessions, whose messages are described by headers.
-pub const STATELESS: &str = "2026-07-28";
+pub const FIRST_STATELESS_REVISION: &str = "2026-07-28";
 
-pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
-const PARAMETER: &str = "Mcp-Param-";
-const ANNOTATION: &str = "x-mcp-header";
+pub(crate) const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
+const PARAMETER_HEADER_PREFIX: &str = "Mcp-Param-";
+const HEADER_ANNOTATION: &str = "x-mcp-header";
 
 const ENCODED_START: &str = "=?base64?";
 const ENCODED_END: &str = "?=";
 
 /// Returns the revision that a message names.
 pub(crate) fn revision(message: &Value) -> Option<&str> {
-    message.get("params")?.get("_meta")?.get(VERSION_KEY)?.as_str()
+    message.get("params")?.get("_meta")?.get(VERSION_META_KEY)?.as_str()
 }
 
 /// Whether a message belongs to a revision without sessions.
 pub(crate) fn is_stateless(message: &Value, agreed: Option<&str>) -> bool {
-    revision(message).or(agreed).is_some_and(|version| version >= STATELESS)
+    revision(message).or(agreed).is_some_and(|version| version >= FIRST_STATELESS_REVISION)
 }
 
 /// Returns the headers that describe `message`.
-pub(crate) fn describing(message: &Value, agreed: Option<&str>) -> HeaderMap {
+pub(crate) fn describe_message(message: &Value, agreed: Option<&str>) -> HeaderMap {
     let mut fields = HeaderMap::new();
     let method = message.get("method").and_then(Value::as_str);
     let version = revision(message).or(agreed.filter(|_| method != Some("initialize")));
     if let Some(Ok(value)) = version.map(HeaderValue::from_str) {
-        fields.insert(VERSION, value);
+        fields.insert(VERSION_HEADER, value);
     }
     let Some(method) = method.filter(|_| is_stateless(message, agreed)) else {
         return fields;
     };
-    if let Ok(value) = HeaderValue::from_str(&encoded(method)) {
-        fields.insert(METHOD, value);
+    if let Ok(value) = HeaderValue::from_str(&encode_value(method)) {
+        fields.insert(METHOD_HEADER, value);
     }
     let named = match method {
         "tools/call" | "prompts/get" => "name",
@@ -53,14 +53,14 @@ pub(crate) fn describing(message: &Value, agreed: Option<&str>) -> HeaderMap {
         _ => return fields,
     };
     let named = message.get("params").and_then(|params| params.get(named)).and_then(Value::as_str);
-    if let Some(Ok(value)) = named.map(|named| HeaderValue::from_str(&encoded(named))) {
-        fields.insert(NAME, value);
+    if let Some(Ok(value)) = named.map(|named| HeaderValue::from_str(&encode_value(named))) {
+        fields.insert(NAME_HEADER, value);
     }
     fields
 }
 
 /// Encodes a value for a header: unchanged if it is plain, otherwise in base64 with markers.
-pub fn encoded(value: &str) -> String {
+pub fn encode_value(value: &str) -> String {
     let outer_space = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
     let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
     let looks_encoded = value.starts_with(ENCODED_START) && value.ends_with(ENCODED_END);
@@ -73,7 +73,7 @@ pub fn encoded(value: &str) -> String {
 
 /// Returns the headers that a tool's schema requires for `arguments`: `Mcp-Param-…` for each property with
 /// `x-mcp-header`.
-pub fn of_arguments(input_schema: &Value, arguments: &Value) -> Vec<(String, String)> {
+pub fn argument_headers(input_schema: &Value, arguments: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     let mut open = vec![(input_schema, arguments)];
     while let Some((schema, value)) = open.pop() {
@@ -82,14 +82,14 @@ pub fn of_arguments(input_schema: &Value, arguments: &Value) -> Vec<(String, Str
         };
         for (name, property) in properties {
             let Some(value) = value.get(name) else { continue };
-            let field = property.get(ANNOTATION).and_then(Value::as_str);
+            let field = property.get(HEADER_ANNOTATION).and_then(Value::as_str);
             let text = match value {
                 Value::String(text) => Some(text.clone()),
                 Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
                 Value::Null | Value::Array(_) | Value::Object(_) => None,
             };
             if let (Some(field), Some(text)) = (field.filter(|field| is_token(field)), text) {
-                fields.push((format!("{PARAMETER}{field}"), encoded(&text)));
+                fields.push((format!("{PARAMETER}{field}"), encode_value(&text)));
             }
             open.push((property, value));
         }
@@ -100,7 +100,7 @@ pub fn of_arguments(input_schema: &Value, arguments: &Value) -> Vec<(String, Str
 /// Checks the header annotations of a tool's schema. A tool with invalid ones must not be offered or called.
 pub fn check_schema(input_schema: &Value) -> Result<(), String> {
     let Some(schema) = input_schema.as_object() else { return Ok(()) };
-    if schema.contains_key(ANNOTATION) {
+    if schema.contains_key(HEADER_ANNOTATION) {
         return Err(format!("{ANNOTATION} is for properties, not for the whole schema"));
     }
     let mut seen = HashSet::new();
@@ -153,7 +153,7 @@ fn check_annotation(
     reachable: bool,
     seen: &mut HashSet<String>,
 ) -> Result<(), String> {
-    let Some(field) = property.get(ANNOTATION) else { return Ok(()) };
+    let Some(field) = property.get(HEADER_ANNOTATION) else { return Ok(()) };
     let invalid = |why: String| Err(format!("{ANNOTATION} of `{name}` {why}"));
     if !reachable {
         return invalid("must be on a property that is reached through `properties` alone".to_owned());
@@ -177,7 +177,7 @@ fn is_token(name: &str) -> bool {
 }
 
 /// Headers that the transport sets and that can't be configured.
-const OWN: [&str; 12] = [
+const RESERVED_HEADERS: [&str; 12] = [
     "accept",
     "content-type",
     "content-length",
@@ -193,12 +193,12 @@ const OWN: [&str; 12] = [
 ];
 
 /// Parses configured headers. The error names the header and never shows its value.
-pub(crate) fn checked(fields: &[(String, String)]) -> Result<HeaderMap, String> {
+pub(crate) fn parse_configured(fields: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for (name, value) in fields {
         let parsed = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("`{name}` is not a valid header name"))?;
-        if OWN.contains(&parsed.as_str()) || parsed.as_str().starts_with("sec-websocket-") {
+        if RESERVED_HEADERS.contains(&parsed.as_str()) || parsed.as_str().starts_with("sec-websocket-") {
             return Err(format!("the header `{name}` is set by the transport; leave it out"));
         }
         let mut value = HeaderValue::from_str(value).map_err(|_| {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn messages_are_described() {
         let check = |message: Value, agreed: Option<&str>, expected: &[(&str, &str)]| {
-            let fields = describing(&message, agreed);
+            let fields = describe_message(&message, agreed);
             let found: Vec<_> = fields
                 .iter()
                 .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
@@ -226,10 +226,10 @@ mod tests {
             assert_eq!(found, expected, "{message}");
         };
         let modern = |method: &str, mut params: Value| {
-            params["_meta"] = json!({VERSION_KEY: STATELESS});
+            params["_meta"] = json!({VERSION_META_KEY: FIRST_STATELESS_REVISION});
             json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         };
-        let version = ("mcp-protocol-version", STATELESS);
+        let version = ("mcp-protocol-version", FIRST_STATELESS_REVISION);
         check(json!({"method": "ping"}), None, &[]);
         check(json!({"method": "initialize"}), Some("2025-11-25"), &[]);
         check(
@@ -260,7 +260,7 @@ mod tests {
         );
         check(
             json!({"method": "notifications/progress"}),
-            Some(STATELESS),
+            Some(FIRST_STATELESS_REVISION),
             &[version, ("mcp-method", "notifications/progress")],
         );
         check(
@@ -293,7 +293,7 @@ mod tests {
             "free": {"type": "string"},
         }});
         let arguments = json!({"region": "é", "count": 3, "off": false, "bad": "x", "deep": {"in": "y"}, "free": "z"});
-        let mut found = of_arguments(&schema, &arguments);
+        let mut found = argument_headers(&schema, &arguments);
         found.sort();
         let expected = [
             ("Mcp-Param-Count", "3"),
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn configured_fields_are_checked() {
         let check = |name: &str, value: &str, expected: Option<&str>| {
-            let found = checked(&[(name.to_owned(), value.to_owned())]);
+            let found = parse_configured(&[(name.to_owned(), value.to_owned())]);
             match expected {
                 None => assert_eq!(found.unwrap()[name], value),
                 Some(expected) => {
@@ -364,7 +364,7 @@ mod tests {
         check("Mcp-Session-Id", "secret", Some("transport"));
         check("HOST", "secret", Some("transport"));
         check("Sec-WebSocket-Key", "secret", Some("transport"));
-        let map = checked(&[("X".to_owned(), "secret".to_owned())]).unwrap();
+        let map = parse_configured(&[("X".to_owned(), "secret".to_owned())]).unwrap();
         assert!(!format!("{map:?}").contains("secret"));
     }
 }

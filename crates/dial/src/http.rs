@@ -4,11 +4,11 @@
 //! server sends on its own, and broken streams are resumed; without sessions, closing a stream cancels its request.
 
 mod exchange;
-mod standing;
+mod event_stream;
 
-pub use crate::courier::HttpSettings;
+pub use crate::http_sender::HttpSettings;
 use crate::{
-    Event, Failure, Line, Listener, Outgoing, Running, courier::Courier, courier::Draft, headers,
+    TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing, Running, http_sender::HttpSender, http_sender::HttpRequestDraft, headers,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
@@ -24,37 +24,37 @@ use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How long a server may take to acknowledge the end of the session.
-const GOODBYE: Duration = Duration::from_secs(5);
+const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the line. Nothing is sent before the first message.
 #[expect(clippy::unused_async, reason = "all transports have the same signature, and the others do wait")]
 pub async fn open(
     settings: HttpSettings,
-    listener: Arc<dyn Listener>,
-) -> Result<Arc<dyn Line>, Failure> {
-    Ok(Arc::new(HttpLine { post: Arc::new(Post::new(&settings, listener)?) }))
+    listener: Arc<dyn TransportListener>,
+) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
+    Ok(Arc::new(HttpTransport { post: Arc::new(HttpState::new(&settings, listener)?) }))
 }
 
 /// The line as its owner sees it. Dropping it ends everything that still runs.
-struct HttpLine {
-    post: Arc<Post>,
+struct HttpTransport {
+    post: Arc<HttpState>,
 }
 
-impl Drop for HttpLine {
+impl Drop for HttpTransport {
     fn drop(&mut self) {
         self.post.ending.cancel();
     }
 }
 
 /// State that the line shares with its tasks.
-struct Post {
-    courier: Courier,
-    listener: Arc<dyn Listener>,
-    terms: Mutex<Terms>,
+struct HttpState {
+    courier: HttpSender,
+    listener: Arc<dyn TransportListener>,
+    terms: Mutex<SessionTerms>,
     /// The requests that wait for answers, by id. The number distinguishes a request from a later one with the same id.
     open: Mutex<HashMap<String, (u64, CancellationToken)>>,
     opened: AtomicU64,
-    standing: Mutex<Option<CancellationToken>>,
+    event_stream: Mutex<Option<CancellationToken>>,
     ending: CancellationToken,
     closed: AtomicBool,
     tasks: TaskTracker,
@@ -62,7 +62,7 @@ struct Post {
 
 /// The session and the revision that both sides agreed on.
 #[derive(Default, Clone)]
-struct Terms {
+struct SessionTerms {
     session: Option<String>,
     version: Option<String>,
 }
@@ -72,12 +72,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Line for HttpLine {
-    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+impl ClientTransport for HttpTransport {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), TransportFailure>> {
         Box::pin(async move {
             let post = &self.post;
             if post.ending.is_cancelled() {
-                return Err(Failure::Unreachable("the connection is closed".to_owned()));
+                return Err(TransportFailure::Unreachable("the connection is closed".to_owned()));
             }
             let awaited = awaited(&outgoing.message);
             if awaited.is_empty() {
@@ -88,7 +88,7 @@ impl Line for HttpLine {
         })
     }
 
-    fn agreed(&self, version: &str) {
+    fn set_revision(&self, version: &str) {
         locked(&self.post.terms).version = Some(version.to_owned());
     }
 
@@ -112,20 +112,20 @@ impl Line for HttpLine {
                 return;
             }
             post.leave().await;
-            post.listener.event(Event::Closed(Failure::Lost("docent closed it".into())));
+            post.listener.event(TransportEvent::Closed(TransportFailure::Lost("docent closed it".into())));
         })
     }
 }
 
-impl Post {
-    fn new(settings: &HttpSettings, listener: Arc<dyn Listener>) -> Result<Self, Failure> {
+impl HttpState {
+    fn new(settings: &HttpSettings, listener: Arc<dyn TransportListener>) -> Result<Self, TransportFailure> {
         Ok(Self {
-            courier: Courier::new(settings)?,
+            courier: HttpSender::new(settings)?,
             listener,
             terms: Mutex::default(),
             open: Mutex::default(),
             opened: AtomicU64::new(0),
-            standing: Mutex::new(None),
+            event_stream: Mutex::new(None),
             ending: CancellationToken::new(),
             closed: AtomicBool::new(false),
             tasks: TaskTracker::new(),
@@ -133,7 +133,7 @@ impl Post {
     }
 
     /// Starts a request, whose outcome is reported by events.
-    fn ask(self: &Arc<Self>, outgoing: Outgoing, awaited: Vec<Value>) {
+    fn start_request(self: &Arc<Self>, outgoing: Outgoing, awaited: Vec<Value>) {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let running = self.ending.child_token();
         let keys: Vec<_> = awaited.iter().map(Value::to_string).collect();
@@ -152,18 +152,18 @@ impl Post {
         });
     }
 
-    fn terms(&self) -> Terms {
+    fn terms(&self) -> SessionTerms {
         locked(&self.terms).clone()
     }
 
     /// Returns the headers of a request that belongs to the session.
-    fn session_fields(terms: &Terms) -> HeaderMap {
+    fn session_fields(terms: &SessionTerms) -> HeaderMap {
         let mut fields = HeaderMap::new();
         for (name, value) in
-            [(headers::SESSION, &terms.session), (headers::VERSION, &terms.version)]
+            [(headers::SESSION_HEADER, &terms.session), (headers::VERSION_HEADER, &terms.version)]
         {
             if let Some(value) = value {
-                crate::courier::echo(&mut fields, name, value);
+                crate::http_sender::insert_if_valid(&mut fields, name, value);
             }
         }
         fields
@@ -177,21 +177,21 @@ impl Post {
         }
         terms.session = None;
         drop(terms);
-        if let Some(standing) = locked(&self.standing).take() {
+        if let Some(standing) = locked(&self.event_stream).take() {
             standing.cancel();
         }
-        self.listener.event(Event::SessionLost);
+        self.listener.event(TransportEvent::SessionLost);
     }
 
     /// Ends the session at the server, which may be unreachable or may not support that.
-    async fn leave(&self) {
+    async fn end_session(&self) {
         let terms = self.terms();
         if terms.session.is_none() {
             return;
         }
-        let mut draft = Draft::listen(&self.courier.url, Self::session_fields(&terms));
+        let mut draft = HttpRequestDraft::listen(&self.courier.url, Self::session_fields(&terms));
         draft.method = Method::DELETE;
-        let answered = timeout(GOODBYE, self.courier.send(&draft)).await;
+        let answered = timeout(SESSION_END_TIMEOUT, self.courier.send(&draft)).await;
         if !matches!(answered, Ok(Ok(_))) {
             tracing::debug!("the server did not acknowledge the end of its session");
         }
@@ -211,12 +211,12 @@ fn awaited(message: &Value) -> Vec<Value> {
 }
 
 /// Adds the headers of a message. The hub creates them, so an invalid one is an error of the message.
-fn extra(fields: &mut HeaderMap, more: &[(String, String)]) -> Result<(), Failure> {
+fn add_configured_headers(fields: &mut HeaderMap, more: &[(String, String)]) -> Result<(), TransportFailure> {
     for (name, value) in more {
         let field =
             HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
         let Some((name, value)) = field else {
-            return Err(Failure::Unreachable(format!("the header `{name}` is not valid")));
+            return Err(TransportFailure::Unreachable(format!("the header `{name}` is not valid")));
         };
         fields.insert(name, value);
     }

@@ -10,10 +10,10 @@ use std::fmt;
 
 /// Levels that are read of a message that is nested too deeply. Callers should leave out list items that are nearly as
 /// deep, because parts of them may be missing.
-const MAX_LEVELS: usize = 100;
+const MAX_NESTING_DEPTH: usize = 100;
 
 /// Lists in results, whose items are independent of each other.
-const LISTS: [&str; 5] =
+const LIST_FIELDS: [&str; 5] =
     ["tools", "resources", "resourceTemplates", "resource_templates", "prompts"];
 
 /// Why a part of a message is missing.
@@ -40,7 +40,7 @@ fn parse_leniently(text: &[u8]) -> Option<Value> {
         Err(error) if is_too_deep(&error) => {
             missing = Some(MissingPart::Levels);
             let mut parser = serde_json::Deserializer::from_slice(&text);
-            let value = Levels(MAX_LEVELS).deserialize(&mut parser).ok()?;
+            let value = BoundedDepth(MAX_NESTING_DEPTH).deserialize(&mut parser).ok()?;
             parser.end().ok()?;
             value
         }
@@ -49,9 +49,9 @@ fn parse_leniently(text: &[u8]) -> Option<Value> {
     let Some(missing) = missing else { return Some(value) };
     match value {
         Value::Array(messages) => {
-            messages.into_iter().map(|message| settle(message, missing)).collect()
+            messages.into_iter().map(|message| keep_usable(message, missing)).collect()
         }
-        message => settle(message, missing),
+        message => keep_usable(message, missing),
     }
 }
 
@@ -114,14 +114,14 @@ fn escape(text: &str) -> (usize, bool) {
 }
 
 /// Returns a message that is usable without the missing part.
-fn settle(message: Value, missing: MissingPart) -> Option<Value> {
+fn keep_usable(message: Value, missing: MissingPart) -> Option<Value> {
     let fields = message.as_object()?;
     if fields.contains_key("method") {
         return None;
     }
     let id = fields.get("id")?;
     let is_list = |name: &&str| fields.get("result")?.get(*name)?.is_array().then_some(());
-    if LISTS.iter().any(|name| is_list(name).is_some()) {
+    if LIST_FIELDS.iter().any(|name| is_list(name).is_some()) {
         return Some(message);
     }
     let text = match missing {
@@ -133,9 +133,9 @@ fn settle(message: Value, missing: MissingPart) -> Option<Value> {
 
 /// Deserializes a value up to a number of levels; deeper values become null.
 #[derive(Clone, Copy)]
-struct Levels(usize);
+struct BoundedDepth(usize);
 
-impl<'de> DeserializeSeed<'de> for Levels {
+impl<'de> DeserializeSeed<'de> for BoundedDepth {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Value, D::Error> {
@@ -147,7 +147,7 @@ impl<'de> DeserializeSeed<'de> for Levels {
     }
 }
 
-impl<'de> Visitor<'de> for Levels {
+impl<'de> Visitor<'de> for BoundedDepth {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

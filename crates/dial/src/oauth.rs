@@ -7,14 +7,14 @@
 mod assertion;
 mod callback;
 mod login;
-mod outside;
+mod guarded_client;
 mod store;
 
 pub use assertion::SigningAlgorithm;
-pub use store::{FileStore, MemoryStore, Record, Store, StoreError};
+pub use store::{FileTokenStore, MemoryTokenStore, TokenRecord, TokenStore, TokenStoreError};
 
-use crate::{Challenge, Failure, Running, SignIn, courier::shortened, courier::web_url};
-use outside::Outside;
+use crate::{Challenge, TransportFailure, Running, SignIn, http_sender::shorten, http_sender::web_url};
+use guarded_client::GuardedHttpClient;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, InMemoryCredentialStore,
     OAuthClientConfig, OAuthHttpClient, StoredCredentials, WWWAuthenticateParams,
@@ -37,7 +37,7 @@ pub trait Browser: Send + Sync {
 
 /// docent's identity at the authorization server.
 #[derive(Clone)]
-pub enum Client {
+pub enum OauthClient {
     /// Not registered yet: uses the URL of a metadata document as id if the server accepts those, and registers
     /// otherwise.
     Unknown {
@@ -69,7 +69,7 @@ pub enum Client {
     },
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for OauthClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { metadata_url } => {
@@ -98,32 +98,32 @@ pub struct OauthSettings {
     /// Its URL.
     pub url: String,
     /// docent's identity.
-    pub client: Client,
+    pub client: OauthClient,
     /// Requested scopes; if empty, those that the server names.
     pub scopes: Vec<String>,
     /// Shows pages. Without it no one is asked to sign in, and the requirement is reported.
     pub browser: Option<Arc<dyn Browser>>,
     /// Stores the tokens.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn TokenStore>,
     /// The redirect port, if it had to be registered.
     pub redirect_port: Option<u16>,
     /// How long the user may take.
-    pub patience: Duration,
+    pub sign_in_timeout: Duration,
 }
 
 impl OauthSettings {
     /// Creates settings for an unregistered client without a browser.
-    pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn Store>) -> Self {
+    pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn TokenStore>) -> Self {
         Self {
             server: server.into(),
             is_configured: true,
             url: url.into(),
-            client: Client::Unknown { metadata_url: None },
+            client: OauthClient::Unknown { metadata_url: None },
             scopes: Vec::new(),
             browser: None,
             store,
             redirect_port: None,
-            patience: Duration::from_mins(5),
+            sign_in_timeout: Duration::from_mins(5),
         }
     }
 }
@@ -133,7 +133,7 @@ pub struct OauthSignIn {
     settings: OauthSettings,
     url: Url,
     /// The current tokens. The task that holds the lock signs in or refreshes; others wait and use the outcome.
-    known: Mutex<Option<Record>>,
+    known: Mutex<Option<TokenRecord>>,
 }
 
 impl fmt::Debug for OauthSignIn {
@@ -147,7 +147,7 @@ impl fmt::Debug for OauthSignIn {
 }
 
 /// The authorization server of a challenge, as discovered.
-struct Authority {
+struct DiscoveredAuthority {
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
     /// Whether the server publishes its metadata. If not, the metadata is a guess based on the first revision with
@@ -155,7 +155,7 @@ struct Authority {
     is_published: bool,
 }
 
-impl Authority {
+impl DiscoveredAuthority {
     /// Returns the issuer of the tokens. Servers of the first revision with OAuth publish none; then it is the token
     /// endpoint.
     fn issuer(&self) -> String {
@@ -165,16 +165,16 @@ impl Authority {
 }
 
 /// A token that expires sooner than this is not used any more.
-const MARGIN: Duration = Duration::from_secs(30);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
 impl SignIn for OauthSignIn {
     fn token(&self) -> Running<'_, Option<String>> {
         Box::pin(async move {
             let mut known = self.known().await;
-            let ended = |record: &&Record| record.is_expired(now() + MARGIN.as_secs());
+            let ended = |record: &&TokenRecord| record.is_expired(now() + EXPIRY_MARGIN.as_secs());
             if let Some(record) = known.as_ref().filter(ended).cloned() {
                 let issuer = record.issuer.clone();
-                match self.renewed(record).await {
+                match self.renew(record).await {
                     Ok(renewed) => *known = Some(renewed),
                     // The server will send a challenge; this logs the reason.
                     Err(failure) => {
@@ -182,7 +182,7 @@ impl SignIn for OauthSignIn {
                             "{}: cannot refresh the token: {failure}",
                             self.settings.server
                         );
-                        *known = self.stored(Some(&issuer));
+                        *known = self.load_stored(Some(&issuer));
                         return None;
                     }
                 }
@@ -191,7 +191,7 @@ impl SignIn for OauthSignIn {
         })
     }
 
-    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>> {
+    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), TransportFailure>> {
         Box::pin(async move {
             let mut known = self.known().await;
             let refused = challenge.refused.as_deref();
@@ -208,7 +208,7 @@ impl SignIn for OauthSignIn {
 
 impl OauthSignIn {
     /// Creates the sign-in. Nothing is requested, sent or read before a server requires it.
-    pub fn new(settings: OauthSettings) -> Result<Self, Failure> {
+    pub fn new(settings: OauthSettings) -> Result<Self, TransportFailure> {
         let url = web_url(&settings.url, &["http", "https", "ws", "wss"])?;
         // The server of a WebSocket is discovered at its HTTP address.
         let scheme = url.as_str().strip_prefix("ws").map(|rest| format!("http{rest}"));
@@ -220,27 +220,27 @@ impl OauthSignIn {
     }
 
     /// Signs in now, even if the server has not required it.
-    pub async fn login(&self) -> Result<(), Failure> {
+    pub async fn login(&self) -> Result<(), TransportFailure> {
         let mut known = self.known().await;
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
         let mut authority = self.discover(&challenge).await?;
-        let before = self.stored(Some(&authority.issuer()));
+        let before = self.load_stored(Some(&authority.issuer()));
         let record = self.sign_in(&mut authority, &challenge, before).await?;
         *known = Some(record);
         Ok(())
     }
 
     /// Deletes the tokens, here and in the store.
-    pub async fn logout(&self) -> Result<(), StoreError> {
+    pub async fn logout(&self) -> Result<(), TokenStoreError> {
         let mut known = self.known.lock().await;
         *known = None;
         self.settings.store.forget(self.resource())
     }
 
-    async fn known(&self) -> MutexGuard<'_, Option<Record>> {
+    async fn known(&self) -> MutexGuard<'_, Option<TokenRecord>> {
         let mut known = self.known.lock().await;
         if known.is_none() {
-            *known = self.stored(None);
+            *known = self.load_stored(None);
         }
         known
     }
@@ -249,7 +249,7 @@ impl OauthSignIn {
         self.url.as_str()
     }
 
-    fn stored(&self, issuer: Option<&str>) -> Option<Record> {
+    fn load_stored(&self, issuer: Option<&str>) -> Option<TokenRecord> {
         match self.settings.store.load(self.resource(), issuer) {
             Ok(record) => record.filter(|record| self.is_ours(record)),
             Err(error) => {
@@ -260,24 +260,24 @@ impl OauthSignIn {
     }
 
     /// Tokens of another client are useless once a client is configured.
-    fn is_ours(&self, record: &Record) -> bool {
+    fn is_ours(&self, record: &TokenRecord) -> bool {
         match &self.settings.client {
-            Client::Unknown { .. } => true,
-            Client::Registered { id, .. }
-            | Client::Machine { id, .. }
-            | Client::MachineKey { id, .. } => *id == record.client_id,
+            OauthClient::Unknown { .. } => true,
+            OauthClient::Registered { id, .. }
+            | OauthClient::Machine { id, .. }
+            | OauthClient::MachineKey { id, .. } => *id == record.client_id,
         }
     }
 
-    fn keep(&self, record: &Record) -> Result<(), Failure> {
+    fn keep(&self, record: &TokenRecord) -> Result<(), TransportFailure> {
         self.settings.store.save(record).map_err(|error| {
-            Failure::Unauthorized(format!("signed in, but cannot save the token: {error}"))
+            TransportFailure::Unauthorized(format!("signed in, but cannot save the token: {error}"))
         })
     }
 
     /// Discovers the authorization server, every time, because it may have moved.
-    async fn discover(&self, challenge: &Challenge) -> Result<Authority, Failure> {
-        let outside = Arc::new(Outside::new(&self.url).await?);
+    async fn discover(&self, challenge: &Challenge) -> Result<DiscoveredAuthority, TransportFailure> {
+        let outside = Arc::new(GuardedHttpClient::new(&self.url).await?);
         let client = Arc::clone(&outside) as Arc<dyn OAuthHttpClient>;
         let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), client);
         let mut manager = made.await.map_err(|error| self.told(&error))?;
@@ -286,25 +286,25 @@ impl OauthSignIn {
         let found = found.map_err(|error| self.told(&error))?;
         let (metadata, is_published) = (found.metadata, found.source.is_discovered());
         if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
-            return Err(Failure::Unauthorized(format!(
+            return Err(TransportFailure::Unauthorized(format!(
                 "its authorization server claims to be {issuer}, but its metadata is not published there: it must \
                  be at the issuer's own /.well-known/oauth-authorization-server or /.well-known/openid-configuration; \
                  contact the server's operator"
             )));
         }
         manager.set_metadata(metadata.clone());
-        Ok(Authority { manager, metadata, is_published })
+        Ok(DiscoveredAuthority { manager, metadata, is_published })
     }
 
     /// Gets another token for a challenge.
     async fn answer(
         &self,
         challenge: &Challenge,
-        known: Option<Record>,
-    ) -> Result<Record, Failure> {
+        known: Option<TokenRecord>,
+    ) -> Result<TokenRecord, TransportFailure> {
         let mut authority = self.discover(challenge).await?;
         let issuer = authority.issuer();
-        let record = self.stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
+        let record = self.load_stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
         if challenge.status == 401
             && let Some(record) = &record
         {
@@ -313,8 +313,8 @@ impl OauthSignIn {
                 return Ok(record.clone());
             }
             if record.refresh_token.is_some() {
-                match self.refreshed(&mut authority, record).await {
-                    Err(Failure::Unauthorized(why)) => {
+                match self.refresh(&mut authority, record).await {
+                    Err(TransportFailure::Unauthorized(why)) => {
                         tracing::debug!("{}: {why}", self.settings.server);
                     }
                     other => return other,
@@ -325,32 +325,32 @@ impl OauthSignIn {
     }
 
     /// Replaces the expired token of a record.
-    async fn renewed(&self, record: Record) -> Result<Record, Failure> {
-        if let Some(stored) = self.stored(Some(&record.issuer))
+    async fn renew(&self, record: TokenRecord) -> Result<TokenRecord, TransportFailure> {
+        if let Some(stored) = self.load_stored(Some(&record.issuer))
             && stored.access_token.is_some()
-            && !stored.is_expired(now() + MARGIN.as_secs())
+            && !stored.is_expired(now() + EXPIRY_MARGIN.as_secs())
         {
             // Another process has refreshed it.
             return Ok(stored);
         }
         if record.refresh_token.is_none() {
-            return Err(Failure::Unauthorized("it has expired".to_owned()));
+            return Err(TransportFailure::Unauthorized("it has expired".to_owned()));
         }
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
         let mut authority = self.discover(&challenge).await?;
         if authority.issuer() != record.issuer {
-            return Err(Failure::Unauthorized("the authorization server has changed".to_owned()));
+            return Err(TransportFailure::Unauthorized("the authorization server has changed".to_owned()));
         }
-        self.refreshed(&mut authority, &record).await
+        self.refresh(&mut authority, &record).await
     }
 
-    async fn refreshed(
+    async fn refresh(
         &self,
-        authority: &mut Authority,
-        record: &Record,
-    ) -> Result<Record, Failure> {
+        authority: &mut DiscoveredAuthority,
+        record: &TokenRecord,
+    ) -> Result<TokenRecord, TransportFailure> {
         let manager = &mut authority.manager;
-        let mut client = OAuthClientConfig::new(record.client_id.clone(), callback::uri(0));
+        let mut client = OAuthClientConfig::new(record.client_id.clone(), callback::callback_uri(0));
         if let Some(secret) = self.secret().or(record.client_secret.clone()) {
             client = client.with_client_secret(secret);
         }
@@ -362,7 +362,7 @@ impl OauthSignIn {
             "refresh_token": record.refresh_token,
         });
         let held = serde_json::from_value(held)
-            .map_err(|_| Failure::Unauthorized("the saved token can't be read".into()))?;
+            .map_err(|_| TransportFailure::Unauthorized("the saved token can't be read".into()))?;
         let credentials = StoredCredentials::new(
             record.client_id.clone(),
             Some(held),
@@ -375,16 +375,16 @@ impl OauthSignIn {
         let response = match manager.refresh_token().await {
             Ok(response) => response,
             Err(AuthError::TokenRefreshFailed(why)) => {
-                return Err(Failure::Lost(format!(
+                return Err(TransportFailure::Lost(format!(
                     "cannot refresh the token: {}",
                     shortened(&why)
                 )));
             }
             Err(error @ AuthError::TokenRefreshRejected(_)) => {
-                self.spend(record);
-                return Err(self.told(&error));
+                self.discard_tokens(record);
+                return Err(self.auth_failure(&error));
             }
-            Err(error) => return Err(self.told(&error)),
+            Err(error) => return Err(self.auth_failure(&error)),
         };
         let renewed = record.clone().with_token(&response);
         self.keep(&renewed)?;
@@ -392,12 +392,12 @@ impl OauthSignIn {
     }
 
     /// Discards tokens that were rejected for good. The registration at the issuer is kept.
-    fn spend(&self, record: &Record) {
-        if self.stored(Some(&record.issuer)).is_some_and(|stored| stored != *record) {
+    fn discard_tokens(&self, record: &TokenRecord) {
+        if self.load_stored(Some(&record.issuer)).is_some_and(|stored| stored != *record) {
             // Another process has newer ones.
             return;
         }
-        let spent = Record { access_token: None, refresh_token: None, ..record.clone() };
+        let spent = TokenRecord { access_token: None, refresh_token: None, ..record.clone() };
         if let Err(error) = self.settings.store.save(&spent) {
             tracing::warn!("{}: {error}", self.settings.server);
         }
@@ -405,21 +405,21 @@ impl OauthSignIn {
 
     fn secret(&self) -> Option<String> {
         match &self.settings.client {
-            Client::Registered { secret, .. } => secret.clone(),
-            Client::Machine { secret, .. } => Some(secret.clone()),
-            Client::Unknown { .. } | Client::MachineKey { .. } => None,
+            OauthClient::Registered { secret, .. } => secret.clone(),
+            OauthClient::Machine { secret, .. } => Some(secret.clone()),
+            OauthClient::Unknown { .. } | OauthClient::MachineKey { .. } => None,
         }
     }
 
     /// Returns the scopes that a challenge names.
-    fn wanted(&self, challenge: &Challenge) -> Vec<String> {
+    fn challenged_scopes(&self, challenge: &Challenge) -> Vec<String> {
         let params = WWWAuthenticateParams::parse(&challenge.www_authenticate, &self.url);
         params.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect()
     }
 
     /// Converts an error of the SDK to a message for people.
-    fn told(&self, error: &AuthError) -> Failure {
-        Failure::Unauthorized(format!(
+    fn auth_failure(&self, error: &AuthError) -> TransportFailure {
+        TransportFailure::Unauthorized(format!(
             "{}: {}",
             self.settings.server,
             shortened(&error.to_string())
@@ -431,11 +431,11 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-impl Record {
+impl TokenRecord {
     /// Whether there is a token that is neither the refused one nor expired.
     fn is_better_than(&self, refused: Option<&str>) -> bool {
         let token = self.access_token.as_deref();
-        token.is_some() && token != refused && !self.is_expired(now() + MARGIN.as_secs())
+        token.is_some() && token != refused && !self.is_expired(now() + EXPIRY_MARGIN.as_secs())
     }
 
     /// Updates the record with the answer of a token endpoint.

@@ -1,6 +1,6 @@
 //! Pipes: one message per line, to the input of a program and from its output.
 
-use crate::{Event, Failure, Line, Listener, Outgoing, Running, message};
+use crate::{TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing, Running, message};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::{
@@ -12,15 +12,15 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Maximum reported characters of a line that is not a message.
-const NOISE: usize = 500;
+const MAX_NOISE_CHARS: usize = 500;
 
 /// Opens a line over a pair of pipes. Messages longer than `message_bytes` are skipped and reported.
 pub fn open<R, W>(
     reader: R,
     writer: W,
     message_bytes: usize,
-    listener: Arc<dyn Listener>,
-) -> Arc<dyn Line>
+    listener: Arc<dyn TransportListener>,
+) -> Arc<dyn ClientTransport>
 where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -28,12 +28,12 @@ where
     tokio::spawn(async move {
         let mut reader = BufReader::with_capacity(64 * 1024, reader);
         let failure = match read(&mut reader, message_bytes, &*listener).await {
-            Ok(()) => Failure::Lost("the program ended its output".into()),
-            Err(error) => Failure::Lost(error.to_string()),
+            Ok(()) => TransportFailure::Lost("the program ended its output".into()),
+            Err(error) => TransportFailure::Lost(error.to_string()),
         };
-        listener.event(Event::Closed(failure));
+        listener.event(TransportEvent::Closed(failure));
     });
-    let (lines, waiting) = mpsc::channel(QUEUE);
+    let (lines, waiting) = mpsc::channel(WRITE_QUEUE_LENGTH);
     let closing = CancellationToken::new();
     let stop = closing.clone();
     tokio::spawn(async move {
@@ -42,11 +42,11 @@ where
             () = write(writer, waiting) => {}
         }
     });
-    Arc::new(Pipes { lines, closing })
+    Arc::new(PipeTransport { lines, closing })
 }
 
 /// Messages queued for a program that reads slowly.
-const QUEUE: usize = 64;
+const WRITE_QUEUE_LENGTH: usize = 64;
 
 /// Writes whole lines one after the other, so that a caller that stops waiting leaves no partial line.
 async fn write(mut writer: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Vec<u8>>) {
@@ -64,27 +64,27 @@ async fn write(mut writer: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<
     }
 }
 
-struct Pipes {
+struct PipeTransport {
     lines: mpsc::Sender<Vec<u8>>,
     closing: CancellationToken,
 }
 
-impl Drop for Pipes {
+impl Drop for PipeTransport {
     fn drop(&mut self) {
         self.closing.cancel();
     }
 }
 
-impl Line for Pipes {
-    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+impl ClientTransport for PipeTransport {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), TransportFailure>> {
         Box::pin(async move {
             let mut bytes = serde_json::to_vec(&outgoing.message)
-                .map_err(|error| Failure::Unreachable(error.to_string()))?;
+                .map_err(|error| TransportFailure::Unreachable(error.to_string()))?;
             bytes.push(b'\n');
-            let closed = |_| Failure::Unreachable("the program's input is closed".into());
+            let closed = |_| TransportFailure::Unreachable("the program's input is closed".into());
             tokio::select! {
                 biased;
-                () = self.closing.cancelled() => Err(Failure::Unreachable("the connection is closed".into())),
+                () = self.closing.cancelled() => Err(TransportFailure::Unreachable("the connection is closed".into())),
                 sent = self.lines.send(bytes) => sent.map_err(closed),
             }
         })
@@ -128,7 +128,7 @@ pub async fn each_line(
 async fn read(
     reader: &mut (impl AsyncBufRead + Unpin),
     most: usize,
-    listener: &dyn Listener,
+    listener: &dyn TransportListener,
 ) -> std::io::Result<()> {
     let mut line = Vec::new();
     let mut skipped = 0_usize;
@@ -155,10 +155,10 @@ async fn read(
 }
 
 /// Handles a whole line, or one that was too long to keep.
-fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn Listener) {
+fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn TransportListener) {
     if *skipped > 0 {
         let text = format!("a line of {skipped} bytes, which is over the limit for messages");
-        listener.event(Event::Noise(text));
+        listener.event(TransportEvent::Noise(text));
         *skipped = 0;
         return;
     }
@@ -168,19 +168,19 @@ fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn Listener) {
     line.clear();
 }
 
-fn deliver(line: &[u8], listener: &dyn Listener) {
+fn deliver(line: &[u8], listener: &dyn TransportListener) {
     match message::parse(line) {
         Ok(Value::Array(batch)) if batch.iter().all(Value::is_object) => {
             for message in batch {
-                listener.event(Event::Message { message, request: None });
+                listener.event(TransportEvent::Message { message, request: None });
             }
         }
         Ok(message @ Value::Object(_)) => {
-            listener.event(Event::Message { message, request: None });
+            listener.event(TransportEvent::Message { message, request: None });
         }
         _ => {
             let text = String::from_utf8_lossy(line);
-            listener.event(Event::Noise(text.trim().chars().take(NOISE).collect()));
+            listener.event(TransportEvent::Noise(text.trim().chars().take(MAX_NOISE_CHARS).collect()));
         }
     }
 }
@@ -190,14 +190,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    struct Heard(mpsc::Sender<String>);
+    struct ChannelListener(mpsc::Sender<String>);
 
-    impl Listener for Heard {
-        fn event(&self, event: Event) {
+    impl TransportListener for ChannelListener {
+        fn event(&self, event: TransportEvent) {
             let text = match event {
-                Event::Message { message, .. } => message.to_string(),
-                Event::Noise(text) => format!("noise {text}"),
-                Event::Closed(failure) => format!("closed {failure}"),
+                TransportEvent::Message { message, .. } => message.to_string(),
+                TransportEvent::Noise(text) => format!("noise {text}"),
+                TransportEvent::Closed(failure) => format!("closed {failure}"),
                 other => format!("{other:?}"),
             };
             self.0.try_send(text).unwrap();
@@ -209,7 +209,7 @@ mod tests {
         let (sender, mut heard) = mpsc::channel(64);
         let (here, there) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(there);
-        let line = open(reader, writer, 100, Arc::new(Heard(sender)));
+        let line = open(reader, writer, 100, Arc::new(ChannelListener(sender)));
         let (mut back, mut out) = tokio::io::split(here);
         let long = "x".repeat(500);
         let said = format!(
@@ -253,7 +253,7 @@ mod tests {
         let (sender, _heard) = mpsc::channel(64);
         let (here, there) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(there);
-        let line = open(reader, writer, 100, Arc::new(Heard(sender)));
+        let line = open(reader, writer, 100, Arc::new(ChannelListener(sender)));
         let long = json!({"text": "x".repeat(100_000)});
         // The program does not read: the first message fills the pipe, and its sender stops waiting.
         let send = line.send(long.clone().into());

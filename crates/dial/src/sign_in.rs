@@ -1,6 +1,6 @@
 //! Tokens for requests, and what to do when the server requires another one.
 
-use crate::{Failure, Running};
+use crate::{TransportFailure, Running};
 
 /// A server's request for another token.
 #[derive(Clone)]
@@ -29,5 +29,5 @@ pub trait SignIn: Send + Sync {
     fn token(&self) -> Running<'_, Option<String>>;
 
     /// Gets another token for the server. `Ok` means that the request should be repeated.
-    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>>;
+    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), TransportFailure>>;
 }

@@ -2,10 +2,10 @@
 //! ones.
 
 use crate::{
-    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running,
-    answers::{self, Awaited},
-    courier::{Courier, Draft, content_type, failure},
-    events::{Events, ServerEvent},
+    TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running,
+    answers::{self, AwaitedAnswers},
+    http_sender::{HttpSender, HttpRequestDraft, content_type, transport_failure},
+    events::{EventReader, ServerEvent},
     headers,
 };
 use http::HeaderMap;
@@ -22,25 +22,25 @@ use url::Url;
 /// Opens the stream, and waits until it names the endpoint.
 pub async fn open(
     settings: HttpSettings,
-    listener: Arc<dyn Listener>,
-) -> Result<Arc<dyn Line>, Failure> {
-    let courier = Courier::new(&settings)?;
-    let draft = Draft::listen(&courier.url, HeaderMap::new());
+    listener: Arc<dyn TransportListener>,
+) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
+    let courier = HttpSender::new(&settings)?;
+    let draft = HttpRequestDraft::listen(&courier.url, HeaderMap::new());
     let response =
-        timeout(courier.idle_timeout, courier.send(&draft)).await.map_err(|_| silent())??;
+        timeout(courier.idle_timeout, courier.send(&draft)).await.map_err(|_| no_endpoint_failure())??;
     if !response.status().is_success() {
         return Err(courier.refusal(response).await.failure);
     }
     let kind = content_type(&response);
     if kind != "text/event-stream" {
-        return Err(Failure::Malformed(format!("it is `{kind}`, not an event stream")));
+        return Err(TransportFailure::Malformed(format!("it is `{kind}`, not an event stream")));
     }
     let mut stream =
-        Stream { response, reader: Events::new(courier.message_bytes), ready: VecDeque::new() };
+        SseEventStream { response, reader: EventReader::new(courier.message_bytes), ready: VecDeque::new() };
     let endpoint = timeout(courier.idle_timeout, endpoint(&mut stream, &courier.url))
         .await
-        .map_err(|_| silent())??;
-    let way = Arc::new(Way {
+        .map_err(|_| no_endpoint_failure())??;
+    let way = Arc::new(SseConnection {
         courier,
         endpoint,
         listener,
@@ -55,43 +55,43 @@ pub async fn open(
         reading.ending.cancel();
         reading.posting.close();
         reading.posting.wait().await;
-        let failure = end.unwrap_or_else(|| Failure::Lost("docent closed it".into()));
-        reading.listener.event(Event::Closed(failure));
+        let failure = end.unwrap_or_else(|| TransportFailure::Lost("docent closed it".into()));
+        reading.listener.event(TransportEvent::Closed(failure));
     });
     way.reading.close();
-    Ok(Arc::new(SseLine { way }))
+    Ok(Arc::new(SseTransport { way }))
 }
 
-fn silent() -> Failure {
-    Failure::Lost("the server named no endpoint for messages in time".to_owned())
+fn no_endpoint_failure() -> TransportFailure {
+    TransportFailure::Lost("the server named no endpoint for messages in time".to_owned())
 }
 
-struct SseLine {
-    way: Arc<Way>,
+struct SseTransport {
+    way: Arc<SseConnection>,
 }
 
-impl Drop for SseLine {
+impl Drop for SseTransport {
     fn drop(&mut self) {
         self.way.ending.cancel();
     }
 }
 
-struct Way {
-    courier: Courier,
+struct SseConnection {
+    courier: HttpSender,
     endpoint: Url,
-    listener: Arc<dyn Listener>,
+    listener: Arc<dyn TransportListener>,
     version: Mutex<Option<String>>,
     ending: CancellationToken,
     reading: TaskTracker,
     posting: TaskTracker,
 }
 
-impl Line for SseLine {
-    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+impl ClientTransport for SseTransport {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), TransportFailure>> {
         Box::pin(async move {
             let way = &self.way;
             if way.ending.is_cancelled() {
-                return Err(Failure::Unreachable("the connection is closed".to_owned()));
+                return Err(TransportFailure::Unreachable("the connection is closed".to_owned()));
             }
             let id =
                 outgoing.message.get("id").filter(|_| outgoing.message.get("method").is_some());
@@ -102,13 +102,13 @@ impl Line for SseLine {
             let sending = timeout(way.courier.idle_timeout, way.post(&outgoing));
             match way.ending.run_until_cancelled(sending).await {
                 Some(Ok(outcome)) => outcome,
-                Some(Err(_)) => Err(Failure::Lost("no acknowledgment in time".to_owned())),
-                None => Err(Failure::Lost("the connection is closed".to_owned())),
+                Some(Err(_)) => Err(TransportFailure::Lost("no acknowledgment in time".to_owned())),
+                None => Err(TransportFailure::Lost("the connection is closed".to_owned())),
             }
         })
     }
 
-    fn agreed(&self, version: &str) {
+    fn set_revision(&self, version: &str) {
         *self.way.version.lock().unwrap_or_else(PoisonError::into_inner) = Some(version.to_owned());
     }
 
@@ -120,26 +120,26 @@ impl Line for SseLine {
     }
 }
 
-impl Way {
+impl SseConnection {
     /// Sends a request concurrently: a server may acknowledge it only together with the answer.
-    fn ask(self: &Arc<Self>, outgoing: Outgoing, id: Value) {
+    fn start_request(self: &Arc<Self>, outgoing: Outgoing, id: Value) {
         let way = Arc::clone(self);
         self.posting.spawn(async move {
             let posted = way.ending.run_until_cancelled(way.post(&outgoing)).await;
             if let Some(Err(failure)) = posted {
-                way.listener.event(Event::Lost { id, failure });
+                way.listener.event(TransportEvent::Lost { id, failure });
             }
         });
     }
 
     /// Sends a message. The response tells whether the server accepted it; the answer comes on the stream.
-    async fn post(&self, outgoing: &Outgoing) -> Result<(), Failure> {
+    async fn post(&self, outgoing: &Outgoing) -> Result<(), TransportFailure> {
         let version = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let fields = headers::describing(&outgoing.message, version.as_deref());
+        let fields = headers::describe_message(&outgoing.message, version.as_deref());
         let body = serde_json::to_vec(&outgoing.message).map_err(|error| {
-            Failure::Unreachable(format!("the message can't be written as JSON: {error}"))
+            TransportFailure::Unreachable(format!("the message can't be written as JSON: {error}"))
         })?;
-        let draft = Draft::post(&self.endpoint, body.into(), fields);
+        let draft = HttpRequestDraft::post(&self.endpoint, body.into(), fields);
         let response = self.courier.send(&draft).await?;
         if response.status().is_success() {
             return Ok(());
@@ -147,18 +147,18 @@ impl Way {
         let refusal = self.courier.refusal(response).await;
         let id = outgoing.message.get("id").filter(|_| outgoing.message.get("method").is_some());
         let (Some(message), Some(id)) = (refusal.message, id) else { return Err(refusal.failure) };
-        let mut awaited = Awaited::new(vec![id.clone()]);
+        let mut awaited = AwaitedAnswers::new(vec![id.clone()]);
         answers::deliver(message, &mut awaited, self.listener.as_ref());
         if awaited.is_empty() { Ok(()) } else { Err(refusal.failure) }
     }
 
     /// Delivers all messages until the stream ends.
-    async fn read(&self, stream: &mut Stream) -> Failure {
+    async fn read(&self, stream: &mut SseEventStream) -> TransportFailure {
         loop {
             match stream.next().await {
                 Ok(event) if event.name.is_empty() || event.name == "message" => {
                     let listener = self.listener.as_ref();
-                    answers::deliver_text(event.data.as_bytes(), &mut Awaited::default(), listener);
+                    answers::deliver_text(event.data.as_bytes(), &mut AwaitedAnswers::default(), listener);
                 }
                 // A second endpoint is ignored: the first one was checked, and messages are being sent to it.
                 Ok(_) => {}
@@ -169,44 +169,44 @@ impl Way {
 }
 
 /// The stream, one event at a time.
-struct Stream {
+struct SseEventStream {
     response: Response,
-    reader: Events,
+    reader: EventReader,
     ready: VecDeque<ServerEvent>,
 }
 
-impl Stream {
-    async fn next(&mut self) -> Result<ServerEvent, Failure> {
+impl SseEventStream {
+    async fn next(&mut self) -> Result<ServerEvent, TransportFailure> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(event);
             }
-            let Some(chunk) = self.response.chunk().await.map_err(failure)? else {
-                return Err(Failure::Lost("the server ended the stream".to_owned()));
+            let Some(chunk) = self.response.chunk().await.map_err(transport_failure)? else {
+                return Err(TransportFailure::Lost("the server ended the stream".to_owned()));
             };
             let mut events = Vec::new();
             let read = self.reader.push(&chunk, &mut events);
             self.ready.extend(events);
             if self.ready.is_empty() {
-                read.map_err(|long| Failure::Malformed(format!("its stream contains {long}")))?;
+                read.map_err(|long| TransportFailure::Malformed(format!("its stream contains {long}")))?;
             }
         }
     }
 }
 
 /// Reads the endpoint that the stream names. It must be on the same server, because messages contain the token.
-async fn endpoint(stream: &mut Stream, base: &Url) -> Result<Url, Failure> {
+async fn endpoint(stream: &mut SseEventStream, base: &Url) -> Result<Url, TransportFailure> {
     loop {
         let event = stream.next().await?;
         if event.name != "endpoint" {
             continue;
         }
         let target = base.join(event.data.trim()).map_err(|error| {
-            Failure::Malformed(format!("the endpoint for messages is not a valid URL ({error})"))
+            TransportFailure::Malformed(format!("the endpoint for messages is not a valid URL ({error})"))
         })?;
         if target.origin() != base.origin() {
             let origin = target.origin().ascii_serialization();
-            return Err(Failure::Malformed(format!(
+            return Err(TransportFailure::Malformed(format!(
                 "its endpoint for messages is on another server, {origin}, and is not used"
             )));
         }

@@ -8,12 +8,12 @@ use std::{
 };
 
 /// The error for a TLS connection to a server without TLS.
-pub(crate) const MISSING: &str = "it does not use TLS on this port; write http:// instead of https://, or ws:// instead of wss://";
+pub(crate) const NO_TLS_HINT: &str = "it does not use TLS on this port; write http:// instead of https://, or ws:// instead of wss://";
 
 /// Returns the shared TLS configuration. It is created once, because the root certificates take memory.
 pub(crate) fn client() -> Result<Arc<ClientConfig>, String> {
-    static MADE: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
-    MADE.get_or_init(make).clone()
+    static CLIENT_CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+    CLIENT_CONFIG.get_or_init(make).clone()
 }
 
 fn make() -> Result<Arc<ClientConfig>, String> {

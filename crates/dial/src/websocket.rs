@@ -1,9 +1,9 @@
 //! WebSocket: one message per frame in both directions, with the subprotocol `mcp`.
 
 use crate::{
-    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running,
-    answers::{self, Awaited},
-    courier::{shortened, web_url},
+    TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running,
+    answers::{self, AwaitedAnswers},
+    http_sender::{shorten, web_url},
     headers,
     sign_in::Challenge,
     tls,
@@ -34,23 +34,23 @@ use url::Url;
 
 const SUBPROTOCOL: HeaderValue = HeaderValue::from_static("mcp");
 /// How long a close frame may take to send.
-const GOODBYE: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum sign-ins: a first token, and one with more scopes.
-const CHALLENGES: usize = 2;
+const MAX_CHALLENGES: usize = 2;
 
-trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
-type Socket = WebSocketStream<Box<dyn Bytes>>;
+trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
+type Socket = WebSocketStream<Box<dyn ByteStream>>;
 
 /// Connects to a `ws:` or `wss:` URL; headers and tokens go with the upgrade.
 pub async fn open(
     settings: HttpSettings,
-    listener: Arc<dyn Listener>,
-) -> Result<Arc<dyn Line>, Failure> {
+    listener: Arc<dyn TransportListener>,
+) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
     let url = web_url(&settings.url, &["ws", "wss"])?;
     let socket = connect(&settings, &url).await?;
     let (sink, stream) = socket.split();
-    let way = Arc::new(Way {
+    let way = Arc::new(WebSocketConnection {
         sink: Mutex::new(Some(sink)),
         listener,
         idle: settings.idle_timeout,
@@ -62,43 +62,43 @@ pub async fn open(
         let end = reader.ending.run_until_cancelled(reader.read(stream)).await;
         reader.ending.cancel();
         reader.sink.lock().await.take();
-        let failure = end.unwrap_or_else(|| Failure::Lost("docent closed it".into()));
-        reader.listener.event(Event::Closed(failure));
+        let failure = end.unwrap_or_else(|| TransportFailure::Lost("docent closed it".into()));
+        reader.listener.event(TransportEvent::Closed(failure));
     });
     way.reading.close();
-    Ok(Arc::new(SocketLine { way }))
+    Ok(Arc::new(WebSocketTransport { way }))
 }
 
-struct SocketLine {
-    way: Arc<Way>,
+struct WebSocketTransport {
+    way: Arc<WebSocketConnection>,
 }
 
-impl Drop for SocketLine {
+impl Drop for WebSocketTransport {
     fn drop(&mut self) {
         self.way.ending.cancel();
     }
 }
 
-struct Way {
+struct WebSocketConnection {
     /// `None` once the line has ended, so that the connection is closed with it.
     sink: Mutex<Option<SplitSink<Socket, Message>>>,
-    listener: Arc<dyn Listener>,
+    listener: Arc<dyn TransportListener>,
     idle: Duration,
     ending: CancellationToken,
     reading: TaskTracker,
 }
 
-impl Line for SocketLine {
-    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+impl ClientTransport for WebSocketTransport {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), TransportFailure>> {
         Box::pin(async move {
             let way = &self.way;
             if way.ending.is_cancelled() {
-                return Err(Failure::Unreachable("the connection is closed".to_owned()));
+                return Err(TransportFailure::Unreachable("the connection is closed".to_owned()));
             }
             let sending = way.say(Message::text(outgoing.message.to_string()), way.idle);
             match way.ending.run_until_cancelled(sending).await {
                 Some(outcome) => outcome,
-                None => Err(Failure::Lost("the connection is closed".to_owned())),
+                None => Err(TransportFailure::Lost("the connection is closed".to_owned())),
             }
         })
     }
@@ -108,7 +108,7 @@ impl Line for SocketLine {
             let way = &self.way;
             if !way.ending.is_cancelled() {
                 let goodbye = CloseFrame { code: CloseCode::Normal, reason: "".into() };
-                if let Err(failure) = way.say(Message::Close(Some(goodbye)), GOODBYE).await {
+                if let Err(failure) = way.say(Message::Close(Some(goodbye)), CLOSE_TIMEOUT).await {
                     tracing::debug!("failed to send the close frame: {failure}");
                 }
             }
@@ -118,8 +118,8 @@ impl Line for SocketLine {
     }
 }
 
-impl Way {
-    async fn say(&self, message: Message, limit: Duration) -> Result<(), Failure> {
+impl WebSocketConnection {
+    async fn send_frame(&self, message: Message, limit: Duration) -> Result<(), TransportFailure> {
         let sending = async {
             match self.sink.lock().await.as_mut() {
                 Some(sink) => sink.send(message).await,
@@ -127,21 +127,21 @@ impl Way {
             }
         };
         match timeout(limit, sending).await {
-            Ok(sent) => sent.map_err(|error| broken(&error)),
-            Err(_) => Err(Failure::Lost("the server stopped reading".to_owned())),
+            Ok(sent) => sent.map_err(|error| socket_failure(&error)),
+            Err(_) => Err(TransportFailure::Lost("the server stopped reading".to_owned())),
         }
     }
 
     /// Delivers all messages until the connection ends. A silent server is pinged.
-    async fn read(&self, mut stream: SplitStream<Socket>) -> Failure {
+    async fn read(&self, mut stream: SplitStream<Socket>) -> TransportFailure {
         let mut asked = false;
         loop {
             let Ok(next) = timeout(self.idle, stream.next()).await else {
                 if asked {
-                    return Failure::Lost("the server did not answer a ping".to_owned());
+                    return TransportFailure::Lost("the server did not answer a ping".to_owned());
                 }
                 asked = true;
-                if let Err(failure) = self.say(Message::Ping(Vec::new().into()), self.idle).await {
+                if let Err(failure) = self.send_frame(Message::Ping(Vec::new().into()), self.idle).await {
                     return failure;
                 }
                 continue;
@@ -150,52 +150,52 @@ impl Way {
             let listener = self.listener.as_ref();
             match next {
                 Some(Ok(Message::Text(text))) => {
-                    answers::deliver_text(text.as_bytes(), &mut Awaited::default(), listener);
+                    answers::deliver_text(text.as_bytes(), &mut AwaitedAnswers::default(), listener);
                 }
                 Some(Ok(Message::Binary(bytes))) => {
-                    answers::deliver_text(&bytes, &mut Awaited::default(), listener);
+                    answers::deliver_text(&bytes, &mut AwaitedAnswers::default(), listener);
                 }
-                Some(Ok(Message::Close(frame))) => return closed(frame.as_ref()),
+                Some(Ok(Message::Close(frame))) => return close_failure(frame.as_ref()),
                 // The library answers pings during reads and writes, which are frequent.
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return broken(&error),
-                None => return Failure::Lost("the server went away".to_owned()),
+                Some(Err(error)) => return socket_failure(&error),
+                None => return TransportFailure::Lost("the server went away".to_owned()),
             }
         }
     }
 }
 
-fn closed(frame: Option<&CloseFrame>) -> Failure {
+fn close_failure(frame: Option<&CloseFrame>) -> TransportFailure {
     let Some(frame) = frame else {
-        return Failure::Lost("the server closed it".to_owned());
+        return TransportFailure::Lost("the server closed it".to_owned());
     };
     let code = u16::from(frame.code);
-    let reason = shortened(&frame.reason);
+    let reason = shorten(&frame.reason);
     let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
-    Failure::Lost(format!("the server closed it with code {code}{reason}"))
+    TransportFailure::Lost(format!("the server closed it with code {code}{reason}"))
 }
 
-fn broken(error: &tungstenite::Error) -> Failure {
+fn socket_failure(error: &tungstenite::Error) -> TransportFailure {
     match error {
         tungstenite::Error::Capacity(_)
         | tungstenite::Error::Protocol(_)
-        | tungstenite::Error::Utf8(_) => Failure::Malformed(error.to_string()),
-        other => Failure::Lost(other.to_string()),
+        | tungstenite::Error::Utf8(_) => TransportFailure::Malformed(error.to_string()),
+        other => TransportFailure::Lost(other.to_string()),
     }
 }
 
 /// Connects and upgrades. Signs in first if the server requires a token.
-async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Failure> {
+async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, TransportFailure> {
     let mut challenges = 0;
     loop {
         let token = match &settings.sign_in {
             Some(sign_in) => sign_in.token().await,
             None => None,
         };
-        let attempt = upgraded(settings, url, token.as_deref());
+        let attempt = upgrade(settings, url, token.as_deref());
         let limit = settings.connect_timeout.saturating_add(settings.idle_timeout);
         let response = match timeout(limit, attempt).await {
-            Err(_) => return Err(Failure::Unreachable("the WebSocket upgrade timed out".to_owned())),
+            Err(_) => return Err(TransportFailure::Unreachable("the WebSocket upgrade timed out".to_owned())),
             Ok(Ok(Ok(socket))) => return Ok(socket),
             Ok(Ok(Err(response))) => response,
             Ok(Err(failure)) => return Err(failure),
@@ -206,17 +206,17 @@ async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Failure> 
         let wants = status == 401 || status == 403 && header.contains("insufficient_scope");
         challenges += 1;
         match &settings.sign_in {
-            Some(sign_in) if wants && challenges <= CHALLENGES => {
+            Some(sign_in) if wants && challenges <= MAX_CHALLENGES => {
                 let challenge = Challenge { status, www_authenticate: header, refused: token };
                 sign_in.challenged(challenge).await?;
             }
             _ if status == 401 => {
-                return Err(Failure::Unauthorized("it answered 401 to the upgrade".to_owned()));
+                return Err(TransportFailure::Unauthorized("it answered 401 to the upgrade".to_owned()));
             }
             _ => {
                 let body = response.body().as_deref().unwrap_or_default();
-                let text = shortened(&String::from_utf8_lossy(body));
-                return Err(Failure::Refused { status, text });
+                let text = shorten(&String::from_utf8_lossy(body));
+                return Err(TransportFailure::Refused { status, text });
             }
         }
     }
@@ -224,19 +224,19 @@ async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Failure> 
 
 type Refused = http::Response<Option<Vec<u8>>>;
 
-async fn upgraded(
+async fn upgrade(
     settings: &HttpSettings,
     url: &Url,
     token: Option<&str>,
-) -> Result<Result<Socket, Box<Refused>>, Failure> {
-    let unusable = |error: &dyn std::fmt::Display| Failure::Unreachable(error.to_string());
+) -> Result<Result<Socket, Box<Refused>>, TransportFailure> {
+    let unusable = |error: &dyn std::fmt::Display| TransportFailure::Unreachable(error.to_string());
     let mut request = url.as_str().into_client_request().map_err(|error| unusable(&error))?;
     let fields = request.headers_mut();
-    fields.extend(headers::checked(&settings.headers).map_err(Failure::Unreachable)?);
+    fields.extend(headers::parse_configured(&settings.headers).map_err(TransportFailure::Unreachable)?);
     fields.insert(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-            Failure::Unauthorized("the token contains characters that are not allowed in a header".into())
+            TransportFailure::Unauthorized("the token contains characters that are not allowed in a header".into())
         })?;
         fields.insert(header::AUTHORIZATION, value);
     }
@@ -245,16 +245,16 @@ async fn upgraded(
         .max_frame_size(Some(settings.message_bytes));
     let stream = timeout(settings.connect_timeout, plain_or_encrypted(url))
         .await
-        .map_err(|_| Failure::Unreachable("the connection timed out".to_owned()))??;
+        .map_err(|_| TransportFailure::Unreachable("the connection timed out".to_owned()))??;
     match client_async_with_config(request, stream, Some(limits)).await {
         Ok((socket, _)) => Ok(Ok(socket)),
         Err(tungstenite::Error::Http(response)) => Ok(Err(response)),
-        Err(error) => Err(Failure::Unreachable(format!("the upgrade failed: {error}"))),
+        Err(error) => Err(TransportFailure::Unreachable(format!("the upgrade failed: {error}"))),
     }
 }
 
-async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn Bytes>, Failure> {
-    let unreachable = |error: &dyn std::fmt::Display| Failure::Unreachable(error.to_string());
+async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn ByteStream>, TransportFailure> {
+    let unreachable = |error: &dyn std::fmt::Display| TransportFailure::Unreachable(error.to_string());
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let port = url.port_or_known_default().unwrap_or(80);
@@ -264,10 +264,10 @@ async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn Bytes>, Failure> {
         return Ok(Box::new(stream));
     }
     let name = ServerName::try_from(bare.to_owned()).map_err(|error| unreachable(&error))?;
-    let connector = tokio_rustls::TlsConnector::from(tls::client().map_err(Failure::Unreachable)?);
+    let connector = tokio_rustls::TlsConnector::from(tls::client().map_err(TransportFailure::Unreachable)?);
     let stream = connector.connect(name, stream).await.map_err(|error| {
         if tls::is_missing(&error) {
-            return Failure::Unreachable(tls::MISSING.to_owned());
+            return TransportFailure::Unreachable(tls::NO_TLS_HINT.to_owned());
         }
         unreachable(&error)
     })?;

@@ -2,15 +2,15 @@
 
 use crate::{
     cli,
-    config::{Config, Environment, Flags, Inputs, regular},
-    local::{self, Reply, Step},
+    config::{Config, ConfigEnvironment, ConfigFlags, ConfigInputs, regular},
+    in_process::{self, ToolReply, ProgressUpdate},
     serve,
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use docent_server::{Audit, Limits, Policy, Setup};
+use docent_server::{AuditSink, ServerLimits, ToolPolicy, ServerSetup};
 use docent_suites::repo::{findings::Findings, render, report::Report};
-use docent_tool::Provider;
+use docent_tool::ToolProvider;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::{
@@ -22,9 +22,9 @@ use std::{
 };
 
 /// The timeout of a call from the terminal: practically none.
-const PATIENCE: Duration = Duration::from_hours(24);
+const CALL_TIMEOUT: Duration = Duration::from_hours(24);
 /// The message size limit within one process: there is no untrusted peer.
-const UNBOUNDED: usize = 1 << 40;
+const MAX_MESSAGE_BYTES: usize = 1 << 40;
 
 /// The flags of `docent analyze`.
 #[derive(Args)]
@@ -89,7 +89,7 @@ enum CheckFlag {
 }
 
 /// Returns a flag's value as typed, which is also the tool's argument.
-fn word(value: &impl ValueEnum) -> String {
+fn flag_word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
@@ -102,32 +102,32 @@ pub(crate) struct Printed {
 }
 
 /// Analyzes or checks a folder.
-pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Result<Printed> {
+pub(crate) fn run(flags: &AnalyzeFlags, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
     let format =
         if flags.json { FormatFlag::Json } else { flags.format.unwrap_or(FormatFlag::Text) };
     check_format(format, flags.check)?;
-    let (root, path) = place(&flags.folder)?;
-    let config = cli::load(&Inputs {
+    let (root, path) = resolve_target(&flags.folder)?;
+    let config = cli::load(&ConfigInputs {
         environment,
         home: std::env::home_dir(),
         working_dir: root.clone(),
-        flags: Flags { roots: vec![root], ..Flags::default() },
+        flags: ConfigFlags { roots: vec![root], ..ConfigFlags::default() },
     })?;
     let setup = setup(&config)?;
     let reply = if flags.check {
-        let checks: Vec<String> = flags.checks.iter().map(word).collect();
+        let checks: Vec<String> = flags.checks.iter().map(flag_word).collect();
         ask(setup, "check_documentation", json!({"path": path, "checks": checks}))?
     } else {
-        let depth = word(&flags.depth.unwrap_or(DepthFlag::Standard));
+        let depth = flag_word(&flags.depth.unwrap_or(DepthFlag::Standard));
         ask(setup, "analyze_repository", json!({"path": path, "depth": depth}))?
     };
     if reply.is_error {
         bail!("{}", reply.text.trim().trim_start_matches("Error: "));
     }
     let (text, found) = if flags.check {
-        told_findings(&reply, format)?
+        format_findings(&reply, format)?
     } else {
-        (told_report(reply, format)?, false)
+        (format_report(reply, format)?, false)
     };
     let code = ExitCode::from(u8::from(found));
     let Some(file) = &flags.output else { return Ok(Printed { text, code }) };
@@ -140,10 +140,10 @@ pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Res
 /// A usage error that clap's parser can't detect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct UsedWrongly(pub(crate) String);
+pub(crate) struct UsageError(pub(crate) String);
 
-fn check_format(format: FormatFlag, check: bool) -> Result<(), UsedWrongly> {
-    let usage_error = |message: String| Err(UsedWrongly(message));
+fn check_format(format: FormatFlag, check: bool) -> Result<(), UsageError> {
+    let usage_error = |message: String| Err(UsageError(message));
     match (format, check) {
         (FormatFlag::Sarif, false) => usage_error("--format sarif requires --check".into()),
         (FormatFlag::Markdown | FormatFlag::Html, true) => usage_error(format!(
@@ -155,7 +155,7 @@ fn check_format(format: FormatFlag, check: bool) -> Result<(), UsedWrongly> {
 }
 
 /// Returns the root to serve and the path inside it: for a folder in a git work tree, the root is the work tree.
-fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
+fn resolve_target(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
     let folder = folder.canonicalize().with_context(|| {
         format!("cannot analyze {}: name a folder that exists", folder.display())
     })?;
@@ -167,30 +167,30 @@ fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
 }
 
 /// The setup for a local call: no keys, no rate limits, and no audit log unless a file is configured.
-fn setup(config: &Config) -> anyhow::Result<Setup> {
-    let audit = if config.audit.file.is_some() { serve::audit(config)? } else { Audit::off() };
-    Ok(personal(config, serve::suites(config)?.providers, audit))
+fn setup(config: &Config) -> anyhow::Result<ServerSetup> {
+    let audit = if config.audit.file.is_some() { serve::audit(config)? } else { AuditSink::off() };
+    Ok(personal_setup(config, serve::suites(config)?.providers, audit))
 }
 
 /// The setup of a server for the local user alone.
-pub(crate) fn personal(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
-    let limits = Limits {
-        message_bytes: UNBOUNDED,
-        page_bytes: UNBOUNDED,
-        tool_timeout: PATIENCE,
+pub(crate) fn personal_setup(config: &Config, providers: Vec<Arc<dyn ToolProvider>>, audit: AuditSink) -> ServerSetup {
+    let limits = ServerLimits {
+        message_bytes: MAX_MESSAGE_BYTES,
+        page_bytes: MAX_MESSAGE_BYTES,
+        tool_timeout: CALL_TIMEOUT,
         rate: None,
-        ..Limits::default()
+        ..ServerLimits::default()
     };
     let served = serve::setup(config, providers, audit);
-    let policy = Policy::default();
-    Setup { keys: Vec::new(), auth_required: false, policy, limits, ..served }
+    let policy = ToolPolicy::default();
+    ServerSetup { keys: Vec::new(), auth_required: false, policy, limits, ..served }
 }
 
-fn ask(setup: Setup, tool: &str, arguments: Value) -> anyhow::Result<Reply> {
+fn ask(setup: ServerSetup, tool: &str, arguments: Value) -> anyhow::Result<ToolReply> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(Duration::from_millis(100));
-    let show = |step: Step| {
+    let show = |step: ProgressUpdate| {
         if let Some(total) = step.total.filter(|_| bar.length().is_none()) {
             let style = ProgressStyle::with_template("{spinner} {wide_bar} {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -199,12 +199,12 @@ fn ask(setup: Setup, tool: &str, arguments: Value) -> anyhow::Result<Reply> {
         bar.set_position(step.done);
         bar.set_message(step.message);
     };
-    let reply = runtime.block_on(local::call(setup, tool, arguments, show));
+    let reply = runtime.block_on(in_process::call(setup, tool, arguments, show));
     bar.finish_and_clear();
     reply
 }
 
-fn told_report(reply: Reply, format: FormatFlag) -> anyhow::Result<String> {
+fn format_report(reply: ToolReply, format: FormatFlag) -> anyhow::Result<String> {
     let parsed = |structured| -> anyhow::Result<Report> {
         serde_json::from_value(structured).context("reading the report")
     };
@@ -217,7 +217,7 @@ fn told_report(reply: Reply, format: FormatFlag) -> anyhow::Result<String> {
 }
 
 /// Formats the findings, and returns whether there are any.
-fn told_findings(reply: &Reply, format: FormatFlag) -> anyhow::Result<(String, bool)> {
+fn format_findings(reply: &ToolReply, format: FormatFlag) -> anyhow::Result<(String, bool)> {
     let found: Findings =
         serde_json::from_value(reply.structured.clone()).context("reading the findings")?;
     let text = match format {

@@ -1,9 +1,9 @@
 //! `docent audit`: verifies, prints and summarizes the audit log.
 
-use crate::{analyze::Printed, cli, config::Inputs, state::StateDir};
+use crate::{analyze::Printed, cli, config::ConfigInputs, state::StateDir};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use docent_audit::{Check, Filter, Head, Line, Problem, What};
+use docent_audit::{VerifyOptions, AuditFilter, ChainHead, AuditLine, VerifyProblem, VerifyProblemKind};
 use std::{
     fmt::Write as _,
     fs, io,
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// How often a followed log is polled.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The subcommands of `docent audit`.
 #[derive(Subcommand)]
@@ -23,12 +23,12 @@ pub(crate) enum AuditCommand {
     Verify {
         /// Last line known to have been written, as SEQ:HASH
         #[arg(long, value_name = "SEQ:HASH")]
-        expect: Option<Head>,
+        expect: Option<ChainHead>,
         /// Accept missing older files: another tool, such as logrotate, moves them away
         #[arg(long)]
         rotated_elsewhere: bool,
         #[command(flatten)]
-        common: Common,
+        common: AuditCommonArgs,
     },
     /// Show the last entries
     Tail {
@@ -41,7 +41,7 @@ pub(crate) enum AuditCommand {
         #[command(flatten)]
         filter: FilterFlags,
         #[command(flatten)]
-        common: Common,
+        common: AuditCommonArgs,
     },
     /// Count calls by tool, caller and outcome, with their durations
     Stats {
@@ -49,7 +49,7 @@ pub(crate) enum AuditCommand {
         #[arg(long, value_name = "MINUTES")]
         minutes: Option<u64>,
         #[command(flatten)]
-        common: Common,
+        common: AuditCommonArgs,
     },
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct FilterFlags {
 
 /// Flags of every `audit` command.
 #[derive(Args)]
-pub(crate) struct Common {
+pub(crate) struct AuditCommonArgs {
     /// Log file [default: the configured one]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -87,9 +87,9 @@ pub(crate) struct Common {
     json: bool,
 }
 
-impl Common {
+impl AuditCommonArgs {
     /// Returns the path of the log and the key of its chain. The log must exist unless `may_come` is set.
-    fn log(&self, inputs: &Inputs, may_come: bool) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
+    fn log(&self, inputs: &ConfigInputs, may_come: bool) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
         let config = cli::load(inputs)?;
         let path = match (&self.file, &config.audit.file) {
             (Some(file), _) => inputs.working_dir.join(file),
@@ -112,23 +112,23 @@ impl Common {
 
 impl AuditCommand {
     /// Returns the flags to load the configuration with.
-    pub(crate) fn flags(&self) -> crate::config::Flags {
+    pub(crate) fn flags(&self) -> crate::config::ConfigFlags {
         let (Self::Verify { common, .. } | Self::Tail { common, .. } | Self::Stats { common, .. }) =
             self;
         let (roots, config_file) = (common.root.clone(), common.config.clone());
-        crate::config::Flags { roots, config_file, ..Default::default() }
+        crate::config::ConfigFlags { roots, config_file, ..Default::default() }
     }
 }
 
 /// Runs an `audit` command.
-pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Printed> {
+pub(crate) fn run(command: AuditCommand, inputs: &ConfigInputs) -> anyhow::Result<Printed> {
     match command {
         AuditCommand::Verify { expect, rotated_elsewhere, common } => {
             let (path, key) = common.log(inputs, false)?;
-            let check = Check { key: key.as_deref(), expect, rotated_elsewhere };
+            let check = VerifyOptions { key: key.as_deref(), expect, rotated_elsewhere };
             let report = docent_audit::verify(&path, &check)?;
             let mut text = if common.json { json(&report)? } else { format!("{report}\n") };
-            let moved = |problem: &Problem| matches!(problem.what, What::MovedAway { .. });
+            let moved = |problem: &VerifyProblem| matches!(problem.what, What::MovedAway { .. });
             if !common.json && report.problems.iter().any(moved) {
                 text.push_str("If your own tool moves the files, use --rotated-elsewhere.\n");
             }
@@ -147,7 +147,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
             // With --follow, a log that does not exist yet is printed from its first line.
             let (path, _) = common.log(inputs, follow)?;
             let lines = if path.exists() { lines } else { 0 };
-            let filter = Filter {
+            let filter = AuditFilter {
                 principal: filter.principal,
                 target: filter.tool,
                 outcome: filter.outcome,
@@ -162,7 +162,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
             if follow {
                 cli::print(&text)?;
                 text.clear();
-                go_on(&path, &filter, common.json)?;
+                follow_log(&path, &filter, common.json)?;
             }
             Ok(Printed { text, code: ExitCode::SUCCESS })
         }
@@ -170,10 +170,10 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
 }
 
 /// Prints each new line until it is interrupted.
-fn go_on(path: &std::path::Path, filter: &Filter, as_json: bool) -> anyhow::Result<()> {
+fn follow_log(path: &std::path::Path, filter: &AuditFilter, as_json: bool) -> anyhow::Result<()> {
     let mut failed = None;
-    let mut each = |line: Line| {
-        let printed = shown(&line, as_json).and_then(|text| cli::print(&format!("{text}\n")));
+    let mut each = |line: AuditLine| {
+        let printed = format_line(&line, as_json).and_then(|text| cli::print(&format!("{text}\n")));
         match printed {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
@@ -182,11 +182,11 @@ fn go_on(path: &std::path::Path, filter: &Filter, as_json: bool) -> anyhow::Resu
             }
         }
     };
-    docent_audit::follow(path, filter, LOOK_EVERY, &mut each)?;
+    docent_audit::follow(path, filter, POLL_INTERVAL, &mut each)?;
     failed.map_or(Ok(()), Err)
 }
 
-fn shown(line: &Line, as_json: bool) -> anyhow::Result<String> {
+fn format_line(line: &AuditLine, as_json: bool) -> anyhow::Result<String> {
     if as_json { Ok(serde_json::to_string(line)?) } else { Ok(line.to_string()) }
 }
 

@@ -3,28 +3,28 @@
 //! Flags as typed are the structs here; settings as used are [`crate::config::Config`].
 
 use crate::{
-    analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
+    analyze::{self, AnalyzeFlags, Printed, UsageError},
     audit::{self, AuditCommand},
     config::{
-        self, Config, ConfigError, EnvFile, Environment, Flags, Handshake, Inputs, Level, Override,
-        Transport,
+        self, Config, ConfigError, EnvFile, ConfigEnvironment, ConfigFlags, HandshakeMode, ConfigInputs, LogLevel, ConfigOverride,
+        TransportKind,
     },
     docs::{self, DocsCommand},
-    doctor, handed,
+    doctor, argv_secret,
     indexing::{self, IndexFlags},
     inspect::{self, InspectFlags},
     install::{self, InstallFlags},
     logging,
-    policy::{self, Caller, Question},
-    run::{self, Asked},
+    policy::{self, PolicySubject, PolicyQuery},
+    run::{self, RunRequest},
     sandbox, scripts,
     search::{self, SearchFlags},
-    serve::{self, Start},
+    serve::{self, ServerStart},
     servers::{self, ServersCommand},
     shell::{
         self,
         args::ShellCommand,
-        completion::{self, Asking},
+        completion::{self, CompletionShell},
     },
     tools_page,
 };
@@ -125,7 +125,7 @@ enum Command {
     #[command(name = "__complete", hide = true)]
     Complete {
         /// The shell that requests completions
-        shell: Asking,
+        shell: CompletionShell,
         /// The words typed so far, the last one up to the cursor; for bash, the whole line
         #[arg(last = true)]
         words: Vec<OsString>,
@@ -212,7 +212,7 @@ enum ConfigCommand {
 struct SettingFlags {
     /// Transports, comma-separated; network transports share one listener [default: stdio]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TRANSPORT")]
-    transport: Vec<Transport>,
+    transport: Vec<TransportKind>,
     /// Address to bind [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     host: Option<String>,
@@ -230,7 +230,7 @@ struct SettingFlags {
     rate_limit: Option<u32>,
     /// Whether a session must open with `initialize` [default: required]
     #[arg(long, value_enum)]
-    handshake: Option<Handshake>,
+    handshake: Option<HandshakeMode>,
     /// Configuration file to read instead of the root's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -254,7 +254,7 @@ struct SettingFlags {
     tool_timeout: Option<u64>,
     /// Lowest level to log [default: info]
     #[arg(long, value_enum, value_name = "LEVEL")]
-    log_level: Option<Level>,
+    log_level: Option<LogLevel>,
     /// File to write log lines to, in addition to stderr
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
@@ -262,10 +262,10 @@ struct SettingFlags {
 
 impl SettingFlags {
     /// Converts the flags to configuration overrides.
-    fn into_flags(self) -> Flags {
+    fn into_flags(self) -> ConfigFlags {
         let mut overrides = Vec::new();
         let mut set = |flag, key, value: Option<Value>| {
-            overrides.extend(value.map(|value| Override { flag, key, value }));
+            overrides.extend(value.map(|value| ConfigOverride { flag, key, value }));
         };
         let given = |values: Vec<Value>| (!values.is_empty()).then_some(Value::Array(values));
         let ways = self.transport.iter().map(|way| json!(way)).collect();
@@ -291,7 +291,7 @@ impl SettingFlags {
         set("--log-level", "server.logging.level", self.log_level.map(|level| json!(level)));
         let file = self.log_file.map(|file| Value::from(file.to_string_lossy()));
         set("--log-file", "server.logging.file", file);
-        Flags { roots: self.root, config_file: self.config, env_file: self.env_file, overrides }
+        ConfigFlags { roots: self.root, config_file: self.config, env_file: self.env_file, overrides }
     }
 }
 
@@ -305,10 +305,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.get(1).is_some_and(|word| word == docent_keeper::SUBCOMMAND) {
         return docent_keeper::run();
     }
-    if args.get(1).is_some_and(|word| word == scripts::SUBCOMMAND) {
+    if args.get(1).is_some_and(|word| word == scripts::WORKER_SUBCOMMAND) {
         return scripts::run_worker(args.get(2).map(OsString::as_os_str));
     }
-    let cli = match Cli::try_parse_from(shell::args::settle_json(args.clone())) {
+    let cli = match Cli::try_parse_from(shell::args::join_json_value(args.clone())) {
         Ok(cli) => cli,
         Err(usage) => {
             // If even that can't be printed, the exit code is all we can report.
@@ -319,7 +319,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Command::Serve(flags) = &cli.command
         && let Some(key) = &flags.auth
     {
-        let error = handed::take_off(&args, key);
+        let error = argv_secret::reexec_without_key(&args, key);
         let warning = "warning: the --auth key stays visible in the process list";
         let remedy = "set MCP_API_KEY in the environment instead";
         writeln!(io::stderr(), "{warning}: {error}; {remedy}").unwrap_or_default();
@@ -328,10 +328,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             let red =
-                io::stderr().is_terminal() && Environment::of_process().get("NO_COLOR").is_none();
+                io::stderr().is_terminal() && ConfigEnvironment::of_process().get("NO_COLOR").is_none();
             let label = if red { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
             writeln!(io::stderr(), "{label} {error:#}").unwrap_or_default();
-            ExitCode::from(if error.is::<UsedWrongly>() { 2 } else { 1 })
+            ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
         }
     }
 }
@@ -339,49 +339,49 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(mut flags) => {
-            flags.auth = flags.auth.take().or_else(Environment::handed);
+            flags.auth = flags.auth.take().or_else(ConfigEnvironment::auth_key);
             let inputs = config::inputs(flags.into_flags())?;
             let config = Config::load(&inputs)?;
             config.check_serving()?;
             // The process that starts servers runs outside this one's sandbox.
-            let means = servers::lasting_means(&config, inputs.environment.clone())?;
+            let means = servers::serving_resources(&config, inputs.environment.clone())?;
             // Threads inherit the sandbox only if they start after it, so logging starts here.
             let in_force = sandbox::enter(&config)?;
             let guard = logging::init(&config)?;
-            sandbox::tell(&in_force);
-            serve::run(&config, inputs, Start { means, inspect: None })?;
+            sandbox::log_sandbox(&in_force);
+            serve::run(&config, inputs, ServerStart { means, inspect: None })?;
             drop(guard);
         }
         Command::Analyze(flags) => {
-            return told(&analyze::run(&flags, Environment::of_process())?);
+            return print_outcome(&analyze::run(&flags, ConfigEnvironment::of_process())?);
         }
-        Command::Index(flags) => return told(&indexing::run(&flags, Environment::of_process())?),
-        Command::Search(flags) => return told(&search::run(&flags, Environment::of_process())?),
-        Command::Docs { command } => return told(&docs::run(command, Environment::of_process())?),
+        Command::Index(flags) => return print_outcome(&indexing::run(&flags, ConfigEnvironment::of_process())?),
+        Command::Search(flags) => return print_outcome(&search::run(&flags, ConfigEnvironment::of_process())?),
+        Command::Docs { command } => return print_outcome(&docs::run(command, ConfigEnvironment::of_process())?),
         Command::Audit { command } => {
             let inputs = config::inputs(command.flags())?;
-            return told(&audit::run(command, &inputs)?);
+            return print_outcome(&audit::run(command, &inputs)?);
         }
         Command::Run { root, config, name, program } => {
-            let flags = Flags { roots: root, config_file: config, ..Flags::default() };
+            let flags = ConfigFlags { roots: root, config_file: config, ..ConfigFlags::default() };
             let config = Config::load(&config::inputs(flags)?)?;
             let _guard = logging::init(&config)?;
-            run::run(&Asked { name, program }, &config)?;
+            run::run(&RunRequest { name, program }, &config)?;
         }
-        Command::Servers { command } => return told(&servers::run(command)?),
-        Command::Install(flags) => return told(&install::run(&flags)?),
+        Command::Servers { command } => return print_outcome(&servers::run(command)?),
+        Command::Install(flags) => return print_outcome(&install::run(&flags)?),
         Command::Inspect(flags) => inspect::run(&flags)?,
         Command::Policy { command } => {
             let PolicyCommand::Test { tool, arguments, key, scopes, root, config, json } = command;
             let inputs =
-                config::inputs(Flags { roots: root, config_file: config, ..Flags::default() })?;
+                config::inputs(ConfigFlags { roots: root, config_file: config, ..ConfigFlags::default() })?;
             let caller = match &key {
-                Some(key) => Caller::Key(key),
-                None if scopes.is_empty() => Caller::Anybody,
-                None => Caller::Scopes(&scopes),
+                Some(key) => PolicySubject::Key(key),
+                None if scopes.is_empty() => PolicySubject::Anonymous,
+                None => PolicySubject::Scopes(&scopes),
             };
-            let question = Question { tool: &tool, arguments: &arguments, caller, json };
-            return told(&policy::test(&question, &inputs)?);
+            let question = PolicyQuery { tool: &tool, arguments: &arguments, caller, json };
+            return print_outcome(&policy::test(&question, &inputs)?);
         }
         Command::Config { command } => configure(command)?,
         Command::Doctor { settings, json } => {
@@ -395,13 +395,13 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
                 return Ok(ExitCode::from(1));
             }
         }
-        Command::Shell(command) => return shell::run(&command, Environment::of_process()),
+        Command::Shell(command) => return shell::run(&command, ConfigEnvironment::of_process()),
         Command::Completions { shell } => print(&completion_script(shell))?,
         Command::Complete { shell, words } => {
             let words: Vec<String> =
                 words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             // A completion request is not the place to report a broken configuration.
-            let Ok(config) = Config::load(&config::inputs(Flags::default())?) else {
+            let Ok(config) = Config::load(&config::inputs(ConfigFlags::default())?) else {
                 return Ok(ExitCode::from(1));
             };
             print(&completion::answer(shell, &words, &description(), &config))?;
@@ -420,9 +420,9 @@ pub(crate) fn description() -> clap::Command {
 /// Returns the script that calls docent for completions, or clap's static script for shells without one.
 fn completion_script(shell: Shell) -> String {
     let asking = match shell {
-        Shell::Bash => Asking::Bash,
-        Shell::Zsh => Asking::Zsh,
-        Shell::Fish => Asking::Fish,
+        Shell::Bash => CompletionShell::Bash,
+        Shell::Zsh => CompletionShell::Zsh,
+        Shell::Fish => CompletionShell::Fish,
         other => {
             let mut script = Vec::new();
             clap_complete::generate(other, &mut Cli::command(), "docent", &mut script);
@@ -432,7 +432,7 @@ fn completion_script(shell: Shell) -> String {
     completion::script(asking).to_owned()
 }
 
-fn told(printed: &Printed) -> anyhow::Result<ExitCode> {
+fn print_outcome(printed: &Printed) -> anyhow::Result<ExitCode> {
     print(&printed.text)?;
     Ok(printed.code)
 }
@@ -448,7 +448,7 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
             }
         }
         ConfigCommand::Init { root, json, force } => {
-            let flags = Flags { roots: root.into_iter().collect(), ..Flags::default() };
+            let flags = ConfigFlags { roots: root.into_iter().collect(), ..ConfigFlags::default() };
             let path = config::init(&config::root_of(&config::inputs(flags)?), json, force)?;
             print(&format!("wrote {}\n", path.display()))
         }
@@ -457,13 +457,13 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
         ConfigCommand::Reference => print(&config::reference_page()),
         ConfigCommand::CliReference => print(&reference_page()),
         ConfigCommand::ToolsReference => {
-            print(&tools_page::reference_page(&config::inputs(Flags::default())?.working_dir)?)
+            print(&tools_page::reference_page(&config::inputs(ConfigFlags::default())?.working_dir)?)
         }
     }
 }
 
 fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
-    let inputs = config::inputs(Flags::default())?;
+    let inputs = config::inputs(ConfigFlags::default())?;
     let mut imported = config::import::read(file, &inputs)?;
     let mut text = String::new();
     if dry_run {
@@ -482,7 +482,7 @@ fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
 }
 
 /// Loads the configuration for a command without a log: ignored keys of a project file are reported on stderr.
-pub(crate) fn load(inputs: &Inputs) -> Result<Config, ConfigError> {
+pub(crate) fn load(inputs: &ConfigInputs) -> Result<Config, ConfigError> {
     let config = Config::load(inputs)?;
     if let Some(ignored) = config.ignored_keys() {
         writeln!(io::stderr(), "warning: {ignored}").unwrap_or_default();
@@ -586,7 +586,7 @@ mod tests {
     #[test]
     fn defaults_in_the_help_are_the_ones_in_force() {
         let working_dir = tempfile::tempdir().unwrap();
-        let inputs = Inputs { working_dir: working_dir.path().into(), ..Inputs::default() };
+        let inputs = ConfigInputs { working_dir: working_dir.path().into(), ..ConfigInputs::default() };
         let Config { server, limits, .. } = Config::load(&inputs).unwrap_or_else(|e| panic!("{e}"));
         let mut command = Cli::command();
         let serve = command.find_subcommand_mut("serve").unwrap();
@@ -612,7 +612,7 @@ mod tests {
 
     #[test]
     fn every_transport_has_one_spelling() {
-        for way in <Transport as clap::ValueEnum>::value_variants() {
+        for way in <TransportKind as clap::ValueEnum>::value_variants() {
             let typed = clap::ValueEnum::to_possible_value(way).unwrap();
             assert_eq!(json!(way), json!(typed.get_name()));
         }

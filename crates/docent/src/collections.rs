@@ -6,19 +6,19 @@ use crate::{
     state::StateDir,
 };
 use anyhow::{Context as _, bail};
-use docent_files::{Access, Folder};
-use docent_net::{Client, Crawled, End, FolderShelf, Limits, PAGES, Site, Watch, crawl, parse_url};
-use docent_suites::docs::{Collection, Origin};
+use docent_files::{FileAccess, ManagedFolder};
+use docent_net::{GuardedClient, CrawlReport, CrawlEnd, FolderPageStore, FetchLimits, PAGES_FOLDER, CrawlSite, CrawlObserver, crawl, parse_url};
+use docent_suites::docs::{CollectionSettings, CollectionOrigin};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// Returns every collection, in the order configured.
-pub(crate) fn of(config: &Config) -> Vec<Collection> {
+pub(crate) fn configured_collections(config: &Config) -> Vec<CollectionSettings> {
     config.collections.iter().map(|(name, one)| collection(config, name, one)).collect()
 }
 
-fn collection(config: &Config, name: &str, one: &config::Collection) -> Collection {
+fn collection(config: &Config, name: &str, one: &config::CollectionConfig) -> CollectionSettings {
     let is_fetched = one.path.is_none();
-    Collection {
+    CollectionSettings {
         name: name.to_owned(),
         title: one.title.clone(),
         kind: one.kind.clone(),
@@ -33,21 +33,21 @@ fn collection(config: &Config, name: &str, one: &config::Collection) -> Collecti
     }
 }
 
-fn origin(config: &Config, name: &str, one: &config::Collection) -> Origin {
+fn origin(config: &Config, name: &str, one: &config::CollectionConfig) -> CollectionOrigin {
     let Some(path) = &one.path else {
-        let pages = mirror(config, name).join(PAGES);
+        let pages = mirror(config, name).join(PAGES_FOLDER);
         // Pages outside the state folder, behind a link, were not fetched by docent.
         let state = mirror(config, "").canonicalize().ok();
         let real = pages.canonicalize().ok();
         let leads_out = state.zip(real).is_some_and(|(state, real)| !real.starts_with(state));
         let nowhere = || mirror(config, name).join("not-fetched");
-        return Origin::Anywhere(if leads_out { nowhere() } else { pages });
+        return CollectionOrigin::Anywhere(if leads_out { nowhere() } else { pages });
     };
     let inside = config.roots.iter().any(|root| path.starts_with(root));
     if one.of_a_project || inside {
-        Origin::Roots(path.to_string_lossy().into_owned())
+        CollectionOrigin::Roots(path.to_string_lossy().into_owned())
     } else {
-        Origin::Anywhere(path.clone())
+        CollectionOrigin::Anywhere(path.clone())
     }
 }
 
@@ -57,15 +57,15 @@ pub(crate) fn mirror(config: &Config, name: &str) -> PathBuf {
 }
 
 /// Returns the folder of the pages of all collections.
-pub(crate) fn mirrors(config: &Config) -> Folder {
+pub(crate) fn mirrors(config: &Config) -> ManagedFolder {
     let state = StateDir::open(config).map(|state| state.folder().clone());
-    state.unwrap_or_else(|_| Folder::resolve(config.first_root()).join(".docent")).join("web")
+    state.unwrap_or_else(|_| ManagedFolder::resolve(config.first_root()).join(".docent")).join("web")
 }
 
 /// Returns the URL that each page came from.
 fn addresses(config: &Config, name: &str) -> BTreeMap<String, String> {
-    let pages = FolderShelf::new(mirrors(config).join(name)).pages().unwrap_or_default();
-    let within = |file: String| match file.strip_prefix(PAGES) {
+    let pages = FolderPageStore::new(mirrors(config).join(name)).pages().unwrap_or_default();
+    let within = |file: String| match file.strip_prefix(PAGES_FOLDER) {
         Some(rest) => rest.trim_start_matches('/').to_owned(),
         None => file,
     };
@@ -73,7 +73,7 @@ fn addresses(config: &Config, name: &str) -> BTreeMap<String, String> {
 }
 
 /// Fetches the pages of a collection on the web, politely, and only if the policy allows its host.
-pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawled>> {
+pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<CrawlReport>> {
     let Some(one) = config.collections.get(name).filter(|one| one.path.is_none()) else {
         return Ok(None);
     };
@@ -88,23 +88,23 @@ pub(crate) fn fetch_pages(
     url: &str,
     include: &[String],
     exclude: &[String],
-) -> anyhow::Result<Crawled> {
+) -> anyhow::Result<CrawlReport> {
     let wrong = || format!("docs.collections.{name}.url is not a valid URL: {url}");
-    let mut site = Site::new(parse_url(url).with_context(wrong)?);
+    let mut site = CrawlSite::new(parse_url(url).with_context(wrong)?);
     site.include = include.to_vec();
     site.exclude = exclude.to_vec();
     let folder = mirrors(config).join(name);
     let failed = || format!("cannot create {}", folder.path().display());
-    folder.make(Access::Private).with_context(failed)?;
-    let client = Client::new(config.policy.network.clone(), Limits::default());
-    let mut shelf = FolderShelf::new(folder);
+    folder.make(FileAccess::Private).with_context(failed)?;
+    let client = GuardedClient::new(config.policy.network.clone(), FetchLimits::default());
+    let mut shelf = FolderPageStore::new(folder);
     let crawled = progress(|callbacks| {
         let mut progress = |done, known| (callbacks.progress)(done, known);
-        let watch = Watch { progress: &mut progress, stop: callbacks.stopped };
+        let watch = CrawlObserver { progress: &mut progress, stop: callbacks.stopped };
         crawl(&client, &site, &mut shelf, watch)
     });
     let crawled = crawled.with_context(|| format!("cannot fetch {name}"))?;
-    if crawled.fetched + crawled.unchanged == 0 && crawled.end == End::GaveUp {
+    if crawled.fetched + crawled.unchanged == 0 && crawled.end == CrawlEnd::GaveUp {
         let why = crawled.problems.first().map(|problem| problem.reason.as_str());
         bail!("cannot fetch {name}: {}", why.unwrap_or("the site does not respond"));
     }

@@ -1,19 +1,19 @@
 //! `docent docs`: adds, lists, removes and syncs documentation collections.
 
 use crate::{
-    analyze::{Printed, UsedWrongly},
+    analyze::{Printed, UsageError},
     cli, collections,
-    config::{self, Config, Environment, Flags, Inputs},
+    config::{self, Config, ConfigEnvironment, ConfigFlags, ConfigInputs},
     embedding,
-    indexing::{Site, counted},
+    indexing::{IndexTarget, count},
 };
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Subcommand};
-use docent_index::{Settings, Store as _};
-use docent_net::{Crawled, End, parse_url};
+use docent_index::{EmbeddedStoreSettings, IndexStore as _};
+use docent_net::{CrawlReport, CrawlEnd, parse_url};
 use docent_suites::{
-    docs::{self, Collection, CollectionReport, DocsReport, Origin},
-    files::Kind,
+    docs::{self, CollectionSettings, CollectionReport, DocsReport, CollectionOrigin},
+    files::PathKind,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -24,37 +24,37 @@ use std::{
 };
 
 /// Problems of a collection that are listed; more are counted.
-const LISTED: usize = 10;
+const MAX_LISTED_PROBLEMS: usize = 10;
 
 /// The subcommands of `docent docs`.
 #[derive(Subcommand)]
 pub(crate) enum DocsCommand {
     /// Add a collection to the configuration and index it
-    Add(Box<AddFlags>),
+    Add(Box<AddCollectionArgs>),
     /// List collections with their location, size, and whether they are up to date
     List {
         #[command(flatten)]
-        common: Common,
+        common: DocsCommonArgs,
     },
     /// Remove a collection from the configuration and the index; its files stay
     Remove {
         /// Name of the collection
         name: String,
         #[command(flatten)]
-        common: Common,
+        common: DocsCommonArgs,
     },
     /// Update the index of the collections; pages on the web are fetched
     Sync {
         /// Collections to sync [default: all]
         names: Vec<String>,
         #[command(flatten)]
-        common: Common,
+        common: DocsCommonArgs,
     },
 }
 
 /// The flags of `docent docs add`.
 #[derive(Args)]
-pub(crate) struct AddFlags {
+pub(crate) struct AddCollectionArgs {
     /// Name of the collection, used as a `doc_type` value and as the prefix of its document ids
     name: String,
     /// Folder, file or archive with the documents, or the URL of a site
@@ -85,12 +85,12 @@ pub(crate) struct AddFlags {
     #[arg(long)]
     user: bool,
     #[command(flatten)]
-    common: Common,
+    common: DocsCommonArgs,
 }
 
 /// Flags of every command.
 #[derive(Args)]
-pub(crate) struct Common {
+pub(crate) struct DocsCommonArgs {
     /// Root whose configuration and index to use [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -99,19 +99,19 @@ pub(crate) struct Common {
     json: bool,
 }
 
-impl Common {
-    fn inputs(&self, environment: Environment) -> anyhow::Result<Inputs> {
-        Ok(Inputs {
+impl DocsCommonArgs {
+    fn inputs(&self, environment: ConfigEnvironment) -> anyhow::Result<ConfigInputs> {
+        Ok(ConfigInputs {
             environment,
             home: std::env::home_dir(),
             working_dir: std::env::current_dir().context("cannot determine the working directory")?,
-            flags: Flags { roots: self.root.iter().cloned().collect(), ..Flags::default() },
+            flags: ConfigFlags { roots: self.root.iter().cloned().collect(), ..ConfigFlags::default() },
         })
     }
 }
 
 /// Runs one of the commands.
-pub(crate) fn run(command: DocsCommand, environment: Environment) -> anyhow::Result<Printed> {
+pub(crate) fn run(command: DocsCommand, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
     match command {
         DocsCommand::Add(flags) => add(&flags, environment),
         DocsCommand::List { common } => list(&common, environment),
@@ -124,9 +124,9 @@ pub(crate) fn run(command: DocsCommand, environment: Environment) -> anyhow::Res
     }
 }
 
-fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
-    if let Some(problem) = Collection::name_problem(&flags.name) {
-        return Err(UsedWrongly(problem.into()).into());
+fn add(flags: &AddCollectionArgs, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
+    if let Some(problem) = CollectionSettings::name_problem(&flags.name) {
+        return Err(UsageError(problem.into()).into());
     }
     let inputs = flags.common.inputs(environment)?;
     let config = cli::load(&inputs)?;
@@ -135,7 +135,7 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
             "collection {} already exists; remove it first, or choose another name",
             flags.name
         );
-        return Err(UsedWrongly(what).into());
+        return Err(UsageError(what).into());
     }
     check_address(flags, &config)?;
     let (keys, outside) = keys(flags, &inputs, &config)?;
@@ -144,15 +144,15 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
     let edited = config::add_collection(&inputs, of_the_user, &flags.name, &keys)?;
     let synced = match fetched {
         Some(fetched) => run_sync(&inputs, &|one| one.name == flags.name)
-            .map(|(_, report)| Synced { report, ..fetched }),
+            .map(|(_, report)| CollectionSync { report, ..fetched }),
         None => Config::load(&inputs)
             .map_err(anyhow::Error::from)
             .and_then(|config| sync(std::slice::from_ref(&flags.name), &inputs, &config)),
     };
     if is_address(&flags.place)
-        && let Some(why) = empty(&synced)
+        && let Some(why) = no_pages_reason(&synced)
     {
-        withdraw(&flags.name, &edited, &inputs)?;
+        undo_add(&flags.name, &edited, &inputs)?;
         bail!("{why}; {} was not added", flags.name);
     }
     let mut printed = synced?.print(flags.common.json)?;
@@ -165,7 +165,7 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
 }
 
 /// Refuses an address that the policy does not name, before anything is written.
-fn check_address(flags: &AddFlags, config: &Config) -> anyhow::Result<()> {
+fn check_address(flags: &AddCollectionArgs, config: &Config) -> anyhow::Result<()> {
     if !is_address(&flags.place) {
         return Ok(());
     }
@@ -178,25 +178,25 @@ fn check_address(flags: &AddFlags, config: &Config) -> anyhow::Result<()> {
 
 /// Fetches the pages of a new collection. It is not configured before: a crawl that is interrupted leaves no empty
 /// collection behind, and continues when the collection is added again.
-fn fetch_new(flags: &AddFlags, config: &Config) -> anyhow::Result<Synced> {
-    let AddFlags { name, place, url, include, exclude, .. } = flags;
+fn fetch_new(flags: &AddCollectionArgs, config: &Config) -> anyhow::Result<CollectionSync> {
+    let AddCollectionArgs { name, place, url, include, exclude, .. } = flags;
     let url = url.as_ref().unwrap_or(place);
     let fetched = collections::fetch_pages(config, name, url, include, exclude).map(|crawled| {
-        Synced { fetched: vec![(name.clone(), crawled)], is_configured: true, ..Synced::default() }
+        CollectionSync { fetched: vec![(name.clone(), crawled)], is_configured: true, ..CollectionSync::default() }
     });
-    let has_pages = |synced: &Synced| {
+    let has_pages = |synced: &CollectionSync| {
         synced.fetched.iter().any(|(_, crawled)| crawled.fetched + crawled.unchanged > 0)
     };
     if fetched.as_ref().is_ok_and(has_pages) {
         return fetched;
     }
     remove_pages(name, config)?;
-    let why = empty(&fetched).unwrap_or_default();
+    let why = no_pages_reason(&fetched).unwrap_or_default();
     bail!("{why}; {name} was not added");
 }
 
 /// Returns why no page of a new collection was fetched; `None` if some were.
-fn empty(synced: &anyhow::Result<Synced>) -> Option<String> {
+fn no_pages_reason(synced: &anyhow::Result<CollectionSync>) -> Option<String> {
     let synced = match synced {
         Ok(synced) => synced,
         Err(error) => return Some(format!("{error:#}")),
@@ -211,7 +211,7 @@ fn empty(synced: &anyhow::Result<Synced>) -> Option<String> {
 }
 
 /// Removes a collection that was just added from the configuration, the pages and the index.
-fn withdraw(name: &str, edited: &config::Edited, inputs: &Inputs) -> anyhow::Result<()> {
+fn undo_add(name: &str, edited: &config::EditedConfigFile, inputs: &ConfigInputs) -> anyhow::Result<()> {
     if !edited.undo()? {
         config::remove_collection(inputs, name)?;
     }
@@ -219,7 +219,7 @@ fn withdraw(name: &str, edited: &config::Edited, inputs: &Inputs) -> anyhow::Res
 }
 
 /// Removes the pages of a collection that is no longer configured, and its part of the index.
-fn clear(name: &str, inputs: &Inputs) -> anyhow::Result<()> {
+fn clear(name: &str, inputs: &ConfigInputs) -> anyhow::Result<()> {
     // With no collection named, only those that are no longer configured are removed from the index.
     let (site, _) = run_sync(inputs, &|_| false)?;
     remove_pages(name, &site.config)
@@ -237,8 +237,8 @@ fn remove_pages(name: &str, config: &Config) -> anyhow::Result<()> {
 
 /// The keys of a new collection, and whether its files lie outside the roots.
 fn keys(
-    flags: &AddFlags,
-    inputs: &Inputs,
+    flags: &AddCollectionArgs,
+    inputs: &ConfigInputs,
     config: &Config,
 ) -> anyhow::Result<(Map<String, Value>, bool)> {
     let mut keys = Map::new();
@@ -249,7 +249,7 @@ fn keys(
         let path = inputs.working_dir.join(&flags.place).canonicalize().with_context(|| {
             format!("cannot read {}: name a folder or a file that exists", flags.place)
         })?;
-        if let Ok(found @ Kind::Special(_)) = path.metadata().map(|found| Kind::of_open(&found)) {
+        if let Ok(found @ PathKind::Special(_)) = path.metadata().map(|found| PathKind::of_open(&found)) {
             bail!(
                 "{} is not a regular file or directory ({found}): name one that is",
                 path.display()
@@ -288,13 +288,13 @@ fn is_address(place: &str) -> bool {
     place.starts_with("https://") || place.starts_with("http://")
 }
 
-fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Result<Printed> {
+fn remove(name: &str, common: &DocsCommonArgs, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
     let inputs = common.inputs(environment)?;
     let known = cli::load(&inputs)?.collections;
     let Some(path) = config::remove_collection(&inputs, name)? else {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(UsedWrongly(format!("unknown collection {name}; known: {known}")).into());
+        return Err(UsageError(format!("unknown collection {name}; known: {known}")).into());
     };
     clear(name, &inputs)?;
     let text = if common.json {
@@ -307,8 +307,8 @@ fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Resu
 
 /// The result of a sync: pages fetched, and changes to the index.
 #[derive(Default)]
-struct Synced {
-    fetched: Vec<(String, Crawled)>,
+struct CollectionSync {
+    fetched: Vec<(String, CrawlReport)>,
     /// Why collections could not be fetched.
     unfetched: Vec<String>,
     report: DocsReport,
@@ -316,18 +316,18 @@ struct Synced {
     is_configured: bool,
 }
 
-fn sync(names: &[String], inputs: &Inputs, config: &Config) -> anyhow::Result<Synced> {
+fn sync(names: &[String], inputs: &ConfigInputs, config: &Config) -> anyhow::Result<CollectionSync> {
     if let Some(name) = names.iter().find(|name| !config.collections.contains_key(*name)) {
         let known: Vec<&str> = config.collections.keys().map(String::as_str).collect();
         let what = format!("unknown collection {name}; known: {}", known.join(", "));
-        return Err(UsedWrongly(what).into());
+        return Err(UsageError(what).into());
     }
-    let mut synced = Synced { is_configured: !config.collections.is_empty(), ..Synced::default() };
+    let mut synced = CollectionSync { is_configured: !config.collections.is_empty(), ..CollectionSync::default() };
     if !synced.is_configured {
         return Ok(synced);
     }
-    let wanted = |one: &Collection| names.is_empty() || names.contains(&one.name);
-    for one in collections::of(config).iter().filter(|one| wanted(one)) {
+    let wanted = |one: &CollectionSettings| names.is_empty() || names.contains(&one.name);
+    for one in collections::configured_collections(config).iter().filter(|one| wanted(one)) {
         // A collection that can't be fetched does not stop the others.
         match collections::fetch(config, &one.name) {
             Ok(Some(crawled)) => synced.fetched.push((one.name.clone(), crawled)),
@@ -339,7 +339,7 @@ fn sync(names: &[String], inputs: &Inputs, config: &Config) -> anyhow::Result<Sy
     Ok(synced)
 }
 
-impl Synced {
+impl CollectionSync {
     fn print(&self, as_json: bool) -> anyhow::Result<Printed> {
         if !self.is_configured {
             let text = "No documentation is configured: run `docent docs add NAME FOLDER`.\n";
@@ -349,14 +349,14 @@ impl Synced {
         let text = if as_json {
             let mut shown = serde_json::to_value(&self.report)?;
             let fetched = self.fetched.iter();
-            let fetched = fetched.map(|(name, crawled)| (name.clone(), fetched_json(crawled)));
+            let fetched = fetched.map(|(name, crawled)| (name.clone(), crawl_json(crawled)));
             shown["fetched"] = Value::Object(fetched.collect());
             shown["unfetched"] = json!(self.unfetched);
             format!("{shown:#}\n")
         } else {
-            let fetched = self.fetched.iter().map(|(name, crawled)| fetched_text(name, crawled));
+            let fetched = self.fetched.iter().map(|(name, crawled)| crawl_text(name, crawled));
             let unfetched = self.unfetched.iter().map(|reason| format!("{reason}\n"));
-            fetched.chain(unfetched).collect::<String>() + &told(&self.report)
+            fetched.chain(unfetched).collect::<String>() + &format_report(&self.report)
         };
         let empty = |one: &CollectionReport| one.documents == 0 && !one.problems.is_empty();
         let failed = !self.unfetched.is_empty() || self.report.collections.iter().any(empty);
@@ -365,18 +365,18 @@ impl Synced {
 }
 
 fn run_sync(
-    inputs: &Inputs,
-    wanted: &(dyn Fn(&Collection) -> bool + Sync),
-) -> anyhow::Result<(Site, DocsReport)> {
-    let site = Site::of(Config::load(inputs)?)?;
-    let store = site.store(embedding::connect(&site.config)?, Settings::default().patience)?;
+    inputs: &ConfigInputs,
+    wanted: &(dyn Fn(&CollectionSettings) -> bool + Sync),
+) -> anyhow::Result<(IndexTarget, DocsReport)> {
+    let site = IndexTarget::of(Config::load(inputs)?)?;
+    let store = site.store(embedding::connect(&site.config)?, EmbeddedStoreSettings::default().patience)?;
     let report = site.sync_docs(&store, wanted)?;
     Ok((site, report))
 }
 
-fn fetched_json(crawled: &Crawled) -> Value {
-    let Crawled { fetched, unchanged, gone, refused, failed, skipped, .. } = crawled;
-    let problem = |one: &docent_net::Problem| json!({"url": one.url, "reason": one.reason});
+fn crawl_json(crawled: &CrawlReport) -> Value {
+    let CrawlReport { fetched, unchanged, gone, refused, failed, skipped, .. } = crawled;
+    let problem = |one: &docent_net::CrawlProblem| json!({"url": one.url, "reason": one.reason});
     json!({
         "pages": fetched, "unchanged": unchanged, "gone": gone, "refused": refused, "failed": failed,
         "skipped": skipped, "end": format!("{:?}", crawled.end).to_lowercase(),
@@ -384,31 +384,31 @@ fn fetched_json(crawled: &Crawled) -> Value {
     })
 }
 
-fn fetched_text(name: &str, crawled: &Crawled) -> String {
-    let Crawled { fetched, unchanged, gone, refused, failed, .. } = crawled;
-    let pages = counted(*fetched, "page");
+fn crawl_text(name: &str, crawled: &CrawlReport) -> String {
+    let CrawlReport { fetched, unchanged, gone, refused, failed, .. } = crawled;
+    let pages = count(*fetched, "page");
     let end = match crawled.end {
-        End::Complete => "",
-        End::Full => {
+        CrawlEnd::Complete => "",
+        CrawlEnd::Full => {
             "; the site has more pages than the limit: narrow it with include and exclude"
         }
-        End::Stopped => "; stopped, continues next time",
-        End::GaveUp => "; the site stopped answering, the next sync continues from here",
+        CrawlEnd::Stopped => "; stopped, continues next time",
+        CrawlEnd::GaveUp => "; the site stopped answering, the next sync continues from here",
     };
     let mut text = format!(
         "{name}: fetched {pages} ({unchanged} unchanged, {gone} gone, {refused} refused, {failed} failed{end})\n"
     );
-    for problem in crawled.problems.iter().take(LISTED) {
+    for problem in crawled.problems.iter().take(MAX_LISTED_PROBLEMS) {
         // Writing to a string can't fail.
         let _ok = writeln!(text, "  {}: {}", problem.url, problem.reason);
     }
     text
 }
 
-fn told(report: &DocsReport) -> String {
+fn format_report(report: &DocsReport) -> String {
     let mut text = String::new();
     for one in &report.collections {
-        text.push_str(&told_one(one));
+        text.push_str(&format_collection(one));
     }
     if let Some(reason) = &report.rebuilt {
         // Writing to a string can't fail.
@@ -420,30 +420,30 @@ fn told(report: &DocsReport) -> String {
     text
 }
 
-fn told_one(one: &CollectionReport) -> String {
+fn format_collection(one: &CollectionReport) -> String {
     let mut text = format!("{}: {}", one.name, counted(one.documents, "document"));
     let (new, changed) = (one.added, one.changed - one.added);
     let _ok = write!(text, " ({new} new, {changed} changed, {} gone", one.removed);
-    if one.passed_over > 0 {
+    if one.skipped > 0 {
         let _ok = write!(text, "; {} skipped", counted(one.passed_over, "other file"));
     }
     text.push_str(")\n");
-    for problem in one.problems.iter().take(LISTED) {
+    for problem in one.problems.iter().take(MAX_LISTED_PROBLEMS) {
         let _ok = writeln!(text, "  {}: {}", problem.path, problem.reason);
     }
-    if one.problems.len() > LISTED {
+    if one.problems.len() > MAX_LISTED_PROBLEMS {
         let _ok = writeln!(text, "  and {} more problems", one.problems.len() - LISTED);
     }
     text
 }
 
-fn list(common: &Common, environment: Environment) -> anyhow::Result<Printed> {
-    let site = Site::of(cli::load(&common.inputs(environment)?)?)?;
-    let store = site.store(docent_index::embed::Table::built_in(), Settings::default().patience)?;
+fn list(common: &DocsCommonArgs, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
+    let site = IndexTarget::of(cli::load(&common.inputs(environment)?)?)?;
+    let store = site.store(docent_index::embed::EmbeddingTable::built_in(), EmbeddedStoreSettings::default().patience)?;
     let mut shown = Vec::new();
     for one in &site.collections {
-        let (documents, chunks) = docs::held(one, &store)?;
-        let (changed, gone) = docs::behind(&site.roots, one, &store)?;
+        let (documents, chunks) = docs::indexed_counts(one, &store)?;
+        let (changed, gone) = docs::outdated_counts(&site.roots, one, &store)?;
         shown.push(json!({
             "name": one.name,
             "docType": one.doc_type(),

@@ -4,15 +4,15 @@
 mod servers;
 
 use crate::{
-    config::{self, Config, Inputs, Server, ToolLimits, Transport},
+    config::{self, Config, ConfigInputs, ServerConfig, ToolLimitsConfig, TransportKind},
     serve,
     state::StateDir,
-    strangers, unmet,
+    external_auth, dangling_settings,
 };
-use docent_audit::OnFull;
-use docent_files::{Access, Folder};
-use docent_sandbox::{Control, Launch, Mode, Offered, Refused, State};
-use docent_server::Strangers;
+use docent_audit::WriteFailurePolicy;
+use docent_files::{FileAccess, ManagedFolder};
+use docent_sandbox::{SandboxControl, Launch, ConfinementMode, SandboxSupport, SandboxError, ControlState};
+use docent_server::ExternalAuth;
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -25,7 +25,7 @@ use std::{
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum CheckStatus {
     /// As it should be.
     Ok,
     /// Worth knowing; docent works.
@@ -36,38 +36,38 @@ pub enum Mark {
 
 /// The result of one check.
 #[derive(Debug)]
-pub struct Finding {
+pub struct DoctorCheck {
     /// The name of the check.
     pub check: &'static str,
     /// How it went.
-    pub mark: Mark,
+    pub mark: CheckStatus,
     /// What was found, and what to do about it.
     pub detail: String,
 }
 
 /// Every finding, in the order looked at.
 #[derive(Debug, Default)]
-pub struct Report(Vec<Finding>);
+pub struct DoctorReport(Vec<DoctorCheck>);
 
-impl Report {
-    fn add(&mut self, check: &'static str, mark: Mark, detail: impl Into<String>) {
-        self.0.push(Finding { check, mark, detail: detail.into() });
+impl DoctorReport {
+    fn add(&mut self, check: &'static str, mark: CheckStatus, detail: impl Into<String>) {
+        self.0.push(DoctorCheck { check, mark, detail: detail.into() });
     }
 
     /// Whether anything failed.
     pub fn failed(&self) -> bool {
-        self.0.iter().any(|finding| finding.mark == Mark::Fail)
+        self.0.iter().any(|finding| finding.mark == CheckStatus::Fail)
     }
 
     /// Formats the report as text.
     pub fn text(&self, colors: bool) -> String {
         let width = self.0.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
         let mut text = String::new();
-        for Finding { check, mark, detail } in &self.0 {
+        for DoctorCheck { check, mark, detail } in &self.0 {
             let (word, color) = match mark {
-                Mark::Ok => ("ok  ", "32"),
-                Mark::Warn => ("warn", "33"),
-                Mark::Fail => ("fail", "31"),
+                CheckStatus::Ok => ("ok  ", "32"),
+                CheckStatus::Warn => ("warn", "33"),
+                CheckStatus::Fail => ("fail", "31"),
             };
             let word =
                 if colors { format!("\u{1b}[{color}m{word}\u{1b}[0m") } else { word.into() };
@@ -80,11 +80,11 @@ impl Report {
 
     /// Converts the report to JSON.
     pub fn json(&self) -> Value {
-        let findings = self.0.iter().map(|Finding { check, mark, detail }| {
+        let findings = self.0.iter().map(|DoctorCheck { check, mark, detail }| {
             let mark = match mark {
-                Mark::Ok => "ok",
-                Mark::Warn => "warn",
-                Mark::Fail => "fail",
+                CheckStatus::Ok => "ok",
+                CheckStatus::Warn => "warn",
+                CheckStatus::Fail => "fail",
             };
             json!({"check": check, "mark": mark, "detail": detail})
         });
@@ -93,10 +93,10 @@ impl Report {
 }
 
 /// Runs every check.
-pub fn examine(inputs: &Inputs) -> Report {
-    let mut report = Report::default();
-    report.add("version", Mark::Ok, format!("docent {}", env!("CARGO_PKG_VERSION")));
-    report.add("platform", Mark::Ok, platform());
+pub fn examine(inputs: &ConfigInputs) -> DoctorReport {
+    let mut report = DoctorReport::default();
+    report.add("version", CheckStatus::Ok, format!("docent {}", env!("CARGO_PKG_VERSION")));
+    report.add("platform", CheckStatus::Ok, platform());
     match Config::load(inputs) {
         Ok(config) => {
             files(&config, &mut report);
@@ -106,8 +106,8 @@ pub fn examine(inputs: &Inputs) -> Report {
             limits(&config, &mut report);
             telemetry(&config, &mut report);
             policy(&config, &mut report);
-            doors(&config, &mut report);
-            let offered = Offered::look();
+            external_auth(&config, &mut report);
+            let offered = SandboxSupport::look();
             servers::examine(&config, inputs, &offered, &mut report);
             sandbox(&config, &offered, &mut report);
         }
@@ -116,11 +116,11 @@ pub fn examine(inputs: &Inputs) -> Report {
             if let Some(cause) = std::error::Error::source(&error) {
                 write!(detail, ": {cause}").unwrap_or_default();
             }
-            report.add("configuration", Mark::Fail, detail);
+            report.add("configuration", CheckStatus::Fail, detail);
             for file in config::files_in_place(inputs).unwrap_or_default() {
                 report.add(
                     "file",
-                    Mark::Warn,
+                    CheckStatus::Warn,
                     format!("{} is read: fix it, or move it away", file.display()),
                 );
             }
@@ -130,12 +130,12 @@ pub fn examine(inputs: &Inputs) -> Report {
 }
 
 /// Returns a count with its noun.
-fn counted(count: usize, one: &str) -> String {
+fn count(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// Picks the singular or plural sentence, and puts the names in place of `%s`.
-fn words(names: &[&str], one: &str, several: &str) -> String {
+fn format_names(names: &[&str], one: &str, several: &str) -> String {
     let sentence = if names.len() == 1 { one } else { several };
     sentence.replace("%s", &names.join(", "))
 }
@@ -146,56 +146,56 @@ fn platform() -> String {
     format!("{os} {} {machine}", kernel.trim()).replace("  ", " ")
 }
 
-fn files(config: &Config, report: &mut Report) {
+fn files(config: &Config, report: &mut DoctorReport) {
     let files: Vec<String> = config.files().iter().map(|file| file.display().to_string()).collect();
     let detail = match files.as_slice() {
         [] => "no file; using defaults, environment and flags".to_owned(),
         files => format!("read {}", files.join(", then ")),
     };
-    report.add("configuration", Mark::Ok, detail);
+    report.add("configuration", CheckStatus::Ok, detail);
     for warning in &config.warnings {
-        report.add("configuration", Mark::Warn, warning.clone());
+        report.add("configuration", CheckStatus::Warn, warning.clone());
     }
     for root in &config.roots {
-        report.add("root", Mark::Ok, root.display().to_string());
+        report.add("root", CheckStatus::Ok, root.display().to_string());
     }
     match serve::suites(config) {
         Ok(suites) => {
-            for problem in unmet::names(config, &suites.providers) {
-                report.add("configuration", Mark::Warn, problem);
+            for problem in dangling_settings::dangling_settings(config, &suites.providers) {
+                report.add("configuration", CheckStatus::Warn, problem);
             }
         }
-        Err(error) => report.add("root", Mark::Fail, format!("{error:#}")),
+        Err(error) => report.add("root", CheckStatus::Fail, format!("{error:#}")),
     }
 }
 
-fn state(config: &Config, inputs: &Inputs, report: &mut Report) {
+fn state(config: &Config, inputs: &ConfigInputs, report: &mut DoctorReport) {
     let state = match StateDir::open(config) {
         Ok(state) => state,
-        Err(error) => return report.add("state", Mark::Fail, error.to_string()),
+        Err(error) => return report.add("state", CheckStatus::Fail, error.to_string()),
     };
     let place = state.path().display();
     if state.in_root() {
-        report.add("state", Mark::Ok, format!("{place} is writable"));
+        report.add("state", CheckStatus::Ok, format!("{place} is writable"));
     } else {
         let read_only = || format!("the root is read-only; using {place}");
         let detail = state.unfit().map_or_else(read_only, str::to_owned);
-        report.add("state", Mark::Warn, detail);
+        report.add("state", CheckStatus::Warn, detail);
     }
     if config.audit.enabled {
         let file = state.audit_file(config);
         writable("audit", &file, "audit.file", report);
-        report.add("audit", Mark::Ok, kept(config));
+        report.add("audit", CheckStatus::Ok, audit_log_status(config));
         let writers = crate::sandbox::writers(&file, config, inputs.home.as_deref());
         if !writers.is_empty() {
             let detail = format!(
                 "{} can write to it too: set audit.file to a path outside the roots, such as ~/.local/state/docent/audit.jsonl",
                 words(&writers, "the server %s", "the servers %s")
             );
-            report.add("audit", Mark::Warn, detail);
+            report.add("audit", CheckStatus::Warn, detail);
         }
     } else {
-        report.add("audit", Mark::Warn, "off: calls are not recorded (audit.enabled)");
+        report.add("audit", CheckStatus::Warn, "off: calls are not recorded (audit.enabled)");
     }
     if let Some(file) = &config.server.logging.file {
         writable("log file", file, "server.logging.file", report);
@@ -203,11 +203,11 @@ fn state(config: &Config, inputs: &Inputs, report: &mut Report) {
 }
 
 /// Describes the audit settings.
-fn kept(config: &Config) -> String {
+fn audit_log_status(config: &Config) -> String {
     let settings = &config.audit.settings;
     let full = match settings.on_full {
-        OnFull::Refuse => "a call that can't be recorded is refused",
-        OnFull::Drop => "a call that can't be recorded continues and is counted",
+        WriteFailurePolicy::Refuse => "a call that can't be recorded is refused",
+        WriteFailurePolicy::Drop => "a call that can't be recorded continues and is counted",
     };
     let synced = if settings.sync { "synced" } else { "not synced" };
     let key = match &settings.key {
@@ -220,35 +220,35 @@ fn kept(config: &Config) -> String {
 }
 
 /// Tries to open a file for appending; removes it again if the attempt created it.
-fn writable(check: &'static str, file: &Path, key: &str, report: &mut Report) {
+fn writable(check: &'static str, file: &Path, key: &str, report: &mut DoctorReport) {
     let existed = file.exists();
-    let folder = Folder::resolve(file.parent().unwrap_or(Path::new(".")));
+    let folder = ManagedFolder::resolve(file.parent().unwrap_or(Path::new(".")));
     let name = file.file_name().unwrap_or_default();
-    let opened = folder.make(Access::Private).and_then(|()| folder.append(name, Access::Private));
+    let opened = folder.make(FileAccess::Private).and_then(|()| folder.append(name, FileAccess::Private));
     match opened {
         Ok(_) => {
             if !existed {
                 // Failing to remove it only leaves an empty file.
                 folder.remove(name).unwrap_or_default();
             }
-            report.add(check, Mark::Ok, format!("{} is writable", file.display()));
+            report.add(check, CheckStatus::Ok, format!("{} is writable", file.display()));
         }
         Err(error) => {
             let detail = format!("cannot write to {}: {error} (set {key})", file.display());
-            report.add(check, Mark::Fail, detail);
+            report.add(check, CheckStatus::Fail, detail);
         }
     }
 }
 
-fn listener(server: &Server, report: &mut Report) {
+fn listener(server: &ServerConfig, report: &mut DoctorReport) {
     let listens = !server_is_on_pipes(server);
     let place = format!("{}:{}", server.host, server.port);
     let host = server.host.trim_start_matches('[').trim_end_matches(']');
     let unused = if listens { "" } else { " (not used: stdio is the only transport)" };
     match TcpListener::bind((host, server.port)) {
-        Ok(_) => report.add("port", Mark::Ok, format!("{place} is free{unused}")),
+        Ok(_) => report.add("port", CheckStatus::Ok, format!("{place} is free{unused}")),
         Err(error) => {
-            let mark = if listens { Mark::Fail } else { Mark::Warn };
+            let mark = if listens { CheckStatus::Fail } else { CheckStatus::Warn };
             let what = match error.kind() {
                 io::ErrorKind::AddrInUse => "is in use; choose another with --port".to_owned(),
                 _ => format!("cannot be bound: {error}"),
@@ -259,29 +259,29 @@ fn listener(server: &Server, report: &mut Report) {
 }
 
 /// Whether stdio is the only transport.
-fn server_is_on_pipes(server: &Server) -> bool {
-    server.transports.iter().all(|way| *way == Transport::Stdio)
+fn server_is_on_pipes(server: &ServerConfig) -> bool {
+    server.transports.iter().all(|way| *way == TransportKind::Stdio)
 }
 
-fn safety(config: &Config, report: &mut Report) {
-    let Server { auth, host, .. } = &config.server;
+fn safety(config: &Config, report: &mut DoctorReport) {
+    let ServerConfig { auth, host, .. } = &config.server;
     match config.check_serving() {
-        Err(error) => report.add("auth", Mark::Fail, error.to_string()),
+        Err(error) => report.add("auth", CheckStatus::Fail, error.to_string()),
         Ok(()) if auth.required => {
             let keys = auth.keys.iter().map(|key| key.name.as_str());
             let certified = auth.certificates.iter().map(|rule| rule.name.as_str());
             let issuers = config.server.oauth.iter().flat_map(|oauth| &oauth.issuers);
             let issuers = issuers.map(|issuer| issuer.issuer.as_str());
             let names: Vec<&str> = keys.chain(certified).chain(issuers).collect();
-            report.add("auth", Mark::Ok, format!("required; accepted: {}", names.join(", ")));
+            report.add("auth", CheckStatus::Ok, format!("required; accepted: {}", names.join(", ")));
         }
         Ok(()) if server_is_on_pipes(&config.server) => {
-            report.add("auth", Mark::Ok, "not required; stdio is the only transport");
+            report.add("auth", CheckStatus::Ok, "not required; stdio is the only transport");
         }
         Ok(()) if config.server.binds_loopback() => {
             report.add(
                 "auth",
-                Mark::Ok,
+                CheckStatus::Ok,
                 format!("not required; {host} is reachable from this machine only"),
             );
         }
@@ -289,24 +289,24 @@ fn safety(config: &Config, report: &mut Report) {
         Ok(()) => {
             let detail =
                 format!("not required, and {host} is open to the network (server.allow_open)");
-            report.add("auth", Mark::Warn, detail);
+            report.add("auth", CheckStatus::Warn, detail);
         }
     }
     for key in auth.keys.iter().filter(|key| key.token.expose().len() < 16) {
         let detail =
             format!("the key {:?} is shorter than 16 characters and easy to guess", key.name);
-        report.add("auth", Mark::Warn, detail);
+        report.add("auth", CheckStatus::Warn, detail);
     }
     if config.server.cors.enabled && config.server.cors.origins.iter().any(|origin| origin == "*") {
         report.add(
             "origins",
-            Mark::Warn,
+            CheckStatus::Warn,
             "any web page may call this server (server.cors.origins is *)",
         );
     }
 }
 
-fn limits(config: &Config, report: &mut Report) {
+fn limits(config: &Config, report: &mut DoctorReport) {
     let limits = &config.limits;
     let rate = config.server.rate_limit.map_or("no rate limit".to_owned(), |rate| {
         let (requests, window) = (rate.requests, rate.window.as_millis());
@@ -322,15 +322,15 @@ fn limits(config: &Config, report: &mut Report) {
         limits.sessions,
         limits.streams,
     );
-    report.add("limits", Mark::Ok, detail);
+    report.add("limits", CheckStatus::Ok, detail);
     let own: Vec<String> = limits.tools.iter().map(|(name, own)| bounds(name, own)).collect();
     if !own.is_empty() {
-        report.add("limits", Mark::Ok, format!("per tool: {}", own.join("; ")));
+        report.add("limits", CheckStatus::Ok, format!("per tool: {}", own.join("; ")));
     }
 }
 
 /// Describes the limits of one tool.
-fn bounds(name: &str, own: &ToolLimits) -> String {
+fn bounds(name: &str, own: &ToolLimitsConfig) -> String {
     let rate = own.rate_per_minute.map(|rate| format!("{rate} calls per minute per client"));
     let timeout = own.timeout.map(|timeout| format!("{} ms per call", timeout.as_millis()));
     let both: Vec<String> = rate.into_iter().chain(timeout).collect();
@@ -338,7 +338,7 @@ fn bounds(name: &str, own: &ToolLimits) -> String {
 }
 
 /// Reports what the policy allows docent to do.
-fn policy(config: &Config, report: &mut Report) {
+fn policy(config: &Config, report: &mut DoctorReport) {
     let policy = &config.policy;
     let network = match policy.network.hosts.len() {
         0 => format!(
@@ -348,44 +348,44 @@ fn policy(config: &Config, report: &mut Report) {
         1 => "1 host rule for docent's own tools".to_owned(),
         count => format!("{count} host rules for docent's own tools"),
     };
-    report.add("network", Mark::Ok, network);
-    report.add("files", Mark::Ok, denied(config));
-    let rules = counted(policy.tools.rules.len(), "rule");
-    report.add("policy", Mark::Ok, format!("{rules} in addition to the scopes of keys"));
+    report.add("network", CheckStatus::Ok, network);
+    report.add("files", CheckStatus::Ok, denied_files(config));
+    let rules = count(policy.tools.rules.len(), "rule");
+    report.add("policy", CheckStatus::Ok, format!("{rules} in addition to the scopes of keys"));
     let (mark, detail) = match (policy.redaction.secrets, policy.redaction.hidden) {
-        (true, true) => (Mark::Ok, "results have secrets masked and hidden characters visible"),
+        (true, true) => (CheckStatus::Ok, "results have secrets masked and hidden characters visible"),
         (true, false) => {
-            (Mark::Warn, "hidden characters reach the model (policy.redaction.hidden)")
+            (CheckStatus::Warn, "hidden characters reach the model (policy.redaction.hidden)")
         }
-        (false, true) => (Mark::Warn, "secrets reach the model (policy.redaction.secrets)"),
-        (false, false) => (Mark::Warn, "secrets and hidden characters reach the model"),
+        (false, true) => (CheckStatus::Warn, "secrets reach the model (policy.redaction.secrets)"),
+        (false, false) => (CheckStatus::Warn, "secrets and hidden characters reach the model"),
     };
     report.add("redaction", mark, detail);
 }
 
 /// Checks certificates and issuers as serving would.
-fn doors(config: &Config, report: &mut Report) {
-    match (strangers::tls(config), &config.server.tls) {
+fn external_auth(config: &Config, report: &mut DoctorReport) {
+    match (external_auth::tls(config), &config.server.tls) {
         (Ok(Some(loaded)), Some(tls)) => {
             let detail = format!("certificate {}", tls.certificate.display());
-            report.add("tls", Mark::Ok, detail);
+            report.add("tls", CheckStatus::Ok, detail);
             for warning in loaded.warnings() {
-                report.add("tls", Mark::Warn, warning);
+                report.add("tls", CheckStatus::Warn, warning);
             }
         }
         (Ok(_), _) => {
             let detail = "off; use a TLS proxy if the listener is reachable from other machines";
-            report.add("tls", Mark::Ok, detail);
+            report.add("tls", CheckStatus::Ok, detail);
         }
-        (Err(error), _) => report.add("tls", Mark::Fail, format!("{error:#}")),
+        (Err(error), _) => report.add("tls", CheckStatus::Fail, format!("{error:#}")),
     }
-    if let Err(error) = strangers::of(config, &Strangers::default()) {
-        report.add("auth", Mark::Fail, format!("{error:#}"));
+    if let Err(error) = external_auth::external_auth(config, &ExternalAuth::default()) {
+        report.add("auth", CheckStatus::Fail, format!("{error:#}"));
     }
 }
 
 /// Describes the files inside the roots that are not served.
-fn denied(config: &Config) -> String {
+fn denied_files(config: &Config) -> String {
     let shown = config.show_json();
     let patterns = |key: &str| -> Vec<String> {
         let all = shown[key]["value"].as_array().into_iter().flatten();
@@ -408,7 +408,7 @@ fn denied(config: &Config) -> String {
     )
 }
 
-fn telemetry(config: &Config, report: &mut Report) {
+fn telemetry(config: &Config, report: &mut DoctorReport) {
     let Some(endpoint) = &config.telemetry.otlp_endpoint else { return };
     let host = endpoint.trim_start_matches("http://").split('/').next().unwrap_or_default();
     let host = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
@@ -417,15 +417,15 @@ fn telemetry(config: &Config, report: &mut Report) {
         TcpStream::connect_timeout(&address, Duration::from_secs(1))
     });
     match reached {
-        Ok(_) => report.add("telemetry", Mark::Ok, format!("{endpoint} is listening")),
+        Ok(_) => report.add("telemetry", CheckStatus::Ok, format!("{endpoint} is listening")),
         Err(error) => {
-            report.add("telemetry", Mark::Warn, format!("cannot reach {endpoint}: {error}"));
+            report.add("telemetry", CheckStatus::Warn, format!("cannot reach {endpoint}: {error}"));
         }
     }
 }
 
 /// Reports what the kernel offers, which controls are active while serving, and whether strict mode would start.
-fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
+fn sandbox(config: &Config, offered: &SandboxSupport, report: &mut DoctorReport) {
     let kernel = match offered.landlock {
         0 => "no Landlock in this kernel".to_owned(),
         abi => format!("Landlock ABI {abi}"),
@@ -433,32 +433,32 @@ fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
     let seccomp = if offered.seccomp { "seccomp" } else { "no seccomp" };
     let wrap = offered.bubblewrap.as_ref();
     let wrap = wrap.map_or("no bubblewrap".to_owned(), |path| path.display().to_string());
-    report.add("sandbox", Mark::Ok, format!("{kernel}, {seccomp}, {wrap}"));
-    let (confinement, mode) = (crate::sandbox::own(config), crate::sandbox::mode(config));
+    report.add("sandbox", CheckStatus::Ok, format!("{kernel}, {seccomp}, {wrap}"));
+    let (confinement, mode) = (crate::sandbox::own_confinement(config), crate::sandbox::mode(config));
     match docent_sandbox::plan(&confinement, mode, offered) {
         Ok(planned) => {
-            for Control { name, state, detail } in planned.controls {
+            for SandboxControl { name, state, detail } in planned.controls {
                 let (mark, state) = match state {
-                    State::InForce => (Mark::Ok, "active"),
-                    State::NotOffered => (Mark::Warn, "not available"),
+                    ControlState::InForce => (CheckStatus::Ok, "active"),
+                    ControlState::NotOffered => (CheckStatus::Warn, "not available"),
                     // The control is off, not what it would restrict.
-                    State::Off => (Mark::Warn, "not restricted"),
+                    ControlState::Off => (CheckStatus::Warn, "not restricted"),
                 };
                 let detail = format!("{name}: {state} while serving ({mode}); {detail}");
                 report.add("sandbox", mark, detail);
             }
         }
-        Err(error) => report.add("sandbox", Mark::Fail, error.to_string()),
+        Err(error) => report.add("sandbox", CheckStatus::Fail, error.to_string()),
     }
-    if mode != Mode::Strict {
-        let strict = docent_sandbox::plan(&confinement, Mode::Strict, offered);
+    if mode != ConfinementMode::Strict {
+        let strict = docent_sandbox::plan(&confinement, ConfinementMode::Strict, offered);
         let detail = match strict {
             Ok(_) => "strict mode would start here".to_owned(),
             Err(error) => format!("strict mode would refuse to start: {error}"),
         };
-        report.add("sandbox", Mark::Ok, detail);
+        report.add("sandbox", CheckStatus::Ok, detail);
     }
-    if config.policy.sandbox.bubblewrap && mode != Mode::Off {
+    if config.policy.sandbox.bubblewrap && mode != ConfinementMode::Off {
         let (mark, detail) = bubblewrap(config, mode);
         report.add("sandbox", mark, format!("bubblewrap: {detail}"));
     }
@@ -466,28 +466,28 @@ fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
 
 /// Checks whether programs start in bubblewrap. It may be installed and still not work: some systems don't allow
 /// unprivileged user namespaces.
-fn bubblewrap(config: &Config, mode: Mode) -> (Mark, String) {
+fn bubblewrap(config: &Config, mode: ConfinementMode) -> (CheckStatus, String) {
     // The one program that is certainly installed.
     let launch = std::env::current_exe().map(|docent| {
-        let launch = Launch::new(docent, ["--version"], crate::sandbox::of_a_program(config), mode);
+        let launch = Launch::new(docent, ["--version"], crate::sandbox::program_confinement(config), mode);
         Launch { bubblewrap: true, ..launch }
     });
-    let launch = launch.map_err(Refused::NoLauncher);
+    let launch = launch.map_err(SandboxError::NoLauncher);
     let mut ready = match launch.and_then(|launch| launch.command()) {
         Ok(ready) => ready,
-        Err(error) => return (Mark::Fail, error.to_string()),
+        Err(error) => return (CheckStatus::Fail, error.to_string()),
     };
     if let Some(missing) = ready.report.missing().find(|control| control.name == "bubblewrap") {
-        return (Mark::Warn, format!("{}; other programs start without it", missing.detail));
+        return (CheckStatus::Warn, format!("{}; other programs start without it", missing.detail));
     }
     match ready.command.stdin(Stdio::null()).output() {
         Ok(ran) if ran.status.success() => {
-            (Mark::Ok, "active for other programs; a test program started in it".to_owned())
+            (CheckStatus::Ok, "active for other programs; a test program started in it".to_owned())
         }
         Ok(ran) => {
             let words = String::from_utf8_lossy(&ran.stderr);
-            (Mark::Fail, format!("programs don't start in it: {}", words.trim()))
+            (CheckStatus::Fail, format!("programs don't start in it: {}", words.trim()))
         }
-        Err(error) => (Mark::Fail, format!("cannot start it: {error}")),
+        Err(error) => (CheckStatus::Fail, format!("cannot start it: {error}")),
     }
 }

@@ -1,36 +1,36 @@
 //! The configured embedder, and a substitute for when its endpoint is unreachable.
 
-use crate::config::{Config, Secret};
+use crate::config::{Config, SecretText};
 use docent_index::embed::{
-    Document, EmbedError, Embedder, Endpoint, Identity, Remote, Table, Vector,
+    EmbeddingInput, EmbedError, Embedder, EmbeddingEndpoint, ModelIdentity, RemoteEmbedder, EmbeddingTable, Vector,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Connects to the configured endpoint, or returns the built-in table if there is none.
 pub(crate) fn connect(config: &Config) -> Result<Arc<dyn Embedder>, EmbedError> {
-    let Some(model) = &config.embedding else { return Ok(Table::built_in()) };
-    let endpoint = Endpoint {
+    let Some(model) = &config.embedding else { return Ok(EmbeddingTable::built_in()) };
+    let endpoint = EmbeddingEndpoint {
         url: model.url.clone(),
         model: model.model.clone(),
-        key: model.key.as_ref().map(Secret::expose).map(str::to_owned),
+        key: model.key.as_ref().map(SecretText::expose).map(str::to_owned),
         batch: model.batch,
         timeout: model.timeout,
     };
-    Ok(Arc::new(Remote::connect(endpoint)?))
+    Ok(Arc::new(RemoteEmbedder::connect(endpoint)?))
 }
 
 /// A model whose endpoint is unreachable. Search falls back to words, and the result reports why.
 #[derive(Debug)]
-pub(crate) struct Away {
+pub(crate) struct UnreachableModel {
     /// The model of the stored embeddings.
-    identity: Identity,
+    identity: ModelIdentity,
     url: String,
     /// Returned to the first caller.
     error: Mutex<Option<EmbedError>>,
 }
 
-impl Away {
-    pub(crate) fn new(config: &Config, identity: Identity, error: EmbedError) -> Self {
+impl UnreachableModel {
+    pub(crate) fn new(config: &Config, identity: ModelIdentity, error: EmbedError) -> Self {
         let url = config.embedding.as_ref().map(|model| model.url.clone()).unwrap_or_default();
         Self { identity, url, error: Mutex::new(Some(error)) }
     }
@@ -44,12 +44,12 @@ impl Away {
     }
 }
 
-impl Embedder for Away {
-    fn identity(&self) -> &Identity {
+impl Embedder for UnreachableModel {
+    fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn documents(&self, _: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError> {
+    fn documents(&self, _: &[EmbeddingInput<'_>]) -> Result<Vec<Vector>, EmbedError> {
         Err(self.error())
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     analyze::Printed,
     cli, collections,
-    config::{Config, Environment, Flags, Inputs},
+    config::{Config, ConfigEnvironment, ConfigFlags, ConfigInputs},
     embedding,
     owner::IndexFolder,
     serve,
@@ -11,15 +11,15 @@ use crate::{
 };
 use anyhow::Context as _;
 use clap::Args;
-use docent_files::Folder;
+use docent_files::ManagedFolder;
 use docent_index::{
-    Embedded, LockWait, Settings, StoreError,
-    embed::{Embedder, Table},
+    EmbeddedStore, LockWait, EmbeddedStoreSettings, IndexStoreError,
+    embed::{Embedder, EmbeddingTable},
 };
 use docent_suites::{
-    docs::{self, Collection, DocsReport},
-    files::Roots,
-    indexing::{self, Callbacks, LeftOut, Opened, Opener, Report},
+    docs::{self, CollectionSettings, DocsReport},
+    files::ServedRoots,
+    indexing::{self, SyncCallbacks, ExcludedFiles, OpenedStore, StoreOpener, IndexReport},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -36,9 +36,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// How long a server waits for another process that writes the index: it may be building all of it.
-const SERVER_PATIENCE: Duration = Duration::from_mins(10);
+const INDEX_LOCK_TIMEOUT: Duration = Duration::from_mins(10);
 /// Problems that are listed; more are counted.
-const LISTED: usize = 10;
+const MAX_LISTED_PROBLEMS: usize = 10;
 
 /// The flags of `docent index`.
 #[derive(Args)]
@@ -55,16 +55,16 @@ pub(crate) struct IndexFlags {
 }
 
 /// The roots and collections to index, and the folder of the index.
-pub(crate) struct Site {
+pub(crate) struct IndexTarget {
     pub(crate) config: Config,
-    pub(crate) roots: Roots,
-    pub(crate) collections: Vec<Collection>,
-    folder: Folder,
+    pub(crate) roots: ServedRoots,
+    pub(crate) collections: Vec<CollectionSettings>,
+    folder: ManagedFolder,
 }
 
-impl Site {
+impl IndexTarget {
     /// Opens the named folder, or else the configured roots.
-    pub(crate) fn open(folder: Option<&Path>, environment: Environment) -> anyhow::Result<Self> {
+    pub(crate) fn open(folder: Option<&Path>, environment: ConfigEnvironment) -> anyhow::Result<Self> {
         let named = folder.map(|folder| {
             folder.canonicalize().with_context(|| {
                 format!("cannot index {}: name a folder that exists", folder.display())
@@ -75,20 +75,20 @@ impl Site {
             Some(root) => root.clone(),
             None => std::env::current_dir().context("cannot determine the working directory")?,
         };
-        Self::of(cli::load(&Inputs {
+        Self::from_config(cli::load(&ConfigInputs {
             environment,
             home: std::env::home_dir(),
             working_dir,
-            flags: Flags { roots, ..Flags::default() },
+            flags: ConfigFlags { roots, ..ConfigFlags::default() },
         })?)
     }
 
     /// The configured roots and collections.
-    pub(crate) fn of(config: Config) -> anyhow::Result<Self> {
+    pub(crate) fn from_config(config: Config) -> anyhow::Result<Self> {
         let roots = serve::roots(&config)?;
-        let collections = collections::of(&config);
-        let shelved = docs::shelved(&roots, &collections);
-        let roots = roots.set_aside(shelved);
+        let collections = collections::configured_collections(&config);
+        let shelved = docs::collection_places(&roots, &collections);
+        let roots = roots.with_collection_places(shelved);
         let state = StateDir::open(&config)?;
         if let Some(unfit) = state.unfit() {
             writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
@@ -106,54 +106,54 @@ impl Site {
         &self,
         embedder: Arc<dyn Embedder>,
         patience: Duration,
-    ) -> Result<Embedded, StoreError> {
-        let settings = Settings { patience, on_wait: Some(print_wait), ..Settings::default() };
-        Embedded::open(self.folder.clone(), embedder, settings)
+    ) -> Result<EmbeddedStore, IndexStoreError> {
+        let settings = EmbeddedStoreSettings { lock_timeout: patience, on_wait: Some(print_wait), ..EmbeddedStoreSettings::default() };
+        EmbeddedStore::open(self.folder.clone(), embedder, settings)
     }
 
     /// Updates the index, with a progress bar on a terminal.
-    pub(crate) fn sync(&self, store: &Embedded) -> Result<Report, StoreError> {
+    pub(crate) fn sync(&self, store: &EmbeddedStore) -> Result<IndexReport, IndexStoreError> {
         progress(|callbacks| indexing::sync(&self.roots, store, callbacks))
     }
 
     /// Updates the index of the wanted collections, with a progress bar on a terminal.
     pub(crate) fn sync_docs(
         &self,
-        store: &Embedded,
-        wanted: &(dyn Fn(&Collection) -> bool + Sync),
-    ) -> Result<DocsReport, StoreError> {
+        store: &EmbeddedStore,
+        wanted: &(dyn Fn(&CollectionSettings) -> bool + Sync),
+    ) -> Result<DocsReport, IndexStoreError> {
         progress(|callbacks| docs::sync(&self.roots, &self.collections, wanted, store, callbacks))
     }
 }
 
 /// Runs some work with a progress bar on a terminal.
-pub(crate) fn progress<T>(work: impl FnOnce(Callbacks<'_>) -> T) -> T {
+pub(crate) fn progress<T>(work: impl FnOnce(SyncCallbacks<'_>) -> T) -> T {
     let bar = bar();
     let progress = |done, total| show(&bar, done, total);
-    let done = work(Callbacks { progress: &progress, ..Callbacks::default() });
+    let done = work(SyncCallbacks { progress: &progress, ..SyncCallbacks::default() });
     bar.finish_and_clear();
     done
 }
 
 /// Returns a function that opens the index of the configured roots when a server needs it.
-pub(crate) fn opener(config: Config) -> Opener {
+pub(crate) fn opener(config: Config) -> StoreOpener {
     Arc::new(move || {
         let IndexFolder { folder, warning } = StateDir::open(&config)?.index(&config)?;
         if let Some(warning) = warning {
             tracing::warn!("{warning}");
         }
-        let open = |embedder: Arc<dyn Embedder>| -> Result<Opened, StoreError> {
-            let patience = SERVER_PATIENCE;
-            let settings = Settings { patience, on_wait: Some(log_wait), ..Settings::default() };
-            let store = Embedded::open(folder.clone(), Arc::clone(&embedder), settings)?;
-            Ok(Opened { store: Arc::new(store), embedder })
+        let open = |embedder: Arc<dyn Embedder>| -> Result<OpenedStore, IndexStoreError> {
+            let patience = INDEX_LOCK_TIMEOUT;
+            let settings = EmbeddedStoreSettings { lock_timeout: patience, on_wait: Some(log_wait), ..EmbeddedStoreSettings::default() };
+            let store = EmbeddedStore::open(folder.clone(), Arc::clone(&embedder), settings)?;
+            Ok(OpenedStore { store: Arc::new(store), embedder })
         };
         match embedding::connect(&config) {
             Ok(embedder) => Ok(open(embedder)?),
             // An existing index can still be searched by words.
             Err(error) => {
-                let stored = open(Table::built_in())?.store.status()?;
-                let away = embedding::Away::new(&config, stored.identity, error);
+                let stored = open(EmbeddingTable::built_in())?.store.status()?;
+                let away = embedding::UnreachableModel::new(&config, stored.identity, error);
                 Ok(open(Arc::new(away))?)
             }
         }
@@ -220,26 +220,26 @@ fn show(bar: &ProgressBar, done: usize, total: usize) {
 }
 
 /// Indexes a folder.
-pub(crate) fn run(flags: &IndexFlags, environment: Environment) -> anyhow::Result<Printed> {
-    let site = Site::open(flags.folder.as_deref(), environment)?;
+pub(crate) fn run(flags: &IndexFlags, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
+    let site = IndexTarget::open(flags.folder.as_deref(), environment)?;
     let embedder = embedding::connect(&site.config)?;
-    let store = site.store(embedder, Settings::default().patience)?;
+    let store = site.store(embedder, EmbeddedStoreSettings::default().patience)?;
     if flags.watch {
         watch(&site, &store, flags.json)?;
         return Ok(Printed { text: String::new(), code: ExitCode::SUCCESS });
     }
     let report = site.sync(&store)?;
-    let text = if flags.json { format!("{:#}\n", json!(report)) } else { told(&report) };
+    let text = if flags.json { format!("{:#}\n", json!(report)) } else { format_report(&report) };
     Ok(Printed { text, code: ExitCode::SUCCESS })
 }
 
 /// Keeps the index up to date until a signal arrives, and prints a report of each run, with `--json` one line each.
-fn watch(site: &Site, store: &Embedded, json: bool) -> anyhow::Result<()> {
+fn watch(site: &IndexTarget, store: &EmbeddedStore, json: bool) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     let bar = bar();
     let progress = |done, total| show(&bar, done, total);
     let stopped = || ended.is_cancelled();
-    let callbacks = Callbacks { progress: &progress, stopped: &stopped };
+    let callbacks = SyncCallbacks { progress: &progress, stopped: &stopped };
     let mut failed = Ok(());
     let followed = indexing::follow(&site.roots, store, callbacks, |report| {
         let printed = if bar.is_finished() {
@@ -251,7 +251,7 @@ fn watch(site: &Site, store: &Embedded, json: bool) -> anyhow::Result<()> {
         };
         let printed = printed.and_then(|()| match report {
             Ok(report) if json => cli::print(&format!("{}\n", json!(report))),
-            Ok(report) => cli::print(&told(&report)),
+            Ok(report) => cli::print(&format_report(&report)),
             Err(error) => {
                 let error = anyhow::Error::from(error);
                 writeln!(io::stderr(), "error: {error:#}; will retry on the next change")
@@ -287,26 +287,26 @@ fn end_on_signal(ended: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn told(report: &Report) -> String {
+fn format_report(report: &IndexReport) -> String {
     let mut text = String::new();
     for line in repairs(report) {
         writeln!(text, "{line}").unwrap_or_default();
     }
-    let Report { changed, removed, units, seconds, .. } = report;
-    let (files, units) = (counted(report.files, "file"), counted(*units, "unit"));
+    let IndexReport { changed, removed, units, seconds, .. } = report;
+    let (files, units) = (count(report.files, "file"), count(*units, "unit"));
     write!(text, "{files}, {units}: {changed} changed, {removed} removed, {seconds:.2} s")
         .unwrap_or_default();
-    if let Some(left_out) = left_out(report.left_out) {
+    if let Some(left_out) = format_left_out(report.left_out) {
         write!(text, "; left out: {left_out}").unwrap_or_default();
     }
     let problems = &report.problems;
     if !problems.is_empty() {
         write!(text, "; not indexed, because of {}:", counted(problems.len(), "problem"))
             .unwrap_or_default();
-        for problem in problems.iter().take(LISTED) {
+        for problem in problems.iter().take(MAX_LISTED_PROBLEMS) {
             write!(text, "\n  {problem}").unwrap_or_default();
         }
-        if let Some(more) = problems.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        if let Some(more) = problems.len().checked_sub(MAX_LISTED_PROBLEMS).filter(|more| *more > 0) {
             write!(text, "\n  and {more} more").unwrap_or_default();
         }
     }
@@ -315,8 +315,8 @@ fn told(report: &Report) -> String {
 }
 
 /// `2 vendored, 1 minified`.
-fn left_out(files: LeftOut) -> Option<String> {
-    let LeftOut { vendored, generated, minified, too_large } = files;
+fn format_left_out(files: ExcludedFiles) -> Option<String> {
+    let ExcludedFiles { vendored, generated, minified, too_large } = files;
     let counts = [
         (vendored, "vendored"),
         (generated, "generated"),
@@ -329,15 +329,15 @@ fn left_out(files: LeftOut) -> Option<String> {
 }
 
 /// Describes repairs that were needed before the index could be used.
-pub(crate) fn repairs(report: &Report) -> Vec<String> {
+pub(crate) fn repairs(report: &IndexReport) -> Vec<String> {
     let rebuilt = report.rebuilt.as_ref().map(|why| format!("Rebuilt the whole index: {why}."));
-    let model = report.embedded_anew.as_ref();
+    let model = report.reembedded.as_ref();
     let embedded = model.map(|model| format!("Recomputed all embeddings: they were from {model}."));
     rebuilt.into_iter().chain(embedded).collect()
 }
 
 /// `1 file`, `2 files`.
-pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+pub(crate) fn count(count: impl TryInto<u64>, noun: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -345,11 +345,11 @@ pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_suites::files::Problem;
+    use docent_suites::files::ReadFailure;
 
-    fn report(problems: usize) -> Report {
-        let problem = |n| Problem { path: format!("{n}.py"), reason: "not text".into() };
-        Report {
+    fn report(problems: usize) -> IndexReport {
+        let problem = |n| ReadFailure { path: format!("{n}.py"), reason: "not text".into() };
+        IndexReport {
             files: 1,
             changed: 1,
             removed: 0,
@@ -358,9 +358,9 @@ mod tests {
             seconds: 0.0512,
             stopped: false,
             rebuilt: None,
-            embedded_anew: None,
+            reembedded: None,
             added: 0,
-            left_out: LeftOut::default(),
+            left_out: ExcludedFiles::default(),
             problems: (0..problems).map(problem).collect(),
         }
     }
@@ -368,15 +368,15 @@ mod tests {
     #[test]
     fn a_report_is_one_line() {
         assert_eq!(told(&report(0)), "1 file, 12 units: 1 changed, 0 removed, 0.05 s\n");
-        let with_one = told(&report(1));
+        let with_one = format_report(&report(1));
         assert!(with_one.ends_with("; not indexed, because of 1 problem:\n  0.py: not text\n"));
-        let left_out = LeftOut { vendored: 2, too_large: 1, ..LeftOut::default() };
-        let with_left_out = told(&Report { left_out, ..report(0) });
+        let left_out = ExcludedFiles { vendored: 2, too_large: 1, ..ExcludedFiles::default() };
+        let with_left_out = format_report(&IndexReport { left_out, ..report(0) });
         assert!(
             with_left_out.ends_with("; left out: 2 vendored, 1 too large\n"),
             "{with_left_out}"
         );
-        let many = told(&report(12));
+        let many = format_report(&report(12));
         assert!(many.ends_with("\n  9.py: not text\n  and 2 more\n"), "{many}");
         assert!(!told(&report(10)).contains("more"));
     }
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn repairs_come_first() {
         let embedded_anew = Some("old (3 dimensions)".into());
-        let report = Report { rebuilt: Some("it was cut".into()), embedded_anew, ..report(0) };
+        let report = IndexReport { rebuilt: Some("it was cut".into()), reembedded: embedded_anew, ..report(0) };
         let want = "Rebuilt the whole index: it was cut.\nRecomputed all embeddings: they were from old (3 dimensions).\n1 file";
         assert!(told(&report).starts_with(want), "{}", told(&report));
     }

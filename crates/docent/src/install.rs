@@ -1,18 +1,18 @@
 //! `docent install`: adds docent to the configuration of MCP clients, with a preview, a backup and undo.
 
 use crate::{
-    analyze::{Printed, UsedWrongly},
+    analyze::{Printed, UsageError},
     config::{
-        self, Flags, Inputs,
+        self, ConfigFlags, ConfigInputs,
         regular::{self, MAX_REGISTRY_BYTES},
     },
     servers::places,
 };
 use anyhow::{Context as _, bail};
 use clap::Args;
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use docent_registry::{
-    Client, Folders, Form, Plan, Receipt, Scope, Server, Source, Way, candidates, is_installed,
+    McpClient, MissingFolders, ConfigFormat, ConfigChange, ChangeReceipt, ConfigScope, McpServerEntry, ConfigFile, EntryTransport, candidates, is_installed,
     undo,
 };
 use std::{
@@ -24,7 +24,7 @@ use std::{
 };
 
 /// The name of the entry, and of the program.
-const NAME: &str = "docent";
+const ENTRY_NAME: &str = "docent";
 
 /// The flags of `docent install`.
 #[derive(Args)]
@@ -57,19 +57,19 @@ pub(crate) struct InstallFlags {
 }
 
 pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
-    let inputs = config::inputs(Flags::default())?;
+    let inputs = config::inputs(ConfigFlags::default())?;
     if flags.clients.is_empty() {
         if flags.undo {
-            bail!(UsedWrongly("which client? e.g. docent install --undo cursor".into()));
+            bail!(UsageError("which client? e.g. docent install --undo cursor".into()));
         }
         return overview(&inputs);
     }
     let mut clients = Vec::new();
     for word in &flags.clients {
-        let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
+        let known: Vec<&str> = McpClient::ALL.iter().map(|client| client.id()).collect();
         let unknown =
-            || UsedWrongly(format!("unknown client {word:?}; choose from {}", known.join(", ")));
-        clients.push(Client::parse(word).ok_or_else(unknown)?);
+            || UsageError(format!("unknown client {word:?}; choose from {}", known.join(", ")));
+        clients.push(McpClient::parse(word).ok_or_else(unknown)?);
     }
     let one = |client| {
         let done = if flags.undo { uninstall } else { install };
@@ -92,10 +92,10 @@ pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
     Ok(Printed { text, code })
 }
 
-fn overview(inputs: &Inputs) -> anyhow::Result<Printed> {
+fn overview(inputs: &ConfigInputs) -> anyhow::Result<Printed> {
     let places = places(inputs)?;
     let mut text = String::new();
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         let state = if is_installed(client, &places) { "installed" } else { "not found" };
         let path =
             candidates(client, &places).first().map(|source| source.path.display().to_string());
@@ -113,10 +113,10 @@ fn overview(inputs: &Inputs) -> anyhow::Result<Printed> {
 }
 
 /// The file to write to.
-fn target(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Source> {
-    let scope = if flags.project { Scope::Project } else { Scope::User };
+fn target(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<ConfigFile> {
+    let scope = if flags.project { ConfigScope::Project } else { ConfigScope::User };
     let all = candidates(client, &places(inputs)?);
-    let fits = |source: &&Source| source.scope == scope;
+    let fits = |source: &&ConfigFile| source.scope == scope;
     let existing = all.iter().filter(fits).find(|source| source.path.is_file());
     let found = existing.or_else(|| all.iter().find(fits)).cloned();
     found.with_context(|| {
@@ -128,7 +128,7 @@ fn target(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Resu
     })
 }
 
-fn entry(flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Server> {
+fn entry(flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<McpServerEntry> {
     let own = std::env::current_exe().context("cannot locate the docent executable")?;
     let mut args = vec!["serve".to_owned()];
     if let Some(root) = &flags.root {
@@ -139,16 +139,16 @@ fn entry(flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Server> {
         ]);
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    Ok(Server::program(flags.name.clone(), &own.display().to_string(), &args))
+    Ok(McpServerEntry::program(flags.name.clone(), &own.display().to_string(), &args))
 }
 
-fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<String> {
+fn install(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
     let path = target(client, flags, inputs)?.path;
-    let plan = Plan::install(client, &path, &entry(flags, inputs)?, flags.force);
+    let plan = ConfigChange::install(client, &path, &entry(flags, inputs)?, flags.force);
     let plan = match plan {
         // In a project, a link may have been placed by an untrusted author.
         Ok(plan) if flags.project => plan.refusing_links(),
-        Err(error) if !flags.force && there(client, &path, &flags.name).is_some() => {
+        Err(error) if !flags.force && existing_entry(client, &path, &flags.name).is_some() => {
             bail!("{error}: replace it with --force, or choose another name with --name")
         }
         other => other?,
@@ -161,19 +161,19 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
         return Ok(diff);
     }
     let here = is_installed(client, &places(inputs)?) || flags.force || flags.project;
-    let folders = if here { Folders::Make } else { Folders::Keep };
+    let folders = if here { MissingFolders::Make } else { MissingFolders::Keep };
     // Fail before asking if the file can't be written.
     plan.check_folder(folders)?;
-    if !flags.yes && !agreed(&diff)? {
+    if !flags.yes && !confirm(&diff)? {
         return Ok(format!("{}: unchanged\n", path.display()));
     }
-    let store = Store::of(inputs)?;
+    let store = ReceiptStore::of(inputs)?;
     let receipt = plan.apply(&store.backups(), folders)?;
     let backup = receipt.backup.clone();
     store.keep(receipt, &plan)?;
     let mut text = if flags.yes { diff } else { String::new() };
-    let kept = kept_in(backup.as_deref());
-    let named = if flags.name == NAME { String::new() } else { format!(" --name {}", flags.name) };
+    let kept = backup_note(backup.as_deref());
+    let named = if flags.name == ENTRY_NAME { String::new() } else { format!(" --name {}", flags.name) };
     let project = if flags.project { " --project" } else { "" };
     // Writing to a string can't fail.
     let _ok = write!(
@@ -187,14 +187,14 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
 }
 
 /// Describes where the backup of the file is.
-fn kept_in(backup: Option<&Path>) -> String {
+fn backup_note(backup: Option<&Path>) -> String {
     backup.map_or_else(String::new, |backup| {
         format!("  Backup: {}\n", backup.display())
     })
 }
 
 /// Shows the change and asks.
-fn agreed(diff: &str) -> anyhow::Result<bool> {
+fn confirm(diff: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("not a terminal: use --yes (or --dry-run to preview)");
     }
@@ -206,25 +206,25 @@ fn agreed(diff: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<String> {
-    let store = Store::of(inputs)?;
-    let path = written(client, flags, inputs, &store)?;
+fn uninstall(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
+    let store = ReceiptStore::of(inputs)?;
+    let path = installed_path(client, flags, inputs, &store)?;
     let receipt = store.find(client, &path, &flags.name);
-    let restored = receipt.as_ref().and_then(|kept| Plan::restore(&kept.receipt).ok());
+    let restored = receipt.as_ref().and_then(|kept| ConfigChange::restore(&kept.receipt).ok());
     // A file that was changed since is not restored: only the entry is removed.
     let plan = match &restored {
         Some(plan) => plan.clone(),
-        None => removal(client, flags, &path, receipt.as_ref())?,
+        None => plan_removal(client, flags, &path, receipt.as_ref())?,
     };
     if plan.is_empty() {
-        forget(receipt);
+        delete_receipt(receipt);
         return Ok(format!("{}: docent is not installed\n", path.display()));
     }
     let diff = plan.diff();
     if flags.dry_run {
         return Ok(diff);
     }
-    if !flags.yes && !agreed(&diff)? {
+    if !flags.yes && !confirm(&diff)? {
         return Ok(format!("{}: unchanged\n", path.display()));
     }
     let mut text = if flags.yes { diff } else { String::new() };
@@ -232,55 +232,55 @@ fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::R
         undo(&kept.receipt)?;
         let _ok = writeln!(text, "{}: restored", path.display());
     } else {
-        let backup = plan.apply(&store.backups(), Folders::Keep)?.backup;
+        let backup = plan.apply(&store.backups(), MissingFolders::Keep)?.backup;
         let _ok = write!(text, "{}: removed\n{}", path.display(), kept_in(backup.as_deref()));
     }
-    forget(receipt);
+    delete_receipt(receipt);
     Ok(text)
 }
 
 /// Plans the removal of the entry alone, provided it is docent's.
-fn removal(
-    client: Client,
+fn plan_removal(
+    client: McpClient,
     flags: &InstallFlags,
     path: &Path,
-    kept: Option<&Kept>,
-) -> anyhow::Result<Plan> {
+    kept: Option<&StoredReceipt>,
+) -> anyhow::Result<ConfigChange> {
     let name = &flags.name;
-    if let Some(there) = there(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
+    if let Some(there) = existing_entry(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
         bail!(
             "{}: the entry {name:?} is not docent's ({}): name another with --name, or remove it with --force",
             path.display(),
             there.summary()
         );
     }
-    let plan = Plan::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
+    let plan = ConfigChange::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
     Ok(if flags.project { plan.refusing_links() } else { plan })
 }
 
 /// Returns the entry of this name in a client's file.
-fn there(client: Client, path: &Path, name: &str) -> Option<Server> {
+fn existing_entry(client: McpClient, path: &Path, name: &str) -> Option<McpServerEntry> {
     let bytes = regular::read(path, MAX_REGISTRY_BYTES).ok()?;
-    let reading = docent_registry::read(Form::Client(client), path, &bytes);
+    let reading = docent_registry::read(ConfigFormat::Client(client), path, &bytes);
     reading.servers.into_iter().find(|server| server.name == name)
 }
 
 /// Whether an entry starts docent as a server.
-fn is_ours(server: &Server) -> bool {
-    let Way::Program { command, args, .. } = &server.way else { return false };
+fn is_ours(server: &McpServerEntry) -> bool {
+    let EntryTransport::Program { command, args, .. } = &server.way else { return false };
     let own = std::env::current_exe().is_ok_and(|own| own == Path::new(command));
-    let named = Path::new(command).file_stem().is_some_and(|stem| stem == NAME);
+    let named = Path::new(command).file_stem().is_some_and(|stem| stem == ENTRY_NAME);
     (own || named) && args.first().is_some_and(|word| word == "serve")
 }
 
 /// Returns the file that docent was installed in: the one in a receipt, or else the current target.
-fn written(
-    client: Client,
+fn installed_path(
+    client: McpClient,
     flags: &InstallFlags,
-    inputs: &Inputs,
-    store: &Store,
+    inputs: &ConfigInputs,
+    store: &ReceiptStore,
 ) -> anyhow::Result<PathBuf> {
-    let scope = if flags.project { Scope::Project } else { Scope::User };
+    let scope = if flags.project { ConfigScope::Project } else { ConfigScope::User };
     let all = candidates(client, &places(inputs)?);
     let paths = all.into_iter().filter(|source| source.scope == scope).map(|source| source.path);
     let kept = |path: &PathBuf| store.find(client, path, &flags.name).is_some();
@@ -291,16 +291,16 @@ fn written(
 }
 
 /// The folder of backups and receipts. Not the cache: clearing a cache must not lose anyone's file.
-struct Store(PathBuf);
+struct ReceiptStore(PathBuf);
 
 /// A receipt and its file.
-struct Kept {
+struct StoredReceipt {
     file: PathBuf,
-    receipt: Receipt,
+    receipt: ChangeReceipt,
 }
 
-impl Store {
-    fn of(inputs: &Inputs) -> anyhow::Result<Self> {
+impl ReceiptStore {
+    fn open(inputs: &ConfigInputs) -> anyhow::Result<Self> {
         let folder = config::state_folder(inputs);
         let folder = folder.context("no home directory to keep backups in")?;
         Ok(Self(folder.join("install")))
@@ -311,8 +311,8 @@ impl Store {
     }
 
     /// The receipt for an entry of a file.
-    fn find(&self, client: Client, path: &Path, name: &str) -> Option<Kept> {
-        let folder = Folder::from(self.0.join("receipts"));
+    fn find(&self, client: McpClient, path: &Path, name: &str) -> Option<StoredReceipt> {
+        let folder = ManagedFolder::from(self.0.join("receipts"));
         let read = folder.names().ok()?.into_iter().filter_map(|name| {
             let file = folder.path().join(&name);
             let unreadable = |error: &io::Error| {
@@ -320,38 +320,38 @@ impl Store {
             };
             let bytes = folder.read_bytes(&name).inspect_err(unreadable).ok()?;
             let receipt = serde_json::from_slice(&bytes).ok()?;
-            Some(Kept { file, receipt })
+            Some(StoredReceipt { file, receipt })
         });
-        let is_it = |kept: &Kept| {
-            let Receipt { client: of, path: at, name: called, .. } = &kept.receipt;
+        let is_it = |kept: &StoredReceipt| {
+            let ChangeReceipt { client: of, path: at, name: called, .. } = &kept.receipt;
             *of == client && at == path && called == name
         };
         read.into_iter().find(is_it)
     }
 
     /// Stores a receipt, merged with an existing one for the same entry.
-    fn keep(&self, receipt: Receipt, plan: &Plan) -> anyhow::Result<()> {
+    fn keep(&self, receipt: ChangeReceipt, plan: &ConfigChange) -> anyhow::Result<()> {
         let older = self.find(receipt.client, &receipt.path, &receipt.name);
         let (file, receipt) = match older {
             Some(older) => (older.file, receipt.since(older.receipt, plan)),
-            None => (self.free(receipt.client), receipt),
+            None => (self.free_backup_path(receipt.client), receipt),
         };
-        let folder = Folder::from(self.0.join("receipts"));
+        let folder = ManagedFolder::from(self.0.join("receipts"));
         let name = file.file_name().unwrap_or_default();
         let bytes = serde_json::to_vec_pretty(&receipt)?;
         folder
-            .make(Access::Private)
-            .and_then(|()| folder.replace(name, &bytes, Access::Private, Durability::Synced))
+            .make(FileAccess::Private)
+            .and_then(|()| folder.replace(name, &bytes, FileAccess::Private, Durability::Synced))
             .context("cannot store the receipt: undo will only remove the entry")
     }
 
-    fn free(&self, client: Client) -> PathBuf {
+    fn free_backup_path(&self, client: McpClient) -> PathBuf {
         let name = |number: u32| self.0.join(format!("receipts/{}-{number}.json", client.id()));
         (1..u32::MAX).map(name).find(|file| !file.exists()).unwrap_or_else(|| name(0))
     }
 }
 
-fn forget(kept: Option<Kept>) {
+fn delete_receipt(kept: Option<StoredReceipt>) {
     if let Some(kept) = kept {
         // A receipt that stays behind no longer matches any file.
         fs::remove_file(kept.file).unwrap_or_default();

@@ -2,22 +2,22 @@
 
 use crate::{
     collections,
-    config::{Config, Inputs, Transport},
-    follow::Oddities,
+    config::{Config, ConfigInputs, TransportKind},
+    config_watch::ConfigWarnings,
     logging, sandbox, serve,
-    servers::{self, Dial},
-    strangers,
+    servers::{self, ServerDialer},
+    external_auth,
 };
 use docent_hub::Hub;
-use docent_sandbox::Offered;
-use docent_server::{Server, Strangers};
+use docent_sandbox::SandboxSupport;
+use docent_server::{McpServer, ExternalAuth};
 use docent_suites::{docs::DocsSuite, web::WebSuite};
-use docent_transport::{http::OauthInForce, tls::Tls};
+use docent_transport::{http::LiveProtectedResource, tls::TlsSettings};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Keys that are applied without a restart; a trailing dot stands for a whole table.
-const LIVE: [&str; 10] = [
+const RELOADABLE_KEYS: [&str; 10] = [
     "mcp_servers",
     "hub.registries",
     "server.oauth.",
@@ -31,21 +31,21 @@ const LIVE: [&str; 10] = [
 ];
 
 /// The current network policy, which every fetch checks.
-pub(crate) type Network = Arc<RwLock<docent_net::Policy>>;
+pub(crate) type Network = Arc<RwLock<docent_net::NetworkPolicy>>;
 
 /// Everything that a reload updates.
 pub(crate) struct Reload {
-    pub(crate) inputs: Arc<Inputs>,
-    pub(crate) server: Arc<Server>,
+    pub(crate) inputs: Arc<ConfigInputs>,
+    pub(crate) server: Arc<McpServer>,
     pub(crate) docs: DocsSuite,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) dial: Arc<Dial>,
+    pub(crate) dial: Arc<ServerDialer>,
     pub(crate) network: Network,
     pub(crate) web: WebSuite,
-    pub(crate) tls: Option<Arc<Tls>>,
-    pub(crate) oauth: OauthInForce,
-    pub(crate) strangers: Mutex<Strangers>,
-    pub(crate) oddities: Arc<Oddities>,
+    pub(crate) tls: Option<Arc<TlsSettings>>,
+    pub(crate) oauth: LiveProtectedResource,
+    pub(crate) strangers: Mutex<ExternalAuth>,
+    pub(crate) oddities: Arc<ConfigWarnings>,
     /// The configuration at the start.
     pub(crate) start: Config,
     /// The configuration that was loaded last.
@@ -60,24 +60,24 @@ impl Reload {
             return;
         };
         while hangups.recv().await.is_some() {
-            self.now();
+            self.reload();
         }
     }
 
     /// Returns a configuration file that a downstream server may write to, if the kernel also lets that server send
     /// docent signals: it could have docent load what it wrote.
-    fn forgeable(&self) -> Option<String> {
-        if Offered::look().signals() {
+    fn signal_forger(&self) -> Option<String> {
+        if SandboxSupport::look().signals() {
             return None;
         }
-        let exposed = sandbox::exposed(&self.dial.config(), &self.inputs);
+        let exposed = sandbox::exposed_files(&self.dial.config(), &self.inputs);
         exposed.first().map(ToString::to_string)
     }
 
     /// Reloads and applies the configuration, or logs why not and changes nothing. Reopens the log file.
-    fn now(&self) {
+    fn reload(&self) {
         logging::reopen();
-        if let Some(exposed) = self.forgeable() {
+        if let Some(exposed) = self.signal_forger() {
             tracing::warn!(
                 "SIGHUP ignored, because on this kernel servers can send it too: {exposed}. Restart docent to apply changes"
             );
@@ -94,7 +94,7 @@ impl Reload {
             tracing::error!("invalid configuration; keeping the previous one: {reason}");
             return;
         }
-        if let Err(error) = self.renew(&next) {
+        if let Err(error) = self.apply(&next) {
             tracing::error!("invalid configuration; keeping the previous one: {error:#}");
             return;
         }
@@ -102,10 +102,10 @@ impl Reload {
             tracing::error!(%error, "invalid certificate; keeping the previous one");
         }
         self.set_network(&next);
-        self.docs.replace(collections::of(&next));
+        self.docs.replace(collections::configured_collections(&next));
         servers::reconfigure(&self.hub, &self.dial, &next);
-        logging::mask(&next.secrets());
-        self.tell(&next);
+        logging::mask_secrets(&next.secrets());
+        self.log_changes(&next);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = next;
     }
 
@@ -124,7 +124,7 @@ impl Reload {
     /// Checks that the listener may continue under the next configuration. Its address is the one from the start.
     fn may_serve(&self, next: &Config) -> Result<(), String> {
         next.check_serving().map_err(|error| error.to_string())?;
-        let listens = self.start.server.transports.iter().any(|way| *way != Transport::Stdio);
+        let listens = self.start.server.transports.iter().any(|way| *way != TransportKind::Stdio);
         let is_open = !next.server.auth.required && !next.server.allow_open;
         if listens && !self.start.server.binds_loopback() && is_open {
             let host = &self.start.server.host;
@@ -134,24 +134,24 @@ impl Reload {
     }
 
     /// Applies the next configuration, and updates the metadata that tells clients where to get tokens.
-    fn renew(&self, next: &Config) -> anyhow::Result<()> {
+    fn apply(&self, next: &Config) -> anyhow::Result<()> {
         let mut held = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        let strangers = strangers::of(next, &held)?;
-        let oauth = strangers::door(next, &strangers)?;
+        let strangers = external_auth::external_auth(next, &held)?;
+        let oauth = external_auth::protected_resource(next, &external_auth)?;
         // No issuer is trusted or asked for keys before the server has applied the whole configuration.
-        self.server.renew(serve::terms(next, strangers.clone()))?;
+        self.server.renew(serve::terms(next, external_auth.clone()))?;
         *self.oauth.write().unwrap_or_else(PoisonError::into_inner) = oauth;
-        strangers::warm(&strangers);
+        external_auth::prefetch_keys(&strangers);
         *held = strangers;
         Ok(())
     }
 
     /// Logs what has changed, and what needs a restart.
-    fn tell(&self, next: &Config) {
+    fn log_changes(&self, next: &Config) {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<String> = last.changes(next).into_iter().filter(|key| is_live(key)).collect();
+        let live: Vec<String> = last.changes(next).into_iter().filter(|key| is_reloadable(key)).collect();
         tracing::info!(changed = ?live, "configuration reloaded");
-        let waiting = self.start.changes(next).into_iter().filter(|key| !is_live(key));
+        let waiting = self.start.changed_keys(next).into_iter().filter(|key| !is_reloadable(key));
         let waiting: Vec<String> = waiting.collect();
         if !waiting.is_empty() {
             tracing::warn!(keys = ?waiting, "these changes need a restart");
@@ -160,6 +160,6 @@ impl Reload {
     }
 }
 
-fn is_live(key: &str) -> bool {
-    LIVE.iter().any(|live| key.starts_with(live))
+fn is_reloadable(key: &str) -> bool {
+    RELOADABLE_KEYS.iter().any(|live| key.starts_with(live))
 }

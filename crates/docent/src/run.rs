@@ -1,13 +1,13 @@
 //! `docent run`: runs another MCP server in the sandbox, without a shell and with a clean environment.
 
 use crate::{
-    analyze::UsedWrongly,
-    config::{Config, Policy},
+    analyze::UsageError,
+    config::{Config, PolicyConfig},
     sandbox,
 };
 use anyhow::{Context as _, bail};
-use docent_registry::Way;
-use docent_sandbox::{Environment, Launch, Origin, clean_environment};
+use docent_registry::EntryTransport;
+use docent_sandbox::{ChildEnvironment, Launch, VariableOrigin, clean_environment};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -16,13 +16,13 @@ use std::{
 };
 
 /// What to run: a server by name, or a program with its arguments.
-pub(crate) struct Asked {
+pub(crate) struct RunRequest {
     pub(crate) name: Option<String>,
     pub(crate) program: Vec<OsString>,
 }
 
 /// The command of a server.
-struct Entry {
+struct ClientServerEntry {
     command: String,
     args: Vec<String>,
     env: BTreeMap<String, String>,
@@ -30,15 +30,15 @@ struct Entry {
 }
 
 /// Replaces this process with the program. Returns only on failure.
-pub(crate) fn run(asked: &Asked, config: &Config) -> anyhow::Result<()> {
+pub(crate) fn run(asked: &RunRequest, config: &Config) -> anyhow::Result<()> {
     let entry = entry(asked, config)?;
-    allowed(&entry.command, &config.policy)?;
+    check_allowed(&entry.command, &config.policy)?;
     let configured = entry.env.into_iter().map(|(name, value)| (name.into(), value.into()));
-    let environment: Environment = clean_environment(std::env::vars_os(), configured);
-    for dropped in environment.dropped.iter().filter(|one| one.origin == Origin::Configured) {
+    let environment: ChildEnvironment = clean_environment(std::env::vars_os(), configured);
+    for dropped in environment.dropped.iter().filter(|one| one.origin == VariableOrigin::Configured) {
         tracing::warn!(name = dropped.name, "environment variable not passed on: {}", dropped.reason);
     }
-    let confinement = sandbox::of_a_program(config);
+    let confinement = sandbox::program_confinement(config);
     let mut launch = Launch::new(&entry.command, &entry.args, confinement, sandbox::mode(config));
     launch.environment = environment;
     launch.cwd = entry.cwd;
@@ -52,34 +52,34 @@ pub(crate) fn run(asked: &Asked, config: &Config) -> anyhow::Result<()> {
     Err(ready.command.exec()).with_context(|| format!("cannot start {}", entry.command))
 }
 
-fn entry(asked: &Asked, config: &Config) -> anyhow::Result<Entry> {
+fn entry(asked: &RunRequest, config: &Config) -> anyhow::Result<ClientServerEntry> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     let Some(name) = &asked.name else {
         let Some((command, args)) = asked.program.split_first() else {
             let message = "name a server from `mcp_servers`, or a program after --";
-            return Err(UsedWrongly(message.into()).into());
+            return Err(UsageError(message.into()).into());
         };
         let args = args.iter().map(text).collect();
-        return Ok(Entry { command: text(command), args, env: BTreeMap::new(), cwd: None });
+        return Ok(ClientServerEntry { command: text(command), args, env: BTreeMap::new(), cwd: None });
     };
     let Some(known) = config.servers.iter().find(|entry| entry.server.name == *name) else {
         let names: Vec<&String> = config.servers.iter().map(|entry| &entry.server.name).collect();
         let message =
             format!("unknown server {name:?}; known: {names:?}; to run a program, put it after --");
-        return Err(UsedWrongly(message).into());
+        return Err(UsageError(message).into());
     };
     if known.of_a_project {
         bail!("{}", config.untrusted_server(name));
     }
-    let Way::Program { command, args, env, cwd, .. } = known.server.way.clone() else {
+    let EntryTransport::Program { command, args, env, cwd, .. } = known.server.way.clone() else {
         bail!("`mcp_servers.{name}` is not a program: it needs a `command`");
     };
-    Ok(Entry { command, args, env: env.into_iter().collect(), cwd: cwd.map(PathBuf::from) })
+    Ok(ClientServerEntry { command, args, env: env.into_iter().collect(), cwd: cwd.map(PathBuf::from) })
 }
 
 /// Checks that the policy allows the program. A denied name is denied in every folder; an allowed program must match
 /// as written, since any program can be given the name of another.
-fn allowed(command: &str, policy: &Policy) -> anyhow::Result<()> {
+fn check_allowed(command: &str, policy: &PolicyConfig) -> anyhow::Result<()> {
     let name = Path::new(command).file_name().and_then(|name| name.to_str()).unwrap_or(command);
     if policy.denied_commands.iter().any(|denied| denied == command || denied == name) {
         bail!("{command} was not started: `policy.downstream.deny` denies it");

@@ -3,47 +3,47 @@
 mod exposure;
 mod guarded;
 
-pub(crate) use exposure::{exposed, writers};
-pub(crate) use guarded::{Open, look};
+pub(crate) use exposure::{exposed_files, writers};
+pub(crate) use guarded::{GuardedAccess, scan};
 
 use crate::{
     config::{
-        Config, Extra, Held, SandboxMode, TEMPORARY, Tightness as Level, Transport, is_fixed, real,
-        settled,
+        Config, ServerExtension, SandboxSetting, SandboxMode, TEMPORARY_FOLDERS, Tightness as Level, TransportKind, is_fixed, resolve_links,
+        resolve_links_until,
     },
     serve,
     state::StateDir,
 };
-use docent_files::{Access, Folder};
+use docent_files::{FileAccess, ManagedFolder};
 use docent_net::Url;
-use docent_sandbox::{Confinement, InForce, Limits, Mode, Ports, Refused, Skipped};
+use docent_sandbox::{Confinement, SandboxReport, ResourceLimits, ConfinementMode, PortSet, SandboxError, SkippedPath};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
 /// Maximum number of open files and connections of a server, unless the system's limit is lower.
-const OPEN_FILES: u64 = 65_536;
+const MAX_OPEN_FILES: u64 = 65_536;
 
 /// The port of DNS.
-const DNS: u16 = 53;
+const DNS_PORT: u16 = 53;
 
-pub(crate) fn mode(config: &Config) -> Mode {
+pub(crate) fn mode(config: &Config) -> ConfinementMode {
     match config.policy.sandbox.mode {
-        SandboxMode::Off => Mode::Off,
-        SandboxMode::Auto => Mode::Auto,
-        SandboxMode::Strict => Mode::Strict,
+        SandboxMode::Off => ConfinementMode::Off,
+        SandboxMode::Auto => ConfinementMode::Auto,
+        SandboxMode::Strict => ConfinementMode::Strict,
     }
 }
 
 /// Applies the sandbox to this process, before it has a second thread.
-pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
+pub(crate) fn enter(config: &Config) -> Result<SandboxReport, SandboxError> {
     // Paths must exist to be opened. A failure to create one is reported by the code that writes to it.
     for file in [&config.audit.file, &config.server.logging.file].into_iter().flatten() {
-        let folder = Folder::resolve(file.parent().unwrap_or(Path::new(".")));
+        let folder = ManagedFolder::resolve(file.parent().unwrap_or(Path::new(".")));
         let name = file.file_name().unwrap_or_default();
         let created =
-            folder.make(Access::Private).and_then(|()| folder.create(name, Access::Private));
+            folder.make(FileAccess::Private).and_then(|()| folder.create(name, FileAccess::Private));
         created.map(drop).unwrap_or_default();
     }
     // Permissions can't be changed inside the sandbox. Those of an existing log file are kept; the audit log is made
@@ -52,9 +52,9 @@ pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
     audit_file(config).map(|file| make_private(&file)).unwrap_or_default();
     // Users without settings may create them while docent runs.
     for folder in config.cache_dir.iter().chain(config.config_folders.first()) {
-        Folder::resolve(folder).make(Access::Private).unwrap_or_default();
+        ManagedFolder::resolve(folder).make(FileAccess::Private).unwrap_or_default();
     }
-    docent_sandbox::confine(&own(config), mode(config))
+    docent_sandbox::confine(&own_confinement(config), mode(config))
 }
 
 /// Returns the path of the audit log.
@@ -67,7 +67,7 @@ fn audit_file(config: &Config) -> Option<PathBuf> {
 #[cfg(unix)]
 fn make_private(file: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::from(file.parent().unwrap_or(Path::new(".")));
+    let folder = ManagedFolder::from(file.parent().unwrap_or(Path::new(".")));
     // The target of a link is not docent's.
     let Ok(file) = folder.read(file.file_name().unwrap_or_default()) else { return };
     if file.metadata().is_ok_and(|there| there.permissions().mode() & 0o177 != 0) {
@@ -77,7 +77,7 @@ fn make_private(file: &Path) {
 }
 
 /// Logs the active controls, and requested ones that are not active.
-pub(crate) fn tell(in_force: &InForce) {
+pub(crate) fn log_sandbox(in_force: &SandboxReport) {
     for control in in_force.missing() {
         tracing::warn!("{} is not active: {}", control.name, control.detail);
     }
@@ -88,7 +88,7 @@ pub(crate) fn tell(in_force: &InForce) {
 }
 
 /// Returns docent's own sandbox: reads roots and collections, writes its state, uses the configured ports.
-pub(crate) fn own(config: &Config) -> Confinement {
+pub(crate) fn own_confinement(config: &Config) -> Confinement {
     let sandbox = &config.policy.sandbox;
     let write = sandbox.write.iter().cloned().chain(write_paths(config));
     let ours = config.collections.values().filter(|collection| !collection.of_a_project);
@@ -99,8 +99,8 @@ pub(crate) fn own(config: &Config) -> Confinement {
     read.extend(files.flat_map(|path| openable(path, config)));
     // The resolver's files, which /etc may link to.
     read.extend(["/run/systemd/resolve".into(), "/run/resolvconf".into()]);
-    let listens = config.server.transports.iter().any(|way| *way != Transport::Stdio);
-    let bind = if listens { Ports::Some(vec![config.server.port]) } else { Ports::None };
+    let listens = config.server.transports.iter().any(|way| *way != TransportKind::Stdio);
+    let bind = if listens { PortSet::Some(vec![config.server.port]) } else { PortSet::None };
     let ports = ports(config);
     Confinement::for_child(&config.roots)
         .spawn(false)
@@ -108,16 +108,16 @@ pub(crate) fn own(config: &Config) -> Confinement {
         .write(write)
         .bind(bind)
         .udp(!ports.is_empty())
-        .connect(if ports.is_empty() { Ports::None } else { Ports::Some(ports) })
-        .limits(Limits { open_files: OPEN_FILES })
+        .connect(if ports.is_empty() { PortSet::None } else { PortSet::Some(ports) })
+        .limits(ResourceLimits { open_files: MAX_OPEN_FILES })
 }
 
 /// Describes paths that another configuration would have opened; `None` if all are open.
-pub(crate) fn not_opened(start: &Config, next: &Config) -> Option<String> {
-    if mode(start) == Mode::Off {
+pub(crate) fn not_opened_warning(start: &Config, next: &Config) -> Option<String> {
+    if mode(start) == ConfinementMode::Off {
         return None;
     }
-    let (ours, wanted) = (own(start), own(next));
+    let (ours, wanted) = (own_confinement(start), own_confinement(next));
     let open = |path: &Path, among: &[&[PathBuf]]| {
         among.iter().any(|paths| paths.iter().any(|open| path.starts_with(open)))
     };
@@ -126,7 +126,7 @@ pub(crate) fn not_opened(start: &Config, next: &Config) -> Option<String> {
     let write = wanted.write.iter().filter(|path| !open(path, &[&ours.write]));
     let mut closed: Vec<String> =
         read.chain(write).map(|path| path.display().to_string()).collect();
-    if let Ports::Some(ports) = &wanted.connect {
+    if let PortSet::Some(ports) = &wanted.connect {
         let is_open =
             |port: &u16| matches!(&ours.connect, Ports::Some(open) if open.contains(port));
         closed
@@ -162,7 +162,7 @@ fn write_paths(config: &Config) -> Vec<PathBuf> {
     let state = match StateDir::open(config) {
         Ok(state) => Some(state.path().to_owned()),
         // Calls are recorded there as soon as possible.
-        Err(error) => serve::hoped_for(&error).parent().map(Path::to_owned),
+        Err(error) => serve::expected_audit_file(&error).parent().map(Path::to_owned),
     };
     let files = [&config.audit.file, &config.server.logging.file].into_iter().flatten();
     let files = files.flat_map(|file| openable(file, config));
@@ -170,89 +170,89 @@ fn write_paths(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Returns the sandbox of another program: reads the roots, uses the network ports in the policy.
-pub(crate) fn of_a_program(config: &Config) -> Confinement {
-    program(config, &changeable(config, &[]))
+pub(crate) fn program_confinement(config: &Config) -> Confinement {
+    program(config, &changeable_paths(config, &[]))
 }
 
 fn program(config: &Config, places: &[PathBuf]) -> Confinement {
     let sandbox = &config.policy.sandbox;
     let ports = config.policy.network.ports();
     Confinement::for_child(&config.roots)
-        .read(all_settled(&sandbox.read, places))
-        .write(all_settled(&sandbox.write, places))
+        .read(resolve_all(&sandbox.read, places))
+        .write(resolve_all(&sandbox.write, places))
         .changeable(places)
         .udp(!ports.is_empty())
-        .connect(if ports.is_empty() { Ports::None } else { Ports::Some(ports) })
+        .connect(if ports.is_empty() { PortSet::None } else { PortSet::Some(ports) })
 }
 
-fn all_settled(paths: &[PathBuf], places: &[PathBuf]) -> Vec<PathBuf> {
-    paths.iter().map(|path| settled(path, places)).collect()
+fn resolve_all(paths: &[PathBuf], places: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().map(|path| resolve_links_until(path, places)).collect()
 }
 
 /// Returns paths whose contents programs may change: anything in them may be a link at the next start. The contents of
 /// a root may also be untrusted.
-pub(crate) fn changeable(config: &Config, caches: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn changeable_paths(config: &Config, caches: &[PathBuf]) -> Vec<PathBuf> {
     let mut named = config.policy.sandbox.write.clone();
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     for entry in used {
-        if let docent_registry::Way::Program { cwd, .. } = &entry.server.way {
-            named.extend(own_writes(config, &entry.extra, cwd.as_deref().map(Path::new)));
+        if let docent_registry::EntryTransport::Program { cwd, .. } = &entry.server.way {
+            named.extend(server_write_paths(config, &entry.extra, cwd.as_deref().map(Path::new)));
         }
     }
     // A path may lead through the paths that contain it, so those come first.
     named.sort();
     named.dedup();
     let mut places: Vec<PathBuf> =
-        TEMPORARY.iter().map(|place| real(Path::new(place))).chain(named.iter().cloned()).collect();
+        TEMPORARY_FOLDERS.iter().map(|place| resolve_links(Path::new(place))).chain(named.iter().cloned()).collect();
     places.extend_from_slice(caches);
     places.extend_from_slice(&config.roots);
     for place in &named {
-        let place = settled(place, &places);
+        let place = resolve_links_until(place, &places);
         places.push(place);
     }
     places
 }
 
 /// Returns these paths plus those that one server may write to.
-fn with_own(places: &[PathBuf], own: &[PathBuf]) -> Vec<PathBuf> {
+fn with_server_writes(places: &[PathBuf], own: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = places.to_vec();
     for place in own.iter().filter(|place| !places.contains(place)) {
-        let reached = settled(place, &all);
+        let reached = resolve_links_until(place, &all);
         all.extend([place.clone(), reached]);
     }
     all
 }
 
 /// Returns the paths that one server may write to by its entry: its own paths, and its working folder.
-pub(crate) fn own_writes(config: &Config, extra: &Extra, cwd: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn server_write_paths(config: &Config, extra: &ServerExtension, cwd: Option<&Path>) -> Vec<PathBuf> {
     let write = match &extra.sandbox {
-        Held::Unsaid | Held::Word(_) => [].as_slice(),
-        Held::More { write, .. } => write.as_slice(),
+        SandboxSetting::Unsaid | SandboxSetting::Word(_) => [].as_slice(),
+        SandboxSetting::More { write, .. } => write.as_slice(),
     };
-    let cwd = opened_by_start(config, extra, cwd).map(Path::to_owned);
+    let cwd = start_folder_access(config, extra, cwd).map(Path::to_owned);
     write.iter().cloned().chain(cwd).collect()
 }
 
 /// Returns a server's working folder, if its entry may open it. An entry from a registry sets the folder without
 /// opening it.
-fn opened_by_start<'a>(config: &Config, extra: &Extra, cwd: Option<&'a Path>) -> Option<&'a Path> {
-    cwd.filter(|_| level(config, extra) == Level::Guarded && !extra.of_a_registry)
+fn start_folder_access<'a>(config: &Config, extra: &ServerExtension, cwd: Option<&'a Path>) -> Option<&'a Path> {
+    cwd.filter(|_| level(config, extra) == SandboxLevel::Guarded && !extra.of_a_registry)
 }
 
 /// Describes paths in a server's sandbox settings that can't be opened to it.
-pub(crate) fn left_out(
+pub(crate) fn left_out_paths(
     config: &Config,
     name: &str,
-    extra: &Extra,
+    extra: &ServerExtension,
     cwd: Option<&Path>,
     confined: &Confinement,
 ) -> Vec<String> {
     let of_all = &config.policy.sandbox;
     let (read, write) = match &extra.sandbox {
-        Held::Unsaid | Held::Word(_) => ([].as_slice(), [].as_slice()),
-        Held::More { read, write, .. } => (read.as_slice(), write.as_slice()),
+        SandboxSetting::Unsaid | SandboxSetting::Word(_) => ([].as_slice(), [].as_slice()),
+        SandboxSetting::More { read, write, .. } => (read.as_slice(), write.as_slice()),
     };
-    let start = opened_by_start(config, extra, cwd).map(Path::to_owned);
+    let start = start_folder_access(config, extra, cwd).map(Path::to_owned);
     let keys = [
         ("policy.sandbox.read".to_owned(), of_all.read.as_slice()),
         ("policy.sandbox.write".to_owned(), of_all.write.as_slice()),
@@ -263,8 +263,8 @@ pub(crate) fn left_out(
     let mut warnings = Vec::new();
     for (key, paths) in keys.into_iter().filter(|(_, paths)| !paths.is_empty()) {
         let places = &confined.changeable;
-        let asked = Confinement::default().read(all_settled(paths, places)).changeable(places);
-        for Skipped { path, reason } in docent_sandbox::skipped(&asked) {
+        let asked = Confinement::default().read(resolve_all(paths, places)).changeable(places);
+        for SkippedPath { path, reason } in docent_sandbox::skipped(&asked) {
             let path = path.display();
             warnings.push(format!(
                 "`{key}` cannot open {path} to servers: {reason}; once fixed, it applies from a server's next start"
@@ -275,16 +275,16 @@ pub(crate) fn left_out(
 }
 
 /// Returns the sandbox level of a server from its entry, or else from the policy.
-pub(crate) fn level(config: &Config, extra: &Extra) -> Level {
+pub(crate) fn level(config: &Config, extra: &ServerExtension) -> SandboxLevel {
     let usual = match config.policy.sandbox.mode {
-        SandboxMode::Strict => Level::Strict,
-        _ => Level::Guarded,
+        SandboxMode::Strict => SandboxLevel::Strict,
+        _ => SandboxLevel::Guarded,
     };
     match &extra.sandbox {
-        Held::Unsaid => usual,
+        SandboxSetting::Unsaid => usual,
         // A registry's network setting does not affect the level.
-        Held::More { level: Level::Guarded, .. } if extra.of_a_registry => usual,
-        Held::Word(level) | Held::More { level, .. } => *level,
+        SandboxSetting::More { level: SandboxLevel::Guarded, .. } if extra.of_a_registry => usual,
+        SandboxSetting::Word(level) | SandboxSetting::More { level, .. } => *level,
     }
 }
 
@@ -293,44 +293,44 @@ pub(crate) fn level(config: &Config, extra: &Extra) -> Level {
 /// programs may change.
 pub(crate) fn of_a_server(
     config: &Config,
-    extra: &Extra,
+    extra: &ServerExtension,
     cwd: Option<&Path>,
-    open: &Open,
+    open: &GuardedAccess,
     places: &[PathBuf],
-) -> (Confinement, Mode) {
+) -> (Confinement, ConfinementMode) {
     let level = level(config, extra);
     let (read, network) = match &extra.sandbox {
-        Held::Unsaid | Held::Word(_) => ([].as_slice(), None),
-        Held::More { read, network, .. } => (read.as_slice(), *network),
+        SandboxSetting::Unsaid | SandboxSetting::Word(_) => ([].as_slice(), None),
+        SandboxSetting::More { read, network, .. } => (read.as_slice(), *network),
     };
-    let mode = if level == Level::Off { Mode::Off } else { mode(config) };
-    let write = own_writes(config, extra, cwd);
-    let places = with_own(places, &write);
+    let mode = if level == SandboxLevel::Off { ConfinementMode::Off } else { mode(config) };
+    let write = server_write_paths(config, extra, cwd);
+    let places = with_server_writes(places, &write);
     let fixed = |names: &[PathBuf]| -> Vec<PathBuf> {
         names.iter().filter(|name| is_fixed(name, &places)).cloned().collect()
     };
     // A readable path may contain the interpreter that runs the server.
     let own = program(config, &places)
-        .execute(all_settled(read, &places))
-        .write(all_settled(&write, &places));
+        .execute(resolve_all(read, &places))
+        .write(resolve_all(&write, &places));
     let confined = match level {
-        Level::Off | Level::Strict => own,
-        Level::Guarded => own
+        SandboxLevel::Off | SandboxLevel::Strict => own,
+        SandboxLevel::Guarded => own
             .attributes(true)
             .execute(open.paths.clone())
             .execute(fixed(&open.names))
-            .execute(all_settled(&config.policy.sandbox.read, &places))
+            .execute(resolve_all(&config.policy.sandbox.read, &places))
             .write(config.roots.clone())
-            .write(TEMPORARY)
+            .write(TEMPORARY_FOLDERS)
             .write(open.write.clone())
             .write(fixed(&open.write_names))
-            .connect(Ports::Any)
-            .bind(Ports::Any)
+            .connect(PortSet::Any)
+            .bind(PortSet::Any)
             .udp(true),
     };
     let confined = match network {
-        Some(false) => confined.connect(Ports::None).bind(Ports::None).udp(false),
-        Some(true) => confined.connect(Ports::Any).bind(Ports::Any).udp(true),
+        Some(false) => confined.connect(PortSet::None).bind(PortSet::None).udp(false),
+        Some(true) => confined.connect(PortSet::Any).bind(PortSet::Any).udp(true),
         None => confined,
     };
     (confined, mode)
@@ -340,7 +340,7 @@ pub(crate) fn of_a_server(
 fn server_ports(config: &Config) -> Vec<u16> {
     let mut ports = Vec::new();
     for entry in config.servers.iter().filter(|entry| !entry.of_a_project) {
-        if let docent_registry::Way::Remote { url, .. } = &entry.server.way {
+        if let docent_registry::EntryTransport::Remote { url, .. } = &entry.server.way {
             ports.extend(Url::parse(url).ok().and_then(|url| url.port_or_known_default()));
             ports.push(443);
         }
@@ -361,7 +361,7 @@ fn ports(config: &Config) -> Vec<u16> {
     ports.extend(addresses.filter_map(|text| Url::parse(text).ok()?.port_or_known_default()));
     if !ports.is_empty() {
         // DNS responses too large for a datagram.
-        ports.push(DNS);
+        ports.push(DNS_PORT);
     }
     ports.sort_unstable();
     ports.dedup();
@@ -371,18 +371,18 @@ fn ports(config: &Config) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Flags, Inputs};
+    use crate::config::{ConfigFlags, ConfigInputs};
     use docent_testenv::{folder_outside_temporary, or_skip};
 
     /// A user with folders, files and links, and what a guarded server of theirs may touch.
-    struct World {
+    struct SandboxFixture {
         place: tempfile::TempDir,
         environment: Vec<(&'static str, String)>,
         config_file: Option<PathBuf>,
         search: String,
     }
 
-    impl World {
+    impl SandboxFixture {
         /// Files are named from the home on.
         fn new(files: &[&str]) -> Self {
             let place = tempfile::tempdir().unwrap();
@@ -401,11 +401,11 @@ mod tests {
         }
 
         fn config(&self, home: &Path) -> Config {
-            let config = Config::load(&Inputs {
+            let config = Config::load(&ConfigInputs {
                 environment: self.environment.iter().cloned().collect(),
                 home: Some(home.to_owned()),
                 working_dir: self.at("work"),
-                flags: Flags { config_file: self.config_file.clone(), ..Flags::default() },
+                flags: ConfigFlags { config_file: self.config_file.clone(), ..ConfigFlags::default() },
             });
             config.unwrap_or_else(|error| panic!("{error}"))
         }
@@ -414,13 +414,13 @@ mod tests {
         /// whole.
         fn opened(&self, home: &Path) -> impl Fn(&str) -> bool + use<> {
             let config = self.config(home);
-            let open = look(&config, &self.search);
-            let places = changeable(&config, &open.write);
-            let (confined, _) = of_a_server(&config, &Extra::default(), None, &open, &places);
+            let open = scan(&config, &self.search);
+            let places = changeable_paths(&config, &open.write);
+            let (confined, _) = of_a_server(&config, &ServerExtension::default(), None, &open, &places);
             let Confinement { read, write, execute, .. } = confined;
             let paths = [read, write, execute].concat().into_iter();
             let is_above =
-                |path: &PathBuf| TEMPORARY.iter().any(|place| Path::new(place).starts_with(path));
+                |path: &PathBuf| TEMPORARY_FOLDERS.iter().any(|place| Path::new(place).starts_with(path));
             let paths = paths.filter(|path| path.parent().is_none() || !is_above(path));
             let paths: Vec<PathBuf> = paths.filter_map(|path| path.canonicalize().ok()).collect();
             let at = self.at("");
@@ -451,7 +451,7 @@ mod tests {
             ".claude/x",
         ];
         let others = ["work/a", ".pyenv/shims/python3", "bin/x", "notes"];
-        let mut world = World::new(&[secrets.as_slice(), others.as_slice()].concat());
+        let mut world = SandboxFixture::new(&[secrets.as_slice(), others.as_slice()].concat());
         let home = world.at("").display().to_string();
         world.search = format!("{home}/.pyenv/shims:{home}/bin:/usr/bin");
         world.check(&secrets, &others);
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn a_guarded_server_reads_none_of_docent_s_own_secrets() {
-        let mut world = World::new(&[
+        let mut world = SandboxFixture::new(&[
             "own/docent.toml",
             "own/keys/token",
             "own/keys/audit",
@@ -484,7 +484,7 @@ mod tests {
 
     #[test]
     fn a_guarded_server_reads_no_credentials_that_are_kept_elsewhere() {
-        let mut world = World::new(&[
+        let mut world = SandboxFixture::new(&[
             "data/cache/docent/tokens/a",
             "data/cache/docent/servers/a",
             "data/cache/other",
@@ -510,7 +510,7 @@ mod tests {
     #[cfg(unix)]
     fn a_guarded_server_reads_no_credentials_behind_links() {
         use std::os::unix::fs::symlink;
-        let world = World::new(&[
+        let world = SandboxFixture::new(&[
             ".mozilla/x",
             ".config/gh/x",
             "dotfiles/ssh/id_rsa",
@@ -537,10 +537,10 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn what_every_program_has_is_not_taken_apart() {
-        let world = World::new(&[".token"]);
+        let world = SandboxFixture::new(&[".token"]);
         std::os::unix::fs::symlink("/usr/share", world.at(".shared")).unwrap();
-        let open = look(&world.config(&world.at("")), "");
-        for place in ["/usr", "/tmp"].map(|place| real(Path::new(place))) {
+        let open = scan(&world.config(&world.at("")), "");
+        for place in ["/usr", "/tmp"].map(|place| resolve_links(Path::new(place))) {
             assert!(open.paths.iter().any(|path| place.starts_with(path)), "{place:?}");
         }
     }
@@ -561,16 +561,16 @@ mod tests {
         }
         symlink("homes", at.join("named")).unwrap();
         symlink(at.join("nvm"), at.join("homes/u/.nvm")).unwrap();
-        let mut config = Config::load(&Inputs {
+        let mut config = Config::load(&ConfigInputs {
             home: Some(at.join("named/u")),
             working_dir: at.join("root"),
-            ..Inputs::default()
+            ..ConfigInputs::default()
         })
         .unwrap_or_else(|error| panic!("{error}"));
-        let open = look(&config, "");
+        let open = scan(&config, "");
         let opened = |config: &Config| {
-            let places = changeable(config, &open.write);
-            of_a_server(config, &Extra::default(), None, &open, &places).0
+            let places = changeable_paths(config, &open.write);
+            of_a_server(config, &ServerExtension::default(), None, &open, &places).0
         };
         let confined = opened(&config);
         for path in ["named/u/.nvm", "nvm", "named/u/notes", "homes/u/notes"] {
@@ -604,18 +604,18 @@ mod tests {
         );
         let file = at.join("own.toml");
         fs::write(&file, text).unwrap();
-        let config = Config::load(&Inputs {
+        let config = Config::load(&ConfigInputs {
             working_dir: at.join("root"),
-            flags: Flags { config_file: Some(file), ..Flags::default() },
-            ..Inputs::default()
+            flags: ConfigFlags { config_file: Some(file), ..ConfigFlags::default() },
+            ..ConfigInputs::default()
         });
         let mut config = config.unwrap_or_else(|error| panic!("{error}"));
         config.policy.sandbox.read = vec![at.join("kept/way"), at.join("data/inner")];
-        let (extra, start) = (Extra::default(), at.join("root/sub"));
-        let places = changeable(&config, &[]);
-        let (confined, _) = of_a_server(&config, &extra, Some(&start), &Open::default(), &places);
+        let (extra, start) = (ServerExtension::default(), at.join("root/sub"));
+        let places = changeable_paths(&config, &[]);
+        let (confined, _) = of_a_server(&config, &extra, Some(&start), &GuardedAccess::default(), &places);
         // Paths that another server may write to count as well, unless that server is disabled.
-        for place in [at.join("root"), at.join("data"), start.clone(), real(Path::new("/tmp"))] {
+        for place in [at.join("root"), at.join("data"), start.clone(), resolve_links(Path::new("/tmp"))] {
             assert!(confined.changeable.contains(&place), "{place:?}: {:?}", confined.changeable);
         }
         assert!(!confined.changeable.contains(&at.join("kept")));
@@ -624,26 +624,26 @@ mod tests {
             assert!(confined.read.contains(&path), "{path:?}: {:?}", confined.read);
         }
         assert!(!confined.read.contains(&at.join("kept/way")));
-        let warnings = left_out(&config, "a", &extra, Some(&start), &confined).join("\n");
+        let warnings = left_out_paths(&config, "a", &extra, Some(&start), &confined).join("\n");
         assert!(warnings.contains("`policy.sandbox.read` cannot open "), "{warnings}");
     }
 
     #[test]
     fn a_registry_opens_nothing() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
+        let inputs = ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
         let mut config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-        let home = real(Path::new("/home/someone"));
-        let network = Held::More {
-            level: Level::Guarded,
+        let home = resolve_links(Path::new("/home/someone"));
+        let network = SandboxSetting::More {
+            level: SandboxLevel::Guarded,
             read: Vec::new(),
             write: Vec::new(),
             network: Some(false),
         };
-        let writes = |config: &Config, of_a_registry, sandbox: &Held| {
-            let extra = Extra { of_a_registry, sandbox: sandbox.clone(), ..Extra::default() };
-            let places = changeable(config, &[]);
-            let confined = of_a_server(config, &extra, Some(&home), &Open::default(), &places).0;
+        let writes = |config: &Config, of_a_registry, sandbox: &SandboxSetting| {
+            let extra = ServerExtension { of_a_registry, sandbox: sandbox.clone(), ..ServerExtension::default() };
+            let places = changeable_paths(config, &[]);
+            let confined = of_a_server(config, &extra, Some(&home), &GuardedAccess::default(), &places).0;
             (confined.write.contains(&home), level(config, &extra))
         };
         assert_eq!(writes(&config, false, &Held::Unsaid), (true, Level::Guarded));
@@ -666,14 +666,14 @@ mod tests {
                         policy.network.hosts = [\"example.org:8443\"]\n";
         let file = home.path().join("docent.toml");
         fs::write(&file, settings).unwrap();
-        let config = Config::load(&Inputs {
+        let config = Config::load(&ConfigInputs {
             home: Some(home.path().to_owned()),
             working_dir: root.clone(),
-            flags: Flags { config_file: Some(file.clone()), ..Flags::default() },
-            ..Inputs::default()
+            flags: ConfigFlags { config_file: Some(file.clone()), ..ConfigFlags::default() },
+            ..ConfigInputs::default()
         });
         let config = config.unwrap_or_else(|error| panic!("{error}"));
-        let Confinement { read, write, connect, udp, spawn, .. } = own(&config);
+        let Confinement { read, write, connect, udp, spawn, .. } = own_confinement(&config);
         for paths in [&read, &write] {
             assert!(!paths.contains(&home.path().to_owned()), "{paths:?}");
             assert!(!paths.iter().any(|path| path.ends_with(".ssh")), "{paths:?}");

@@ -1,19 +1,19 @@
 //! `docent search`: searches the code and the documents of a folder.
 
 use crate::{
-    analyze::{Printed, UsedWrongly},
-    config::Environment,
-    embedding::{self, Away},
-    indexing::{Site, counted, repairs},
+    analyze::{Printed, UsageError},
+    config::ConfigEnvironment,
+    embedding::{self, UnreachableModel},
+    indexing::{IndexTarget, count, repairs},
 };
 use clap::{Args, ValueEnum};
 use docent_index::{
-    Answer, Embedded, Filter, Hit, Paths, Query, Store as _, StoreError,
-    embed::{EmbedError, Embedder, Table},
+    IndexSearchResults, EmbeddedStore, UnitFilter, IndexHit, PathPatterns, IndexQuery, IndexStore as _, IndexStoreError,
+    embed::{EmbedError, Embedder, EmbeddingTable},
 };
 use docent_suites::code::{Kind, Language};
-use docent_suites::docs::Collection;
-use docent_suites::indexing::{self, Behind, CODE, Callbacks, DOCS, Report};
+use docent_suites::docs::CollectionSettings;
+use docent_suites::indexing::{self, IndexLag, CODE, SyncCallbacks, DOCS, IndexReport};
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -25,7 +25,7 @@ use std::{
 };
 
 /// How long a search waits for another process that is writing the index.
-const PATIENCE: Duration = Duration::from_secs(1);
+const INDEX_WAIT: Duration = Duration::from_secs(1);
 
 /// The flags of `docent search`.
 #[derive(Args)]
@@ -67,32 +67,32 @@ enum CollectionFlag {
     Docs,
 }
 
-fn share(text: &str) -> Result<f32, String> {
+fn parse_score(text: &str) -> Result<f32, String> {
     let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
     number.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
 /// An answer, and how fresh it is.
-struct Told {
-    answer: Answer,
+struct SearchOutcome {
+    answer: IndexSearchResults,
     /// The report of the index update; `None` if the update failed.
-    report: Option<Report>,
+    report: Option<IndexReport>,
     /// Changes to the files that the index does not have yet.
-    behind: Behind,
+    behind: IndexLag,
 }
 
 /// Runs a search.
-pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Result<Printed> {
+pub(crate) fn run(flags: &SearchFlags, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
     let mut query = query(flags)?;
     let colors = io::stdout().is_terminal() && environment.get("NO_COLOR").is_none();
-    let site = Site::open(flags.folder.as_deref(), environment)?;
+    let site = IndexTarget::open(flags.folder.as_deref(), environment)?;
     query.synonyms = Arc::clone(&site.config.synonyms);
     if flags.collection == Some(CollectionFlag::Docs) {
-        query.filter.collections.extend(site.collections.iter().map(Collection::key));
+        query.filter.collections.extend(site.collections.iter().map(CollectionSettings::key));
     }
     let outcome = match embedding::connect(&site.config) {
-        Ok(embedder) => fresh(&site, &embedder, &query)?,
-        Err(error) => without_model(&site, error, &query)?,
+        Ok(embedder) => sync_and_search(&site, &embedder, &query)?,
+        Err(error) => search_words_only(&site, error, &query)?,
     };
     let found = !outcome.answer.hits.is_empty();
     let text =
@@ -100,15 +100,15 @@ pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Resu
     Ok(Printed { text, code: ExitCode::from(u8::from(!found)) })
 }
 
-fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
+fn query(flags: &SearchFlags) -> Result<IndexQuery, UsageError> {
     if flags.query.trim().is_empty() {
-        return Err(UsedWrongly("the query is empty".into()));
+        return Err(UsageError("the query is empty".into()));
     }
-    let wrong = |error: StoreError| match error {
-        StoreError::Pattern { pattern, source } => {
-            UsedWrongly(format!("invalid pattern in --path {pattern}: {}", source.kind()))
+    let wrong = |error: IndexStoreError| match error {
+        IndexStoreError::Pattern { pattern, source } => {
+            UsageError(format!("invalid pattern in --path {pattern}: {}", source.kind()))
         }
-        other => UsedWrongly(other.to_string()),
+        other => UsageError(other.to_string()),
     };
     let collection = flags.collection.map(|collection| match collection {
         CollectionFlag::Code => CODE,
@@ -117,7 +117,7 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
     for kind in &flags.kind {
         if Kind::named(&kind.to_lowercase()).is_none() {
             let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.singular()).collect();
-            return Err(UsedWrongly(format!(
+            return Err(UsageError(format!(
                 "unknown kind {kind:?}; expected one of: {}",
                 all.join(", ")
             )));
@@ -126,28 +126,28 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
     for language in &flags.language {
         if Language::named(language).is_none() {
             let all: Vec<&str> = Language::ALL.iter().map(|one| one.word()).collect();
-            return Err(UsedWrongly(format!(
+            return Err(UsageError(format!(
                 "unsupported language {language:?}; expected one of: {}",
                 all.join(", ")
             )));
         }
     }
-    let languages = flags.language.iter().filter_map(|word| Language::named(word));
+    let languages = flags.language.iter().filter_map(|word| Language::from_name(word));
     let languages = languages.map(|language| language.word().to_owned()).collect();
     let lower = |words: &[String]| words.iter().map(|word| word.to_lowercase()).collect();
-    let filter = Filter {
+    let filter = UnitFilter {
         kinds: lower(&flags.kind),
         collections: collection.into_iter().map(str::to_owned).collect(),
         languages,
-        paths: Paths::parse(&flags.path).map_err(wrong)?,
+        paths: PathPatterns::parse(&flags.path).map_err(wrong)?,
     };
     let (limit, threshold) = (usize::from(flags.limit), flags.threshold);
-    Ok(Query { limit, threshold, filter, ..Query::new(flags.query.trim()) })
+    Ok(IndexQuery { limit, threshold, filter, ..IndexQuery::new(flags.query.trim()) })
 }
 
 /// Updates the index and searches it. If it can't be updated now, searches the index as it is.
-fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Result<Told> {
-    let store = site.store(Arc::clone(embedder), PATIENCE)?;
+fn sync_and_search(site: &IndexTarget, embedder: &Arc<dyn Embedder>, query: &IndexQuery) -> anyhow::Result<SearchOutcome> {
+    let store = site.store(Arc::clone(embedder), INDEX_WAIT)?;
     let asks_docs = query.filter.collections != [CODE];
     let synced = site.sync(&store).and_then(|report| {
         if asks_docs && !site.collections.is_empty() {
@@ -157,39 +157,39 @@ fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Re
     });
     let (report, reason) = match synced {
         Ok(report) => (Some(report), None),
-        Err(StoreError::Embedding(error)) if store.status()?.units == 0 => return Err(error.into()),
-        Err(error @ (StoreError::Embedding(_) | StoreError::Busy { .. })) => (None, Some(error)),
+        Err(IndexStoreError::Embedding(error)) if store.status()?.units == 0 => return Err(error.into()),
+        Err(error @ (IndexStoreError::Embedding(_) | IndexStoreError::Busy { .. })) => (None, Some(error)),
         Err(error) => return Err(error.into()),
     };
-    let behind = if report.is_some() { Behind::default() } else { behind(site, &store)? };
+    let behind = if report.is_some() { IndexLag::default() } else { pending_changes(site, &store)? };
     let mut answer = docent_index::search(&store, embedder.as_ref(), query)?;
     let mut notes = report.as_ref().map(repairs).unwrap_or_default();
     notes.extend(reason.map(|error| format!("The index was not updated: {error}.")));
     notes.append(&mut answer.notes);
     answer.notes = notes;
-    Ok(Told { answer, report, behind })
+    Ok(SearchOutcome { answer, report, behind })
 }
 
 /// Searches the existing index by words only.
-fn without_model(site: &Site, error: EmbedError, query: &Query) -> anyhow::Result<Told> {
-    let stored = site.store(Table::built_in(), PATIENCE)?.status()?;
+fn search_words_only(site: &IndexTarget, error: EmbedError, query: &IndexQuery) -> anyhow::Result<SearchOutcome> {
+    let stored = site.store(EmbeddingTable::built_in(), INDEX_WAIT)?.status()?;
     if stored.units == 0 {
         return Err(error.into());
     }
-    let away = Arc::new(Away::new(&site.config, stored.identity, error));
-    let store = site.store(Arc::clone(&away) as _, PATIENCE)?;
-    let behind = behind(site, &store)?;
+    let away = Arc::new(UnreachableModel::new(&site.config, stored.identity, error));
+    let store = site.store(Arc::clone(&away) as _, INDEX_WAIT)?;
+    let behind = pending_changes(site, &store)?;
     let answer = docent_index::search(&store, away.as_ref(), query)?;
-    Ok(Told { answer, report: None, behind })
+    Ok(SearchOutcome { answer, report: None, behind })
 }
 
-fn behind(site: &Site, store: &Embedded) -> Result<Behind, StoreError> {
-    indexing::behind(&site.roots, store, Callbacks::default())
+fn pending_changes(site: &IndexTarget, store: &EmbeddedStore) -> Result<IndexLag, IndexStoreError> {
+    indexing::measure_lag(&site.roots, store, SyncCallbacks::default())
 }
 
-impl Told {
+impl SearchOutcome {
     fn text(&self, colors: bool) -> String {
-        let Answer { hits, below, notes, .. } = &self.answer;
+        let IndexSearchResults { hits, below, notes, .. } = &self.answer;
         let mut text = String::new();
         if hits.is_empty() && !below.is_empty() {
             text.push_str("No strong matches. Closest:\n\n");
@@ -197,15 +197,15 @@ impl Told {
         for hit in hits.iter().chain(below) {
             writeln!(text, "{}", lines(hit, colors)).unwrap_or_default();
         }
-        let Behind { changed, removed } = self.behind;
-        let step = if self.behind == Behind::default() {
+        let IndexLag { changed, removed } = self.behind;
+        let step = if self.behind == IndexLag::default() {
             "index up to date".to_owned()
         } else {
             format!("index out of date: {changed} changed and {removed} removed since")
         };
         let found = match hits.len() {
             0 => "No matches".to_owned(),
-            count => counted(count, "hit"),
+            count => count(count, "hit"),
         };
         writeln!(text, "{found} ({step})").unwrap_or_default();
         for note in notes {
@@ -213,19 +213,19 @@ impl Told {
         }
         let problems = self.report.as_ref().map_or(0, |report| report.problems.len());
         if problems > 0 {
-            let files = counted(problems, "file");
+            let files = count(problems, "file");
             writeln!(text, "note: {files} could not be read; `docent index` lists them.")
                 .unwrap_or_default();
         }
         text
     }
 
-    fn json(&self, query: &Query) -> Value {
-        let Answer { hits, below, notes, generation } = &self.answer;
-        let all = |hits: &[Hit]| hits.iter().map(value).collect::<Value>();
+    fn json(&self, query: &IndexQuery) -> Value {
+        let IndexSearchResults { hits, below, notes, generation } = &self.answer;
+        let all = |hits: &[IndexHit]| hits.iter().map(value).collect::<Value>();
         json!({
             "query": query.text,
-            "threshold": rounded(query.threshold),
+            "threshold": round(query.threshold),
             "generation": generation,
             "hits": all(hits),
             "below": all(below),
@@ -237,7 +237,7 @@ impl Told {
 }
 
 /// Formats a hit as text: its name, kind and location, and the matching lines.
-fn lines(hit: &Hit, colors: bool) -> String {
+fn lines(hit: &IndexHit, colors: bool) -> String {
     let paint = |code: &str, text: &str| {
         if colors { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
@@ -259,7 +259,7 @@ fn lines(hit: &Hit, colors: bool) -> String {
     let words: Vec<&str> = hit.matched.iter().map(|matched| matched.word.as_str()).collect();
     for line in hit.snippet.text.lines() {
         let line = printable(line);
-        let line = if colors { highlighted(&line, &words) } else { line };
+        let line = if colors { highlight(&line, &words) } else { line };
         writeln!(text, "    {line}").unwrap_or_default();
     }
     if !hit.alike.is_empty() {
@@ -270,7 +270,7 @@ fn lines(hit: &Hit, colors: bool) -> String {
 }
 
 /// Returns the line with the words in bold that start with one of the query's stems.
-fn highlighted(line: &str, stems: &[&str]) -> String {
+fn highlight(line: &str, stems: &[&str]) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(start) = rest.find(char::is_alphanumeric) {
@@ -278,14 +278,14 @@ fn highlighted(line: &str, stems: &[&str]) -> String {
         let end = from.find(|c: char| !c.is_alphanumeric()).unwrap_or(from.len());
         let (word, after) = from.split_at(end);
         text.push_str(before);
-        text.push_str(&marked(word, stems));
+        text.push_str(&mark_word(word, stems));
         rest = after;
     }
     text + rest
 }
 
 /// Returns the word with the part that matches the query in bold: `getUserById` matches `user`.
-fn marked(word: &str, stems: &[&str]) -> String {
+fn mark_word(word: &str, stems: &[&str]) -> String {
     let lower = word.to_ascii_lowercase();
     let found = stems.iter().filter(|stem| stem.len() > 1).find_map(|stem| {
         let at = lower.find(stem)?;
@@ -308,7 +308,7 @@ fn printable(text: &str) -> String {
 }
 
 /// Converts a hit to JSON. Documents have no line numbers.
-fn value(hit: &Hit) -> Value {
+fn value(hit: &IndexHit) -> Value {
     let (found, unit) = (&hit.found, &hit.found.unit);
     let has_lines = unit.span.first > 0;
     let matched = hit.matched.iter().map(|one| json!({"word": one.word, "fields": one.fields}));
@@ -326,9 +326,9 @@ fn value(hit: &Hit) -> Value {
         "name": unit.name,
         "signature": unit.signature,
         "doc": unit.doc,
-        "similarity": rounded(hit.similarity),
-        "words": rounded(hit.parts.words),
-        "meaning": rounded(hit.parts.meaning),
+        "similarity": round(hit.similarity),
+        "words": round(hit.parts.words),
+        "meaning": round(hit.parts.meaning),
         "matched": matched.collect::<Value>(),
         "snippet": {"first": has_lines.then_some(hit.snippet.first), "text": hit.snippet.text},
         "alike": alike.collect::<Value>(),
@@ -336,7 +336,7 @@ fn value(hit: &Hit) -> Value {
 }
 
 /// Rounds to four decimals: more would be noise.
-fn rounded(number: f32) -> f64 {
+fn round(number: f32) -> f64 {
     (f64::from(number) * 10_000.0).round() / 10_000.0
 }
 

@@ -2,35 +2,35 @@
 
 use crate::{
     collections,
-    config::{self, Config, Inputs, Transport},
-    follow::{self, Follower, Oddities},
+    config::{self, Config, ConfigInputs, TransportKind},
+    config_watch::{self, ConfigWatcher, ConfigWarnings},
     indexing,
-    inspect::{self, Clerk, Inside},
+    inspect::{self, LocalBackend, LocalServer},
     logging,
     reload::{Network, Reload},
-    servers::{self, KeeperWatch, Means},
+    servers::{self, KeeperWatch, HubResources},
     state::{StateDir, StateError, resolve_folder},
-    strangers, unmet,
+    external_auth, dangling_settings,
 };
 use anyhow::{Context, anyhow};
-use docent_audit::OnFull;
-use docent_inspector::Token;
+use docent_audit::WriteFailurePolicy;
+use docent_inspector::InspectorToken;
 use docent_server::{
-    Action, AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
+    PolicyAction, AdoptTraceParent, AuditSink, NamedKey, ServerLimits, RequestRate, Screening, McpServer, ServerSetup, ExternalAuth, LiveSettings,
 };
 use docent_suites::{
-    Options, Suites,
-    files::{Roots, RootsError},
+    SuiteOptions, Suites,
+    files::{ServedRoots, RootsError},
     web,
 };
-use docent_tool::Provider;
+use docent_tool::ToolProvider;
 use docent_traffic::Traffic;
 use docent_transport::{
     Principal, PrincipalKind,
-    http::{self, Bounds, OauthInForce, Shown, Spoken, Web},
+    http::{self, HttpLimits, LiveProtectedResource, ToolSummary, EnabledProtocols, HttpServerSetup},
     stdio::{self, Stdio},
 };
-use docent_wire::Handshake;
+use docent_wire::HandshakePolicy;
 use std::{
     collections::BTreeMap,
     fs,
@@ -44,34 +44,34 @@ use tokio::{net::TcpListener, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Resources per page: clients show them in a picker, and a project has many files.
-const RESOURCE_PAGE: usize = 100;
-const NAME: &str = "docent";
+const RESOURCE_PAGE_SIZE: usize = 100;
+const SERVER_NAME: &str = "docent";
 const INSTRUCTIONS: &str = "docent gives you a tour of a project: its structure, its code and its documentation. \
     Start with analyze_repository in a project you don't know; find code with query_annotations and answers with \
     search_documentation instead of reading whole files.";
 
 /// How long running calls have to finish when the server shuts down.
-const LAST_ORDERS: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long until calls that are still running return partial results.
-const HURRY_AFTER: Duration = Duration::from_secs(4);
+const PARTIAL_RESULT_AFTER: Duration = Duration::from_secs(4);
 
 /// Maximum number of blocking threads: more than cores, because calls wait for files and locks; but bounded, so that
 /// memory does not grow with the number of clients. Further calls wait.
-const AT_WORK: usize = 64;
+const MAX_BLOCKING_THREADS: usize = 64;
 
 /// How many of them calls may use. The others are for docent itself, such as checking tokens.
-const CALL_THREADS: usize = 48;
+const MAX_CALL_THREADS: usize = 48;
 
 /// What is created before the sandbox is entered.
-pub(crate) struct Start {
-    pub(crate) means: Means,
+pub(crate) struct ServerStart {
+    pub(crate) means: HubResources,
     /// The inspector's own listener, instead of a configured one.
-    pub(crate) inspect: Option<inspect::Opened>,
+    pub(crate) inspect: Option<inspect::InspectorListener>,
 }
 
 /// Serves until stdin ends or a signal arrives.
-pub(crate) fn run(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
+pub(crate) fn run(config: &Config, inputs: ConfigInputs, start: ServerStart) -> anyhow::Result<()> {
     config.check_serving()?;
     let runtime = runtime(config)?;
     let result = runtime.block_on(serve(config, inputs, start));
@@ -82,27 +82,27 @@ pub(crate) fn run(config: &Config, inputs: Inputs, start: Start) -> anyhow::Resu
 
 /// Creates the runtime: one thread for a client on stdio, all cores for the network.
 fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
-    let mut builder = if config.server.transports.as_slice() == [Transport::Stdio] {
+    let mut builder = if config.server.transports.as_slice() == [TransportKind::Stdio] {
         tokio::runtime::Builder::new_current_thread()
     } else {
         tokio::runtime::Builder::new_multi_thread()
     };
-    builder.enable_all().max_blocking_threads(AT_WORK).build().context("cannot start the runtime")
+    builder.enable_all().max_blocking_threads(MAX_BLOCKING_THREADS).build().context("cannot start the runtime")
 }
 
-async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
+async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> anyhow::Result<()> {
     let (started, inputs) = (Instant::now(), Arc::new(inputs));
-    let Start { means, inspect } = start;
-    let door = Door::open(config, inspect).await?;
-    let traffic = door.as_ref().and_then(Door::traffic);
+    let ServerStart { means, inspect } = start;
+    let door = ServeListener::open(config, inspect).await?;
+    let traffic = door.as_ref().and_then(ServeListener::traffic);
     let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
     let Suites { mut providers, docs, web: web_suite } = suites_to_serve(config, &network)?;
     let closing = CancellationToken::new();
     let watch = KeeperWatch::start(means.keeper.clone(), &closing);
     let (hub, dial) = servers::hub(config, means, traffic.clone());
-    providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
-    let oddities = Oddities::new(config, &inputs);
-    let follower = Follower {
+    providers.push(Arc::clone(&hub) as Arc<dyn ToolProvider>);
+    let oddities = ConfigWarnings::new(config, &inputs);
+    let follower = ConfigWatcher {
         inputs: Arc::clone(&inputs),
         docs: docs.clone(),
         hub: Arc::clone(&hub),
@@ -110,14 +110,14 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         oddities: Arc::clone(&oddities),
     };
     let _following = follower.start(config);
-    tell_oddities(config, &inputs, &providers);
-    let strangers = strangers::of(config, &Strangers::default())?;
-    strangers::warm(&strangers);
+    log_warnings(config, &inputs, &providers);
+    let strangers = external_auth::external_auth(config, &ExternalAuth::default())?;
+    external_auth::prefetch_keys(&strangers);
     let setup = setup(config, providers.clone(), audit(config)?);
-    let server = Server::new(Setup { strangers: strangers.clone(), ..setup })?;
-    let tls = strangers::tls(config)?;
-    let oauth: OauthInForce = Arc::new(RwLock::new(strangers::door(config, &strangers)?));
-    let inside = |traffic| Inside {
+    let server = McpServer::new(ServerSetup { strangers: external_auth.clone(), ..setup })?;
+    let tls = external_auth::tls(config)?;
+    let oauth: LiveProtectedResource = Arc::new(RwLock::new(external_auth::protected_resource(config, &external_auth)?));
+    let inside = |traffic| LocalServer {
         server: Arc::clone(&server),
         hub: Arc::clone(&hub),
         inputs: Arc::clone(&inputs),
@@ -147,24 +147,24 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     let web = async {
         let Some(door) = door else { return Ok(()) };
         door.announce(config)?;
-        let Door { listener, inspector } = door;
+        let ServeListener { listener, inspector } = door;
         let pages = inspector.map(|(token, traffic)| {
             let inside = Some(inside(Arc::clone(&traffic)));
-            inspect::pages(token, Clerk { inside, given: None, dial }, traffic)
+            inspect::pages(token, LocalBackend { inside, given: None, dial }, traffic)
         });
         let made = Arc::clone(&server);
-        let web = Web {
+        let web = HttpServerSetup {
             closing: closing.clone(),
             stopped,
             tls,
-            oauth,
+            protected: oauth,
             pages,
             traffic: traffic.clone(),
             ..web(config, &server, providers)
         };
         http::serve(listener, Arc::new(move || made.session()), web).await
     };
-    let pipes = pipes(config, &server, traffic.clone(), &closing);
+    let pipes = serve_stdio(config, &server, traffic.clone(), &closing);
     let ended = until_closed(web, pipes, &closing).await;
     // Rejected callers are in the audit log as well.
     server.stop();
@@ -174,13 +174,13 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
 }
 
 /// Serves stdio, if configured.
-async fn pipes(
+async fn serve_stdio(
     config: &Config,
-    server: &Arc<Server>,
+    server: &Arc<McpServer>,
     traffic: Option<Arc<Traffic>>,
     closing: &CancellationToken,
 ) -> io::Result<()> {
-    if !config.server.transports.contains(&Transport::Stdio) {
+    if !config.server.transports.contains(&TransportKind::Stdio) {
         return Ok(());
     }
     let setup = Stdio {
@@ -205,7 +205,7 @@ async fn until_closed(
 ) -> anyhow::Result<()> {
     let overdue = async {
         closing.cancelled().await;
-        tokio::time::sleep(LAST_ORDERS).await;
+        tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
     };
     tokio::select! {
         (web, pipes) = async { tokio::join!(web, pipes) } => {
@@ -220,9 +220,9 @@ async fn until_closed(
 }
 
 /// Logs settings that have no effect, and files that servers can change.
-fn tell_oddities(config: &Config, inputs: &Inputs, providers: &[Arc<dyn Provider>]) {
+fn log_warnings(config: &Config, inputs: &ConfigInputs, providers: &[Arc<dyn ToolProvider>]) {
     for problem in
-        unmet::names(config, providers).into_iter().chain(follow::exposed(config, inputs))
+        dangling_settings::dangling_settings(config, providers).into_iter().chain(config_watch::exposed_files(config, inputs))
     {
         tracing::warn!("{problem}");
     }
@@ -231,7 +231,7 @@ fn tell_oddities(config: &Config, inputs: &Inputs, providers: &[Arc<dyn Provider
 
 /// Logs a hint if `docent serve` was started in a terminal, where it would appear to hang.
 fn hint_on_terminal(config: &Config) {
-    if config.server.transports.as_slice() == [Transport::Stdio] && io::stdin().is_terminal() {
+    if config.server.transports.as_slice() == [TransportKind::Stdio] && io::stdin().is_terminal() {
         tracing::info!(
             "waiting for MCP messages on standard input: start docent from a client, or add --transport http; Ctrl-C to stop"
         );
@@ -239,11 +239,11 @@ fn hint_on_terminal(config: &Config) {
 }
 
 /// Returns the folders that tools may read, under the operator's rules.
-pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
+pub(crate) fn roots(config: &Config) -> Result<ServedRoots, RootsError> {
     let rules = config.policy.files.clone();
     let log = config.server.logging.file.as_slice();
     let kept_back = [config.secret_places.as_slice(), config.audit.file.as_slice(), log].concat();
-    Ok(Roots::open(&config.roots)?.guarded(rules, &kept_back))
+    Ok(ServedRoots::open(&config.roots)?.guarded(rules, &kept_back))
 }
 
 /// Creates the built-in suites over the configured roots and collections. Reads nothing yet.
@@ -254,73 +254,73 @@ pub(crate) fn suites(config: &Config) -> anyhow::Result<Suites> {
 
 /// The same for a server, whose clients are notified of changes.
 fn suites_to_serve(config: &Config, network: &Network) -> anyhow::Result<Suites> {
-    let options = Options { index_when_listed: true, ..options(config, network)? };
+    let options = SuiteOptions { index_when_listed: true, ..options(config, network)? };
     Ok(docent_suites::suites(options))
 }
 
 /// Returns the suites' options, with a network policy that may change.
-fn options(config: &Config, network: &Network) -> anyhow::Result<Options> {
+fn options(config: &Config, network: &Network) -> anyhow::Result<SuiteOptions> {
     let roots = roots(config)?;
-    let collections = collections::of(config);
+    let collections = collections::configured_collections(config);
     let synonyms = Arc::clone(&config.synonyms);
     let index = indexing::opener(config.clone());
     let network = Arc::clone(network);
-    let web = web::Settings {
+    let web = web::WebSettings {
         client: Arc::new(move || {
             let policy = network.read().unwrap_or_else(PoisonError::into_inner).clone();
-            docent_net::Client::new(policy, docent_net::Limits::default())
+            docent_net::GuardedClient::new(policy, docent_net::FetchLimits::default())
         }),
         providers: config.web.providers.clone(),
-        ..web::Settings::off()
+        ..web::WebSettings::off()
     };
-    Ok(Options { roots, collections, synonyms, index, index_when_listed: false, web })
+    Ok(SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web })
 }
 
 /// Returns the settings that may change while docent runs.
-pub(crate) fn terms(config: &Config, strangers: Strangers) -> Terms {
-    Setup { strangers, ..setup(config, Vec::new(), Audit::off()) }.terms()
+pub(crate) fn terms(config: &Config, strangers: ExternalAuth) -> LiveSettings {
+    ServerSetup { external_auth: strangers, ..setup(config, Vec::new(), AuditSink::off()) }.live_settings()
 }
 
-pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
+pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn ToolProvider>>, audit: AuditSink) -> ServerSetup {
     let auth = &config.server.auth;
-    let keys = auth.keys.iter().map(|key| Key {
+    let keys = auth.keys.iter().map(|key| NamedKey {
         name: key.name.clone(),
         token: key.token.expose().to_owned(),
         scopes: key.scopes.iter().map(ToString::to_string).collect(),
     });
-    Setup {
-        name: NAME.into(),
+    ServerSetup {
+        name: SERVER_NAME.into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        title: Some(NAME.into()),
+        title: Some(SERVER_NAME.into()),
         instructions: Some(INSTRUCTIONS.into()),
         providers,
         keys: keys.collect(),
-        strangers: Strangers::default(),
+        external_auth: ExternalAuth::default(),
         auth_required: auth.required,
         policy: config.policy.tools.clone(),
         limits: limits(config),
         audit,
         screening: screening(config),
         list_page: 0,
-        resource_page: RESOURCE_PAGE,
-        adopt_trace: config
+        resource_page: RESOURCE_PAGE_SIZE,
+        adopt_trace_parent: config
             .telemetry
             .otlp_endpoint
             .is_some()
-            .then_some(logging::adopt as AdoptTrace),
+            .then_some(logging::set_parent as AdoptTraceParent),
     }
 }
 
-fn limits(config: &Config) -> Limits {
-    let config::Limits { message_bytes, page_bytes, tool_timeout, .. } = config.limits;
+fn limits(config: &Config) -> ServerLimits {
+    let config::LimitsConfig { message_bytes, page_bytes, tool_timeout, .. } = config.limits;
     let per_tool = || config.limits.tools.iter().map(|(name, limits)| (name.clone(), limits));
     let tool_timeouts = per_tool().filter_map(|(name, limits)| Some((name, limits.timeout?)));
     let tool_rates = per_tool()
         .filter_map(|(name, limits)| Some((name, NonZeroU32::new(limits.rate_per_minute?)?)));
     let rate = config.server.rate_limit.and_then(|limit| {
-        Some(Rate { requests: NonZeroU32::new(limit.requests)?, window: limit.window })
+        Some(RequestRate { requests: NonZeroU32::new(limit.requests)?, window: limit.window })
     });
-    Limits {
+    ServerLimits {
         message_bytes,
         page_bytes,
         tool_timeout,
@@ -334,29 +334,29 @@ fn limits(config: &Config) -> Limits {
         sessions_per_client: config.limits.sessions_per_client,
         streams: config.limits.streams,
         streams_per_client: config.limits.streams_per_client,
-        blocking_threads: CALL_THREADS,
+        blocking_threads: MAX_CALL_THREADS,
         result_ttl: config.limits.result_ttl,
     }
 }
 
-pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
+pub(crate) fn audit(config: &Config) -> anyhow::Result<AuditSink> {
     if !config.audit.enabled {
-        return Ok(Audit::off());
+        return Ok(AuditSink::off());
     }
     match audit_file(config) {
-        Ok(file) => Ok(Audit::open(file, config.audit.settings.clone())),
-        Err(error) if config.audit.settings.on_full == OnFull::Refuse => {
+        Ok(file) => Ok(AuditSink::open(file, config.audit.settings.clone())),
+        Err(error) if config.audit.settings.on_full == WriteFailurePolicy::Refuse => {
             Err(anyhow!(error).context("cannot record calls, and audit.on_full is refuse"))
         }
         Err(error) => {
-            let file = hoped_for(&error);
+            let file = expected_audit_file(&error);
             if file.as_os_str().is_empty() {
                 tracing::warn!(%error, "calls are not recorded, because there is no path for the audit log: set audit.file");
             } else {
                 tracing::warn!(%error, "calls are not recorded");
             }
             // Every entry counts as lost until one can be written.
-            Ok(Audit::open(file, config.audit.settings.clone()))
+            Ok(AuditSink::open(file, config.audit.settings.clone()))
         }
     }
 }
@@ -364,7 +364,7 @@ pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
 /// Returns the path that the audit log will have once state can be written: in the root's folder if that exists,
 /// because the disk may only be full for now. A folder from a project may be a link elsewhere; without another one, the
 /// path is empty.
-pub(crate) fn hoped_for(error: &StateError) -> PathBuf {
+pub(crate) fn expected_audit_file(error: &StateError) -> PathBuf {
     let (root, cache) = match error {
         StateError::ReadOnly { root, cache, .. } => (root, Some(cache)),
         StateError::NoCache { root, .. } => (root, None),
@@ -393,20 +393,20 @@ fn screening(config: &Config) -> Screening {
     Screening::new(redaction.secrets.then(known), redaction.hidden)
 }
 
-fn handshake(config: &Config) -> Handshake {
+fn handshake(config: &Config) -> HandshakePolicy {
     match config.server.handshake {
-        config::Handshake::Required => Handshake::Required,
-        config::Handshake::Optional => Handshake::Optional,
+        config::HandshakeMode::Required => HandshakePolicy::Required,
+        config::HandshakeMode::Optional => HandshakePolicy::Optional,
     }
 }
 
 /// The listener, and the inspector's state if it is served there.
-struct Door {
+struct ServeListener {
     listener: TcpListener,
-    inspector: Option<(Token, Arc<Traffic>)>,
+    inspector: Option<(InspectorToken, Arc<Traffic>)>,
 }
 
-impl Door {
+impl ServeListener {
     /// The recorder of messages.
     fn traffic(&self) -> Option<Arc<Traffic>> {
         self.inspector.as_ref().map(|(_, traffic)| Arc::clone(traffic))
@@ -414,14 +414,14 @@ impl Door {
 
     async fn open(
         config: &Config,
-        inspect: Option<inspect::Opened>,
+        inspect: Option<inspect::InspectorListener>,
     ) -> anyhow::Result<Option<Self>> {
-        if let Some(inspect::Opened { listener, token, traffic }) = inspect {
+        if let Some(inspect::InspectorListener { listener, token, traffic }) = inspect {
             listener.set_nonblocking(true)?;
             let listener = TcpListener::from_std(listener)?;
             return Ok(Some(Self { listener, inspector: Some((token, traffic)) }));
         }
-        if !config.server.transports.iter().any(|way| *way != Transport::Stdio) {
+        if !config.server.transports.iter().any(|way| *way != TransportKind::Stdio) {
             return Ok(None);
         }
         let listener = bind(config).await?;
@@ -435,7 +435,7 @@ impl Door {
     }
 
     /// Logs the address once clients can connect and signals are handled.
-    fn announce(&self, config: &Config) -> io::Result<()> {
+    fn log_address(&self, config: &Config) -> io::Result<()> {
         if config.server.transports.is_empty() {
             // `docent inspect` has printed it already.
             return Ok(());
@@ -443,14 +443,14 @@ impl Door {
         let (address, tls) = (self.listener.local_addr()?, config.server.tls.is_some());
         tracing::info!("listening on {}://{address}", if tls { "https" } else { "http" });
         if let Some((token, _)) = &self.inspector {
-            inspect::announce(address, tls, token, config.server.logging.format);
+            inspect::print_address(address, tls, token, config.server.logging.format);
         }
         Ok(())
     }
 }
 
 async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
-    let config::Server { host, port, .. } = &config.server;
+    let config::ServerConfig { host, port, .. } = &config.server;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     TcpListener::bind((bare, *port)).await.map_err(|error| {
         let remedy = match error.kind() {
@@ -470,35 +470,35 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
 }
 
 /// Returns a caller without scope restrictions, for the public landing page.
-fn anybody() -> Principal {
+fn anonymous_principal() -> Principal {
     let scopes = Arc::from(["*".to_owned()]);
     Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous, grant: None }
 }
 
-pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {
+pub(crate) fn web(config: &Config, server: &Arc<McpServer>, providers: Vec<Arc<dyn ToolProvider>>) -> HttpServerSetup {
     let speaks = |way| config.server.transports.contains(&way);
     let mut hosts = config.server.allowed_hosts.clone();
     hosts.push(config.server.host.clone());
     let measured = Arc::clone(server);
-    let (policy, anybody) = (config.policy.tools.clone(), anybody());
+    let (policy, anybody) = (config.policy.tools.clone(), anonymous_principal());
     let shown = move || {
         let is_shown = |provider: &str, tool: &str| {
-            policy.decide(&anybody, provider, Some(tool)).action != Action::Deny
+            policy.decide(&anybody, provider, Some(tool)).action != PolicyAction::Deny
         };
         let tools = providers.iter().flat_map(|provider| {
             let all = provider.tools().into_iter().map(|tool| tool.info());
             all.filter(|info| is_shown(provider.key(), &info.name)).collect::<Vec<_>>()
         });
-        tools.map(|info| Shown { about: info.description(), name: info.name }).collect()
+        tools.map(|info| ToolSummary { about: info.description(), name: info.name }).collect()
     };
-    Web {
-        door: Arc::clone(server) as _,
-        spoken: Spoken {
-            http: speaks(Transport::Http),
-            sse: speaks(Transport::Sse),
-            websocket: speaks(Transport::WebSocket),
+    HttpServerSetup {
+        access: Arc::clone(server) as _,
+        enabled: EnabledProtocols {
+            http: speaks(TransportKind::Http),
+            sse: speaks(TransportKind::Sse),
+            websocket: speaks(TransportKind::WebSocket),
         },
-        name: NAME.into(),
+        name: SERVER_NAME.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         hosts,
         origins: if config.server.cors.enabled {
@@ -508,17 +508,17 @@ pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn 
         },
         handshake: handshake(config),
         message_bytes: config.limits.message_bytes,
-        bounds: Bounds {
+        limits: HttpLimits {
             connections: config.limits.connections,
             connections_per_address: config.limits.connections_per_address,
             head: config.limits.head_timeout,
             body: config.limits.body_timeout,
             session: config.limits.session_idle,
-            ..Bounds::default()
+            ..HttpLimits::default()
         },
-        tally: Arc::default(),
+        stats: Arc::default(),
         tls: None,
-        oauth: Arc::default(),
+        protected: Arc::default(),
         pages: None,
         traffic: None,
         metrics: Arc::new(move || measured.metrics()),
@@ -542,13 +542,13 @@ pub(crate) async fn close_on_signal(closing: CancellationToken) {
 /// Subscriptions and sessions never end by themselves; they are closed once every running call has been answered, if
 /// necessary with a partial result.
 async fn stop_when_closed(
-    server: Arc<Server>,
+    server: Arc<McpServer>,
     closing: CancellationToken,
     stopped: CancellationToken,
 ) {
     closing.cancelled().await;
     server.cancel_tasks();
-    if tokio::time::timeout(HURRY_AFTER, server.drained()).await.is_err() {
+    if tokio::time::timeout(PARTIAL_RESULT_AFTER, server.drained()).await.is_err() {
         server.hurry();
         server.drained().await;
     }

@@ -3,9 +3,9 @@
 
 use crate::{
     config::Config,
-    owner::{self, IndexFolder},
+    index_ownership::{self, IndexFolder},
 };
-use docent_files::{Access, Folder};
+use docent_files::{FileAccess, ManagedFolder};
 use std::{
     fs,
     io::{self, Write},
@@ -44,10 +44,10 @@ pub enum StateError {
 pub struct StateDir {
     path: PathBuf,
     /// The directory for writing, without following links in it.
-    folder: Folder,
+    folder: ManagedFolder,
     in_root: bool,
     /// Why the root's folder can't be used although it is writable.
-    unfit: Option<String>,
+    unusable_root_reason: Option<String>,
 }
 
 impl StateDir {
@@ -67,18 +67,18 @@ impl StateDir {
 
     fn open_in(root: &Path, cache: Option<&Path>) -> Result<Self, StateError> {
         let path = root.join(".docent");
-        let folder = Folder::resolve(root).join(".docent");
+        let folder = ManagedFolder::resolve(root).join(".docent");
         let Err(source) = prepare(&folder) else {
-            return Ok(Self { path, folder, in_root: true, unfit: None });
+            return Ok(Self { path, folder, in_root: true, unusable_root_reason: None });
         };
         let Some(cache) = cache else { return Err(StateError::NoCache { root: path, source }) };
-        let folder = Folder::resolve(cache).join(name_for(root));
+        let folder = ManagedFolder::resolve(cache).join(name_for(root));
         let cache = cache.join(name_for(root));
         let kept = || format!("{source}; state is kept in {}", cache.display());
         match prepare(&folder) {
             Ok(()) => {
                 let unfit = (source.kind() == io::ErrorKind::InvalidInput).then(kept);
-                Ok(Self { path: cache, folder, in_root: false, unfit })
+                Ok(Self { path: cache, folder, in_root: false, unusable_root_reason: unfit })
             }
             Err(source) => Err(StateError::ReadOnly { root: path, cache, source }),
         }
@@ -90,7 +90,7 @@ impl StateDir {
     }
 
     /// The directory for writing to it.
-    pub fn folder(&self) -> &Folder {
+    pub fn folder(&self) -> &ManagedFolder {
         &self.folder
     }
 
@@ -100,14 +100,14 @@ impl StateDir {
     }
 
     /// Returns why the root's folder can't be used although it is writable.
-    pub fn unfit(&self) -> Option<&str> {
-        self.unfit.as_deref()
+    pub fn unusable_root_reason(&self) -> Option<&str> {
+        self.unusable_root_reason.as_deref()
     }
 
     /// Returns the folder of the index. In a root, its name can't be guessed without the user's key.
     pub fn index(&self, config: &Config) -> io::Result<IndexFolder> {
         if self.in_root {
-            return owner::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
+            return index_ownership::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
         }
         Ok(IndexFolder { folder: self.folder.join("index"), warning: None })
     }
@@ -124,26 +124,26 @@ impl StateDir {
 /// Resolves the folder of a path, so that a link that later replaces a part of it is noticed.
 pub(crate) fn resolve_folder(file: &Path) -> PathBuf {
     match (file.parent(), file.file_name()) {
-        (Some(folder), Some(name)) => Folder::resolve(folder).path().join(name),
+        (Some(folder), Some(name)) => ManagedFolder::resolve(folder).path().join(name),
         _ => file.to_owned(),
     }
 }
 
 /// Creates the directory with its .gitignore, and checks that it is writable.
-fn prepare(folder: &Folder) -> io::Result<()> {
-    if let Some(found) = leading_elsewhere(folder.path())? {
+fn prepare(folder: &ManagedFolder) -> io::Result<()> {
+    if let Some(found) = find_unsafe_entry(folder.path())? {
         let reason =
             format!("{} is a symbolic link, a pipe or the like: remove it", found.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    folder.make(Access::Private)?;
-    match folder.create(".gitignore", Access::Shared) {
+    folder.make(FileAccess::Private)?;
+    match folder.create(".gitignore", FileAccess::Shared) {
         Ok(mut ignore) => ignore.write_all(b"*\n")?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
     // Permissions are not enough: the file system may be mounted read-only, or full.
-    let (name, mut probe) = folder.create_temporary(Access::Private)?;
+    let (name, mut probe) = folder.create_temporary(FileAccess::Private)?;
     let written = probe.write_all(b"ok");
     folder.remove(&name)?;
     written
@@ -151,7 +151,7 @@ fn prepare(folder: &Folder) -> io::Result<()> {
 
 /// Finds an entry of a folder, or the folder itself, that is not a regular file or directory. A repository may contain
 /// such a folder: state would be written to a link's target, and a pipe would block.
-fn leading_elsewhere(folder: &Path) -> io::Result<Option<PathBuf>> {
+fn find_unsafe_entry(folder: &Path) -> io::Result<Option<PathBuf>> {
     if folder.is_symlink() {
         return Ok(Some(folder.to_owned()));
     }

@@ -1,7 +1,7 @@
 //! Generates the reference page of the built-in tools, resource templates and prompts from their definitions.
 
-use docent_suites::{Options, docs::Collection, files::Roots, web};
-use docent_tool::{App, Hints, Object, PromptInfo, Provider, TemplateInfo, ToolInfo};
+use docent_suites::{SuiteOptions, docs::CollectionSettings, files::ServedRoots, web};
+use docent_tool::{App, ToolHints, Object, PromptInfo, ToolProvider, TemplateInfo, ToolInfo};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path, sync::Arc};
 
@@ -29,16 +29,16 @@ resources, and in `_meta.ui.resourceUri` of the tools whose results they show. O
 
 /// Returns the page in Markdown. `root` must exist; nothing in it is read.
 pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
-    let roots = Roots::open(&[root.to_owned()])?;
+    let roots = ServedRoots::open(&[root.to_owned()])?;
     let collections = vec![Collection::new(COLLECTION, ".", "")];
     // No tool runs for this page, so no index is needed.
     let index = Arc::new(|| Err("there is no index here".into()));
-    let (synonyms, web) = (Arc::default(), web::Settings::off());
-    let options = Options { roots, collections, synonyms, index, index_when_listed: false, web };
+    let (synonyms, web) = (Arc::default(), web::WebSettings::off());
+    let options = SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
     Ok(page(&docent_suites::suites(options).providers))
 }
 
-fn page(providers: &[Arc<dyn Provider>]) -> String {
+fn page(providers: &[Arc<dyn ToolProvider>]) -> String {
     let mut page = String::from(INTRODUCTION);
     page.push_str("\n| tool | suite | for |\n|---|---|---|\n");
     let tools: Vec<(&str, ToolInfo)> = providers
@@ -69,21 +69,21 @@ fn describe_tool(suite: &str, tool: &ToolInfo, page: &mut String) {
     let hints = tool.hints.map_or_else(String::new, |hints| format!(" {}", hint_words(hints)));
     line(page, &format!("\n## {}\n\nSuite `{suite}`.{hints}\n\n{}\n", tool.name, tool.about));
     page.push_str("| argument | type | required | default | accepted | meaning |\n|---|---|---|---|---|---|\n");
-    for Field { path, schema, required } in fields(&tool.input_schema, "", true) {
+    for FieldRow { path, schema, required } in fields(&tool.input_schema, "", true) {
         let default = schema.get("default").map_or_else(String::new, |value| format!("`{value}`"));
         let row = [
             format!("`{path}`"),
             kind(schema),
             if required { "yes" } else { "no" }.to_owned(),
             default,
-            accepted(schema),
+            accepted_values(schema),
             meaning(schema),
         ];
         line(page, &format!("| {} |", row.map(|text| cell(&text)).join(" | ")));
     }
     let Some(answer) = &tool.output_schema else { return };
     page.push_str("\n| field of the answer | type | always there | meaning |\n|---|---|---|---|\n");
-    for Field { path, schema, required } in fields(answer, "", false) {
+    for FieldRow { path, schema, required } in fields(answer, "", false) {
         let always = if required { "yes" } else { "no" }.to_owned();
         let row = [format!("`{path}`"), kind(schema), always, meaning(schema)];
         line(page, &format!("| {} |", row.map(|text| cell(&text)).join(" | ")));
@@ -96,7 +96,7 @@ fn template_row(template: &TemplateInfo, page: &mut String) {
     line(page, &format!("| `{}` | {} | `{mime}` |", template.uri_template, cell(about)));
 }
 
-fn describe_apps(providers: &[Arc<dyn Provider>], page: &mut String) {
+fn describe_apps(providers: &[Arc<dyn ToolProvider>], page: &mut String) {
     let mut apps: Vec<App> = providers.iter().flat_map(|provider| provider.apps()).collect();
     apps.sort_by_key(|app| app.uri);
     apps.dedup_by_key(|app| app.uri);
@@ -121,10 +121,10 @@ fn describe_prompt(prompt: &PromptInfo, page: &mut String) {
     }
 }
 
-fn hint_words(hints: Hints) -> String {
+fn hint_words(hints: ToolHints) -> String {
     let changes = match hints {
-        Hints { read_only: true, .. } => "Changes nothing",
-        Hints { destructive: true, .. } => "May destroy something",
+        ToolHints { read_only: true, .. } => "Changes nothing",
+        ToolHints { destructive: true, .. } => "May destroy something",
         _ => "Changes something",
     };
     let again = if hints.idempotent && !hints.read_only {
@@ -137,14 +137,14 @@ fn hint_words(hints: Hints) -> String {
 }
 
 /// One row of a table.
-struct Field<'a> {
+struct FieldRow<'a> {
     path: String,
     schema: &'a Object,
     required: bool,
 }
 
 /// Returns the fields of an object; with `deep`, including nested fields.
-fn fields<'a>(schema: &'a Object, prefix: &str, deep: bool) -> Vec<Field<'a>> {
+fn fields<'a>(schema: &'a Object, prefix: &str, deep: bool) -> Vec<FieldRow<'a>> {
     let needed = schema.get("required").and_then(Value::as_array);
     let mut all = Vec::new();
     for (name, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten()
@@ -157,7 +157,7 @@ fn fields<'a>(schema: &'a Object, prefix: &str, deep: bool) -> Vec<Field<'a>> {
             (true, Some(items)) => fields(items, &format!("{path}[]."), deep),
             (true, None) => fields(schema, &format!("{path}."), deep),
         };
-        all.push(Field { path, schema, required });
+        all.push(FieldRow { path, schema, required });
         all.extend(inner);
     }
     all
@@ -172,7 +172,7 @@ fn kind(schema: &Object) -> String {
 }
 
 /// Describes the accepted values or bounds.
-fn accepted(schema: &Object) -> String {
+fn accepted_values(schema: &Object) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let words = values
             .iter()

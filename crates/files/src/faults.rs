@@ -2,7 +2,7 @@
 //!
 //! It affects the whole process, so a test that uses this needs its own process.
 
-use crate::operation::{OPERATION_POINT, Operation};
+use crate::operation::{OPERATION_POINT, FileOperation};
 use fail::FailScenario;
 use std::{
     collections::BTreeMap,
@@ -13,25 +13,25 @@ use std::{
 };
 
 /// Decides which operations fail, for as long as it exists.
-pub struct Faults {
+pub struct FileFaults {
     _scenario: FailScenario<'static>,
 }
 
-impl std::fmt::Debug for Faults {
+impl std::fmt::Debug for FileFaults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Faults").finish_non_exhaustive()
     }
 }
 
-impl Faults {
+impl FileFaults {
     /// Waits until no other thread of this process uses it.
     pub fn begin() -> Self {
         Self { _scenario: FailScenario::setup() }
     }
 
     /// Counts the operations of a run by kind; unused kinds are left out.
-    pub fn count(&self, run: impl FnOnce()) -> BTreeMap<Operation, usize> {
-        let counts: Vec<_> = Operation::ALL.into_iter().map(|kind| (kind, watch(kind))).collect();
+    pub fn count(&self, run: impl FnOnce()) -> BTreeMap<FileOperation, usize> {
+        let counts: Vec<_> = FileOperation::ALL.into_iter().map(|kind| (kind, watch(kind))).collect();
         run();
         let counts = counts.into_iter().map(|(kind, count)| {
             fail::remove(kind.point());
@@ -55,7 +55,7 @@ impl Faults {
     }
 }
 
-fn watch(kind: Operation) -> Arc<AtomicUsize> {
+fn watch(kind: FileOperation) -> Arc<AtomicUsize> {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let increment = move || {

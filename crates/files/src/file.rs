@@ -1,6 +1,6 @@
 //! Open files of docent, and their metadata.
 
-use crate::operation::Operation;
+use crate::operation::FileOperation;
 use rustix::fs::{FileType, Stat};
 use std::{
     fs::{File, Metadata, TryLockError},
@@ -11,12 +11,12 @@ use std::{
 
 /// Identifies a file, whatever its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Returns the identity of the file with this metadata.
     pub fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
@@ -27,7 +27,7 @@ impl Identity {
 #[derive(Debug, Clone, Copy)]
 pub struct FileStatus {
     /// Identity of the file.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Its length in bytes.
     pub length: i64,
     /// When it was last written: seconds since 1970, and nanoseconds.
@@ -46,7 +46,7 @@ impl FileStatus {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let modified =
             (stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or_default());
-        Self { identity: Identity { device, inode }, length: stat.st_size.into(), modified, kind }
+        Self { identity: FileIdentity { device, inode }, length: stat.st_size.into(), modified, kind }
     }
 
     /// Whether it is a regular file.
@@ -105,31 +105,31 @@ impl DataFile {
 
     /// Waits until its bytes and its metadata are on the disk.
     pub fn sync_all(&self) -> io::Result<()> {
-        Operation::Sync.check()?;
+        FileOperation::Sync.check()?;
         self.file.sync_all()
     }
 
     /// Waits until its bytes are on the disk.
     pub fn sync_data(&self) -> io::Result<()> {
-        Operation::Sync.check()?;
+        FileOperation::Sync.check()?;
         self.file.sync_data()
     }
 
     /// Changes its length.
     pub fn set_len(&self, length: u64) -> io::Result<()> {
-        Operation::Truncate.check()?;
+        FileOperation::Truncate.check()?;
         self.file.set_len(length)
     }
 
     /// Locks it, waiting if necessary.
     pub fn lock(&self) -> io::Result<()> {
-        Operation::Lock.check()?;
+        FileOperation::Lock.check()?;
         self.file.lock()
     }
 
     /// Locks it, unless another process has the lock.
     pub fn try_lock(&self) -> Result<(), TryLockError> {
-        Operation::Lock.check().map_err(TryLockError::Error)?;
+        FileOperation::Lock.check().map_err(TryLockError::Error)?;
         self.file.try_lock()
     }
 
@@ -141,7 +141,7 @@ impl DataFile {
 
 impl Write for DataFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Err(error) = Operation::Write.check() {
+        if let Err(error) = FileOperation::Write.check() {
             // A full disk accepts a part.
             let (part, _) = bytes.split_at(bytes.len() / 2);
             self.file.write_all(part)?;

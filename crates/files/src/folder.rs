@@ -3,7 +3,7 @@
 use crate::{
     file::{DataFile, FileStatus},
     link::{LinkError, explain},
-    operation::Operation,
+    operation::FileOperation,
     tree,
 };
 use rustix::{
@@ -27,16 +27,16 @@ const MAX_NAME_ATTEMPTS: u32 = 100;
 
 /// Who may read what is created. Nothing is ever writable by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum FileAccess {
     /// The user alone: 0600, and 0700 for folders.
     Private,
     /// Others may read it: at most 0644, and 0755 for folders.
     Shared,
-    /// As the file that is replaced, with its mode and its owner; a new file is [`Access::Shared`].
+    /// As the file that is replaced, with its mode and its owner; a new file is [`FileAccess::Shared`].
     Kept,
 }
 
-impl Access {
+impl FileAccess {
     const fn file_mode(self) -> Mode {
         Mode::from_raw_mode(match self {
             Self::Private => 0o600,
@@ -63,12 +63,12 @@ pub enum Durability {
 
 /// A folder that docent writes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct ManagedFolder {
     path: PathBuf,
 }
 
 /// The folder at a path. Links on the way to it are followed now; its own name is not followed.
-impl From<&Path> for Folder {
+impl From<&Path> for ManagedFolder {
     fn from(path: &Path) -> Self {
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => Self::resolve(parent).join(name),
@@ -77,19 +77,19 @@ impl From<&Path> for Folder {
     }
 }
 
-impl From<&PathBuf> for Folder {
+impl From<&PathBuf> for ManagedFolder {
     fn from(path: &PathBuf) -> Self {
         path.as_path().into()
     }
 }
 
-impl From<PathBuf> for Folder {
+impl From<PathBuf> for ManagedFolder {
     fn from(path: PathBuf) -> Self {
         path.as_path().into()
     }
 }
 
-impl Folder {
+impl ManagedFolder {
     /// Resolves the links in the existing part of a path, once. Use it for paths that the user chose: a root, the home.
     pub fn resolve(path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| {
@@ -130,8 +130,8 @@ impl Folder {
     }
 
     /// Creates the folder and its parents if they don't exist.
-    pub fn make(&self, access: Access) -> io::Result<()> {
-        Operation::MakeFolder.check()?;
+    pub fn make(&self, access: FileAccess) -> io::Result<()> {
+        FileOperation::MakeFolder.check()?;
         match self.handle() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             opened => return opened.map(drop),
@@ -165,8 +165,8 @@ impl Folder {
 
     /// Opens a regular file for reading.
     pub fn read(&self, name: impl AsRef<Path>) -> io::Result<DataFile> {
-        Operation::Open.check()?;
-        let file = self.open(name.as_ref(), OFlags::RDONLY, Access::Private)?;
+        FileOperation::Open.check()?;
+        let file = self.open(name.as_ref(), OFlags::RDONLY, FileAccess::Private)?;
         if file.metadata()?.is_file() {
             return Ok(DataFile::new(file));
         }
@@ -181,33 +181,33 @@ impl Folder {
     }
 
     /// Opens a file for reading and appending; creates it if it does not exist.
-    pub fn append(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
-        Operation::Create.check()?;
+    pub fn append(&self, name: impl AsRef<Path>, access: FileAccess) -> io::Result<DataFile> {
+        FileOperation::Create.check()?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         self.open(name.as_ref(), flags, access).map(DataFile::new)
     }
 
     /// Opens a file for locking; creates it if it does not exist. An entry of that name that is not a file is removed.
     pub fn lock_file(&self, name: impl AsRef<Path>) -> io::Result<DataFile> {
-        Operation::Create.check()?;
+        FileOperation::Create.check()?;
         let name = name.as_ref();
         if self.status(name)?.is_some_and(|there| !there.is_file()) {
             self.report_replaced(name);
             self.remove(name)?;
         }
         let flags = OFlags::RDWR | OFlags::CREATE;
-        self.open(name, flags, Access::Private).map(DataFile::new)
+        self.open(name, flags, FileAccess::Private).map(DataFile::new)
     }
 
     /// Creates a file; fails with `AlreadyExists` if an entry has that name.
-    pub fn create(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
-        Operation::Create.check()?;
+    pub fn create(&self, name: impl AsRef<Path>, access: FileAccess) -> io::Result<DataFile> {
+        FileOperation::Create.check()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         self.open(name.as_ref(), flags, access).map(DataFile::new)
     }
 
     /// Creates a file, replacing any entry of that name. The target of a replaced link is not changed.
-    pub fn create_over(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
+    pub fn create_over(&self, name: impl AsRef<Path>, access: FileAccess) -> io::Result<DataFile> {
         let name = name.as_ref();
         match self.remove(name) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -215,27 +215,27 @@ impl Folder {
         }
     }
 
-    /// Replaces a file atomically, so that no reader sees partial contents. With [`Access::Kept`] a link of this name
+    /// Replaces a file atomically, so that no reader sees partial contents. With [`FileAccess::Kept`] a link of this name
     /// is an error; otherwise it is replaced and reported, and its target is not changed.
     pub fn replace(
         &self,
         name: impl AsRef<Path>,
         bytes: &[u8],
-        access: Access,
+        access: FileAccess,
         durability: Durability,
     ) -> io::Result<()> {
         let name = name.as_ref();
         let old = self.status(name)?;
         if old.is_some_and(|old| old.is_link()) {
-            if access == Access::Kept {
+            if access == FileAccess::Kept {
                 return Err(LinkError { path: self.path.join(name) }.into());
             }
             self.report_replaced(name);
         }
-        let is_kept = access == Access::Kept && old.is_some();
+        let is_kept = access == FileAccess::Kept && old.is_some();
         let old = if is_kept { Some(self.read(name)?) } else { None };
         let (new, mut file) = self.create_temporary(access)?;
-        let written = fill(&mut file, old.as_ref(), bytes, durability);
+        let written = write_contents(&mut file, old.as_ref(), bytes, durability);
         let replaced = written.and_then(|()| self.rename(&new, name));
         if replaced.is_err() {
             // The first error counts; a leftover file is harmless.
@@ -245,10 +245,10 @@ impl Folder {
     }
 
     /// Creates a file with a unique name.
-    pub fn create_temporary(&self, access: Access) -> io::Result<(PathBuf, DataFile)> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
+    pub fn create_temporary(&self, access: FileAccess) -> io::Result<(PathBuf, DataFile)> {
+        static NEXT_TEMPORARY_NUMBER: AtomicU64 = AtomicU64::new(0);
         for _ in 0..MAX_NAME_ATTEMPTS {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let number = NEXT_TEMPORARY_NUMBER.fetch_add(1, Ordering::Relaxed);
             let new = format!(".docent-{}-{number}.new", std::process::id());
             match self.create(&new, access) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -263,7 +263,7 @@ impl Folder {
 
     /// Renames a file, replacing an existing one.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-        Operation::Rename.check()?;
+        FileOperation::Rename.check()?;
         let folder = self.handle()?;
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         Ok(rustix::fs::renameat(&folder, from, &folder, to)?)
@@ -275,7 +275,7 @@ impl Folder {
         #[cfg(target_os = "linux")]
         {
             use rustix::fs::{RenameFlags, renameat_with};
-            Operation::Rename.check()?;
+            FileOperation::Rename.check()?;
             let (folder, flags) = (self.handle()?, RenameFlags::NOREPLACE);
             match renameat_with(&folder, plain(from)?, &folder, plain(to)?, flags) {
                 // Not every file system supports that.
@@ -289,7 +289,7 @@ impl Folder {
 
     /// Creates a hard link, unless the name is taken.
     pub fn link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-        Operation::Link.check()?;
+        FileOperation::Link.check()?;
         let folder = self.handle()?;
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         Ok(rustix::fs::linkat(&folder, from, &folder, to, AtFlags::empty())?)
@@ -297,25 +297,25 @@ impl Folder {
 
     /// Removes a file, or a link itself.
     pub fn remove(&self, name: impl AsRef<Path>) -> io::Result<()> {
-        Operation::Remove.check()?;
+        FileOperation::Remove.check()?;
         Ok(rustix::fs::unlinkat(self.handle()?, plain(name.as_ref())?, AtFlags::empty())?)
     }
 
     /// Removes an empty folder.
     pub fn remove_empty(&self, name: impl AsRef<Path>) -> io::Result<()> {
-        Operation::Remove.check()?;
+        FileOperation::Remove.check()?;
         Ok(rustix::fs::unlinkat(self.handle()?, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes a folder with its contents, or a file, or a link itself.
     pub fn remove_all(&self, name: impl AsRef<Path>) -> io::Result<()> {
-        Operation::Remove.check()?;
+        FileOperation::Remove.check()?;
         tree::remove(self.handle()?.as_fd(), plain(name.as_ref())?.as_os_str())
     }
 
     /// Waits until its entries are on the disk. Does nothing where folders can't be synced.
     pub fn sync(&self) -> io::Result<()> {
-        Operation::Sync.check()?;
+        FileOperation::Sync.check()?;
         File::from(self.listing()?).sync_all().or(Ok(()))
     }
 
@@ -338,7 +338,7 @@ impl Folder {
         open_without_links(&self.path, flags).map_err(|errno| explain(errno, &self.path))
     }
 
-    fn open(&self, name: &Path, flags: OFlags, access: Access) -> io::Result<File> {
+    fn open(&self, name: &Path, flags: OFlags, access: FileAccess) -> io::Result<File> {
         // Opening anything but a regular file must not block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::openat(self.handle()?, plain(name)?, flags, access.file_mode());
@@ -378,7 +378,7 @@ fn not_inside(name: &Path) -> io::Error {
 }
 
 /// Writes a new file, with the permissions of the one that it replaces, if given.
-fn fill(
+fn write_contents(
     file: &mut DataFile,
     old: Option<&DataFile>,
     bytes: &[u8],
@@ -396,13 +396,13 @@ fn keep_rights(file: &File, old: &File) -> io::Result<()> {
     let (new, old) = (file.metadata()?, old.metadata()?);
     let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
     let group = (new.gid() != old.gid()).then(|| Gid::from_raw(old.gid()));
-    allowed(owner.map_or(Ok(()), |owner| rustix::fs::fchown(file, Some(owner), None)))?;
-    allowed(group.map_or(Ok(()), |group| rustix::fs::fchown(file, None, Some(group))))?;
+    ignore_permission_error(owner.map_or(Ok(()), |owner| rustix::fs::fchown(file, Some(owner), None)))?;
+    ignore_permission_error(group.map_or(Ok(()), |group| rustix::fs::fchown(file, None, Some(group))))?;
     file.set_permissions(Permissions::from_mode(old.permissions().mode()))
 }
 
 /// Ignores permission errors: an ordinary user can't change the owner, so replacing another user's file changes it.
-fn allowed(changed: rustix::io::Result<()>) -> io::Result<()> {
+fn ignore_permission_error(changed: rustix::io::Result<()>) -> io::Result<()> {
     match changed {
         Err(Errno::PERM) | Ok(()) => Ok(()),
         Err(error) => Err(error.into()),

@@ -1,8 +1,8 @@
 //! Writes docent's own files: state, audit log and configuration.
 //!
 //! A repository, or a server that docent runs, may replace a file or a folder with a symbolic link between two writes.
-//! A [`Folder`] is therefore a path that is resolved once: every operation opens it again, and fails with a
-//! [`LinkError`] if any part of it has become a link. New files have the mode of their [`Access`], whatever the umask
+//! A [`ManagedFolder`] is therefore a path that is resolved once: every operation opens it again, and fails with a
+//! [`LinkError`] if any part of it has become a link. New files have the mode of their [`FileAccess`], whatever the umask
 //! is.
 //!
 //! This crate does not know the contents of the files. It is not for output files that a user names, nor for files that
@@ -27,7 +27,7 @@ mod link;
 mod operation;
 mod tree;
 
-pub use file::{DataFile, FileStatus, Identity};
-pub use folder::{Access, Durability, Folder};
+pub use file::{DataFile, FileStatus, FileIdentity};
+pub use folder::{FileAccess, Durability, ManagedFolder};
 pub use link::{LinkError, is_link_error};
-pub use operation::Operation;
+pub use operation::FileOperation;

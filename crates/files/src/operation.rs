@@ -8,7 +8,7 @@ pub(crate) const OPERATION_POINT: &str = "file-operation";
 
 /// A kind of operation on a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
+pub enum FileOperation {
     /// Opens a file that exists.
     Open,
     /// Creates a file, or opens one that may have to be created.
@@ -31,7 +31,7 @@ pub enum Operation {
     Lock,
 }
 
-impl Operation {
+impl FileOperation {
     /// Every kind of operation.
     pub const ALL: [Self; 10] = [
         Self::Open,
@@ -80,7 +80,7 @@ impl Operation {
     }
 }
 
-fn is_failing(operation: Operation) -> bool {
+fn is_failing(operation: FileOperation) -> bool {
     fail::fail_point!(operation.point(), |_| true);
     fail::fail_point!(OPERATION_POINT, |_| true);
     // Unused without fail points.

@@ -4,16 +4,16 @@
 #![expect(clippy::print_stderr, reason = "the suite keeps what a client says there")]
 
 use docent_dial::{
-    Failure, HttpSettings, Line, Listener, Running,
-    headers::STATELESS,
-    oauth::{Browser, Client, MemoryStore, OauthSettings, OauthSignIn, SigningAlgorithm},
+    TransportFailure, HttpSettings, ClientTransport, TransportListener, Running,
+    headers::FIRST_STATELESS_REVISION,
+    oauth::{Browser, OauthClient, MemoryTokenStore, OauthSettings, OauthSignIn, SigningAlgorithm},
     open_detecting,
 };
 use docent_hub::{
-    Dialer, Era, Exposure, Hub, Memory, Remembered, Settings, Spec, State, Tail, Way,
+    Dialer, ProtocolMode, CatalogExposure, Hub, ServerStateStore, StoredServerState, HubSettings, ServerSpec, ServerState, StderrTail, ServerTransport,
 };
 use docent_tool::{
-    AnyTool, Ask, Audience, Block, CallContext, Level, Object, Progress, Provider, ToolError,
+    AnyTool, ClientQuery, CallClient, AnswerBlock, CallContext, SyslogLevel, Object, Progress, ToolProvider, ToolError,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, process::ExitCode, sync::Arc, time::Duration};
@@ -21,11 +21,11 @@ use tokio::{runtime::Handle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// The suite ends a client after 30 s.
-const PATIENCE: Duration = Duration::from_secs(25);
-const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
-const STATEFUL: &str = "2025-11-25";
+const SCENARIO_TIMEOUT: Duration = Duration::from_secs(25);
+const CLIENT_METADATA_URL: &str = "https://conformance-test.local/client-metadata.json";
+const SESSION_REVISION: &str = "2025-11-25";
 /// The server's name.
-const SERVER: &str = "suite";
+const SERVER_NAME: &str = "suite";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -37,8 +37,8 @@ async fn main() -> ExitCode {
     let context: Value = variable("MCP_CONFORMANCE_CONTEXT")
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
-    let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_else(|| STATEFUL.into());
-    match timeout(PATIENCE, run(&url, &context, &version)).await {
+    let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_else(|| SESSION_REVISION.into());
+    match timeout(SCENARIO_TIMEOUT, run(&url, &context, &version)).await {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(why)) => {
             eprintln!("{scenario}: {why}");
@@ -57,18 +57,18 @@ fn variable(name: &str) -> Option<String> {
 
 /// Connects, and asks for everything that the server offers: the calls that the scenario names, or one of each tool.
 async fn run(url: &str, context: &Value, version: &str) -> Result<(), String> {
-    let way = Way::Remote { url: url.to_owned(), sse: None, headers: BTreeMap::new() };
-    let spec = Spec { timeout: PATIENCE, start_timeout: PATIENCE, ..Spec::new(SERVER, way) };
+    let way = ServerTransport::Remote { url: url.to_owned(), sse: None, headers: BTreeMap::new() };
+    let spec = ServerSpec { timeout: SCENARIO_TIMEOUT, start_timeout: SCENARIO_TIMEOUT, ..ServerSpec::new(SERVER_NAME, way) };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let memory = Memory::new(folder.path().to_owned());
-    memory.save(SERVER, &met_before(&spec, version));
-    let settings = Settings { exposure: Exposure::Direct, ..Settings::default() };
-    let hub = Hub::new(settings, Arc::new(Ways::new(url, context)?), memory);
+    let memory = ServerStateStore::new(folder.path().to_owned());
+    memory.save(SERVER_NAME, &met_before(&spec, version));
+    let settings = HubSettings { exposure: CatalogExposure::Direct, ..HubSettings::default() };
+    let hub = Hub::new(settings, Arc::new(ConformanceDialer::new(url, context)?), memory);
     hub.configure(vec![spec]);
-    let server = hub.server(SERVER).ok_or("the hub has no server")?;
+    let server = hub.server(SERVER_NAME).ok_or("the hub has no server")?;
     server.try_now().await;
     let status = server.status();
-    if status.state != State::Ready {
+    if status.state != ServerState::Ready {
         return Err(status.health.last_failure.unwrap_or_default());
     }
     let mut failed = None;
@@ -83,13 +83,13 @@ async fn run(url: &str, context: &Value, version: &str) -> Result<(), String> {
 
 /// The protocol mode of the last connection. Unknown servers are tried with a handshake first, but the scenarios of the
 /// newer revision are for clients that know better.
-fn met_before(spec: &Spec, version: &str) -> Remembered {
-    let era = if version >= STATELESS { Era::Stateless } else { Era::Session(version.to_owned()) };
-    Remembered { way: spec.digest(), era: Some(era), ..Remembered::default() }
+fn met_before(spec: &ServerSpec, version: &str) -> StoredServerState {
+    let era = if version >= FIRST_STATELESS_REVISION { ProtocolMode::Stateless } else { ProtocolMode::Session(version.to_owned()) };
+    StoredServerState { way: spec.digest(), era: Some(era), ..StoredServerState::default() }
 }
 
 /// Returns what failed, and why.
-async fn ask_for_everything(server: &dyn Provider, context: &Value) -> Vec<(String, ToolError)> {
+async fn ask_for_everything(server: &dyn ToolProvider, context: &Value) -> Vec<(String, ToolError)> {
     let mut failed = Vec::new();
     let tools = server.tools();
     let tools: BTreeMap<String, &Arc<dyn AnyTool>> =
@@ -118,7 +118,7 @@ async fn ask_for_everything(server: &dyn Provider, context: &Value) -> Vec<(Stri
 /// The server's own name for a tool.
 fn own_name(public: &str) -> String {
     public
-        .strip_prefix(SERVER)
+        .strip_prefix(SERVER_NAME)
         .and_then(|rest| rest.strip_prefix("__"))
         .unwrap_or(public)
         .to_owned()
@@ -159,31 +159,31 @@ fn calls(context: &Value, tools: &BTreeMap<String, &Arc<dyn AnyTool>>) -> Vec<(S
     tools.iter().map(fitting).collect()
 }
 
-fn identity(context: &Value) -> Result<Client, String> {
+fn identity(context: &Value) -> Result<OauthClient, String> {
     let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
     let Some(id) = text("client_id") else {
-        return Ok(Client::Unknown { metadata_url: Some(DOCUMENT.to_owned()) });
+        return Ok(OauthClient::Unknown { metadata_url: Some(CLIENT_METADATA_URL.to_owned()) });
     };
     let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     if let Some(key_pem) = text("private_key_pem") {
         let name = text("signing_algorithm").unwrap_or_default();
         let algorithm = SigningAlgorithm::parse(&name).ok_or(format!("no algorithm `{name}`"))?;
-        return Ok(Client::MachineKey { id, key_pem, algorithm });
+        return Ok(OauthClient::MachineKey { id, key_pem, algorithm });
     }
     match text("client_secret") {
         Some(secret) if scenario.contains("client-credentials") => {
-            Ok(Client::Machine { id, secret })
+            Ok(OauthClient::Machine { id, secret })
         }
-        secret => Ok(Client::Registered { id, secret }),
+        secret => Ok(OauthClient::Registered { id, secret }),
     }
 }
 
 /// A person who agrees to everything: the page is fetched, and its redirect followed.
-struct Headless {
+struct HeadlessBrowser {
     runtime: Handle,
 }
 
-impl Browser for Headless {
+impl Browser for HeadlessBrowser {
     fn open(&self, url: &str) -> Result<(), String> {
         let url = url.to_owned();
         // An installed provider is fine.
@@ -200,24 +200,24 @@ impl Browser for Headless {
 }
 
 /// Connects to the server as docent does, and signs in if required.
-struct Ways(OauthSettings);
+struct ConformanceDialer(OauthSettings);
 
-impl Ways {
+impl ConformanceDialer {
     fn new(url: &str, context: &Value) -> Result<Self, String> {
-        let mut oauth = OauthSettings::new(SERVER, url, Arc::new(MemoryStore::default()));
+        let mut oauth = OauthSettings::new(SERVER_NAME, url, Arc::new(MemoryTokenStore::default()));
         oauth.client = identity(context)?;
-        oauth.browser = Some(Arc::new(Headless { runtime: Handle::current() }));
+        oauth.browser = Some(Arc::new(HeadlessBrowser { runtime: Handle::current() }));
         Ok(Self(oauth))
     }
 }
 
-impl Dialer for Ways {
+impl Dialer for ConformanceDialer {
     fn dial<'a>(
         &'a self,
-        _spec: &'a Spec,
-        listener: Arc<dyn Listener>,
-        _stderr: Arc<Tail>,
-    ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
+        _spec: &'a ServerSpec,
+        listener: Arc<dyn TransportListener>,
+        _stderr: Arc<StderrTail>,
+    ) -> Running<'a, Result<Arc<dyn ClientTransport>, TransportFailure>> {
         Box::pin(async move {
             let mut settings = HttpSettings::new(&self.0.url);
             settings.sign_in = Some(Arc::new(OauthSignIn::new(self.0.clone())?));
@@ -227,23 +227,23 @@ impl Dialer for Ways {
 }
 
 fn in_person() -> CallContext {
-    CallContext::new(Arc::new(Agreeable), CancellationToken::new(), None)
+    CallContext::new(Arc::new(AcceptingAudience), CancellationToken::new(), None)
 }
 
 /// A client that answers every question.
-struct Agreeable;
+struct AcceptingAudience;
 
-impl Audience for Agreeable {
+impl CallClient for AcceptingAudience {
     fn progress(&self, _: Progress) {}
-    fn log(&self, _: Level, _: &str, _: Value) {}
-    fn emit(&self, _: Block) -> docent_tool::Running<'_, ()> {
+    fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+    fn emit(&self, _: AnswerBlock) -> docent_tool::BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
     fn ask<'a>(
         &'a self,
         _key: &'a str,
-        ask: Ask,
-    ) -> docent_tool::Running<'a, Result<Value, ToolError>> {
+        ask: ClientQuery,
+    ) -> docent_tool::BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Ok(answer_to(&ask))))
     }
     fn state(&self) -> Option<String> {
@@ -251,16 +251,16 @@ impl Audience for Agreeable {
     }
 }
 
-fn answer_to(ask: &Ask) -> Value {
+fn answer_to(ask: &ClientQuery) -> Value {
     match ask {
-        Ask::Roots => json!({"roots": []}),
-        Ask::Sample(_) => json!({
+        ClientQuery::Roots => json!({"roots": []}),
+        ClientQuery::Sample(_) => json!({
             "role": "assistant",
             "content": {"type": "text", "text": "an answer"},
             "model": "none",
             "stopReason": "endTurn",
         }),
-        Ask::Elicit(params) => {
+        ClientQuery::Elicit(params) => {
             let properties = params["requestedSchema"]["properties"].as_object();
             let defaults = properties.into_iter().flatten().filter_map(|(name, property)| {
                 property.get("default").map(|value| (name.clone(), value.clone()))

@@ -1,26 +1,26 @@
 //! Starts a conversation with a server: `initialize`, or `server/discover` for servers without sessions.
 
 use crate::{
-    Era, Peer, Request, RequestError,
+    ProtocolMode, DownstreamPeer, PeerRequest, RequestError,
     peer::{PLAIN_VERSION, STATELESS_VERSION, own_name},
 };
-use docent_dial::Failure;
+use docent_dial::TransportFailure;
 use docent_tool::Object;
 use serde_json::Value;
 
 /// The newest revision with sessions, which is requested first.
 const SESSION_VERSION: &str = "2025-11-25";
 /// Error code for a revision that the server does not support.
-const UNSUPPORTED: i64 = -32022;
+const UNSUPPORTED_VERSION_CODE: i64 = -32022;
 /// Error codes with which a server without sessions refuses a handshake: unknown method, parameters, request, missing
 /// header fields, version.
-const NO_HANDSHAKE: [i64; 5] = [-32601, -32602, -32600, -32020, UNSUPPORTED];
+const HANDSHAKE_REFUSAL_CODES: [i64; 5] = [-32601, -32602, -32600, -32020, UNSUPPORTED_VERSION_CODE];
 
 /// A server's description of itself.
 #[derive(Debug, Clone)]
-pub struct Opened {
+pub struct HandshakeResult {
     /// Which protocol mode it uses.
-    pub era: Era,
+    pub era: ProtocolMode,
     /// Its name and version.
     pub info: Value,
     /// Its capabilities.
@@ -30,43 +30,43 @@ pub struct Opened {
 }
 
 /// Detects which protocol mode a server uses, starting with the one that worked last time.
-pub async fn handshake(peer: &Peer, last: Option<&Era>) -> Result<Opened, RequestError> {
-    if last == Some(&Era::Stateless) {
+pub async fn handshake(peer: &DownstreamPeer, last: Option<&ProtocolMode>) -> Result<HandshakeResult, RequestError> {
+    if last == Some(&ProtocolMode::Stateless) {
         // If the server has gone back to sessions, the handshake below detects it.
         match discover(peer).await {
             Err(
                 RequestError::Rpc { .. }
-                | RequestError::Failed(Failure::Refused { status: 400..=499, .. }),
+                | RequestError::Failed(TransportFailure::Refused { status: 400..=499, .. }),
             ) => {}
             other => return other,
         }
     }
     match initialize(peer).await {
-        Err(RequestError::Rpc { code, message, data }) if NO_HANDSHAKE.contains(&code) => {
+        Err(RequestError::Rpc { code, message, data }) if HANDSHAKE_REFUSAL_CODES.contains(&code) => {
             let refused = RequestError::Rpc { code, message, data };
             match discover(peer).await {
                 Err(RequestError::Rpc { .. }) => Err(refused),
                 other => other,
             }
         }
-        Err(RequestError::Failed(Failure::Refused { status: 400, text })) => {
-            let refused = Failure::Refused { status: 400, text };
+        Err(RequestError::Failed(TransportFailure::Refused { status: 400, text })) => {
+            let refused = TransportFailure::Refused { status: 400, text };
             discover(peer).await.map_err(|_| refused.into())
         }
         other => other,
     }
 }
 
-async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
+async fn initialize(peer: &DownstreamPeer) -> Result<HandshakeResult, RequestError> {
     let mut params = Object::new();
     params.insert("protocolVersion".into(), SESSION_VERSION.into());
     params.insert("capabilities".into(), peer.capabilities.clone());
     params.insert("clientInfo".into(), own_name());
-    let mut result = peer.request("initialize", Request::new(params)).await?;
+    let mut result = peer.request("initialize", PeerRequest::new(params)).await?;
     let version = result.get("protocolVersion").and_then(Value::as_str);
     let version = version.unwrap_or(SESSION_VERSION).to_owned();
-    let opened = opened(Era::Session(version), &mut result);
-    peer.agree(&opened.era);
+    let opened = parse_handshake(ProtocolMode::Session(version), &mut result);
+    peer.set_protocol(&opened.era);
     peer.notify("notifications/initialized", Object::new()).await?;
     if opened.era.version() == PLAIN_VERSION {
         // The earliest servers expect the older name of the notification.
@@ -75,32 +75,32 @@ async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
     Ok(opened)
 }
 
-async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
+async fn discover(peer: &DownstreamPeer) -> Result<HandshakeResult, RequestError> {
     let mut params = Object::new();
     params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
-    let mut result = match peer.request("server/discover", Request::new(params.clone())).await {
+    let mut result = match peer.request("server/discover", PeerRequest::new(params.clone())).await {
         // It supports this revision after all, so the request is repeated.
-        Err(RequestError::Rpc { code: UNSUPPORTED, data: Some(data), .. }) if names_ours(&data) => {
-            peer.request("server/discover", Request::new(params)).await?
+        Err(RequestError::Rpc { code: UNSUPPORTED_VERSION_CODE, data: Some(data), .. }) if supports_our_revision(&data) => {
+            peer.request("server/discover", PeerRequest::new(params)).await?
         }
         other => other?,
     };
-    let opened = opened(Era::Stateless, &mut result);
-    peer.agree(&opened.era);
+    let opened = parse_handshake(ProtocolMode::Stateless, &mut result);
+    peer.set_protocol(&opened.era);
     Ok(opened)
 }
 
 /// Whether a server that refused a revision lists ours as supported.
-fn names_ours(data: &Value) -> bool {
+fn supports_our_revision(data: &Value) -> bool {
     let supported = data.get("supported").and_then(Value::as_array);
     supported.into_iter().flatten().any(|version| version == STATELESS_VERSION)
 }
 
-fn opened(era: Era, result: &mut Value) -> Opened {
+fn parse_handshake(era: ProtocolMode, result: &mut Value) -> HandshakeResult {
     // The place in the stateless revision.
     let named = result.pointer_mut("/_meta/io.modelcontextprotocol~1serverInfo").map(Value::take);
     let mut take = |name: &str| result.get_mut(name).map(Value::take).unwrap_or_default();
-    Opened {
+    HandshakeResult {
         era,
         info: named.unwrap_or_else(|| take("serverInfo")),
         capabilities: take("capabilities"),

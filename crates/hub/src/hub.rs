@@ -1,11 +1,11 @@
 //! All downstream servers: one provider with a part for each, and tools that find, describe and call their tools.
 
 use crate::{
-    Dialer, Downstream, Exposure, Memory, SchemaCheck, Spec, Status,
-    discover::{Discover, ParkedScripts},
-    server::{Addresses, Shared, provider_part},
+    Dialer, DownstreamServer, CatalogExposure, ServerStateStore, SchemaCheck, ServerSpec, ServerStatus,
+    discover::{DiscoveryTools, ParkedScripts},
+    server::{Addresses, HubShared, provider_part},
 };
-use docent_tool::{AnyTool, Change, Provider, Running};
+use docent_tool::{AnyTool, ProviderChange, ToolProvider, BoxedFuture};
 use docent_traffic::Traffic;
 use std::{
     collections::HashSet,
@@ -15,19 +15,19 @@ use std::{
 use tokio::sync::broadcast;
 
 /// Changes queued for a slow subscriber.
-const CHANGES: usize = 256;
+const CHANGE_QUEUE: usize = 256;
 
 /// How servers are exposed.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct HubSettings {
     /// Which of their tools a list shows.
-    pub exposure: Exposure,
+    pub exposure: CatalogExposure,
     /// The number of tokens of all definitions above which `auto` lists four tools instead.
     pub auto_tokens: usize,
     /// How long a list waits for servers that were never connected.
     pub patience: Duration,
     /// Limits of scripts.
-    pub script: docent_script::Limits,
+    pub script: docent_script::ScriptLimits,
     /// Runs scripts. Without it, scripts are not available.
     pub workers: Option<Arc<docent_script::Workers>>,
     /// Where messages to and from servers are recorded.
@@ -36,13 +36,13 @@ pub struct Settings {
     pub schema_check: SchemaCheck,
 }
 
-impl Default for Settings {
+impl Default for HubSettings {
     fn default() -> Self {
         Self {
-            exposure: Exposure::Auto,
+            exposure: CatalogExposure::Auto,
             auto_tokens: 10_000,
             patience: Duration::from_secs(10),
-            script: docent_script::Limits::default(),
+            script: docent_script::ScriptLimits::default(),
             workers: None,
             traffic: None,
             schema_check: |_| Ok(()),
@@ -53,21 +53,21 @@ impl Default for Settings {
 /// All downstream servers.
 pub struct Hub {
     this: Weak<Self>,
-    settings: Settings,
-    shared: Arc<Shared>,
-    servers: RwLock<Vec<Arc<Downstream>>>,
+    settings: HubSettings,
+    shared: Arc<HubShared>,
+    servers: RwLock<Vec<Arc<DownstreamServer>>>,
     /// Scripts that wait for their clients.
     parked: ParkedScripts,
 }
 
 impl Hub {
     /// Creates a hub without servers.
-    pub fn new(settings: Settings, dialer: Arc<dyn Dialer>, memory: Memory) -> Arc<Self> {
-        let shared = Shared {
+    pub fn new(settings: HubSettings, dialer: Arc<dyn Dialer>, memory: ServerStateStore) -> Arc<Self> {
+        let shared = HubShared {
             traffic: settings.traffic.clone(),
             dialer,
             memory,
-            changes: broadcast::Sender::new(CHANGES),
+            changes: broadcast::Sender::new(CHANGE_QUEUE),
             addresses: Addresses::default(),
             sampling: Mutex::default(),
             schema_check: settings.schema_check,
@@ -82,16 +82,16 @@ impl Hub {
     }
 
     /// Returns every server, in the configured order.
-    pub fn servers(&self) -> Vec<Arc<Downstream>> {
+    pub fn servers(&self) -> Vec<Arc<DownstreamServer>> {
         self.servers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns one server by name.
-    pub fn server(&self, name: &str) -> Option<Arc<Downstream>> {
+    pub fn server(&self, name: &str) -> Option<Arc<DownstreamServer>> {
         self.servers().into_iter().find(|server| server.name() == name)
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
+    pub(crate) fn settings(&self) -> &HubSettings {
         &self.settings
     }
 
@@ -101,7 +101,7 @@ impl Hub {
 
     /// Applies the configuration: adds new servers, stops removed ones, restarts changed ones and leaves the rest
     /// alone. Must be called inside a runtime.
-    pub fn configure(&self, specs: Vec<Spec>) {
+    pub fn configure(&self, specs: Vec<ServerSpec>) {
         let before = self.servers();
         self.shared.addresses.set_order(specs.iter().map(|spec| spec.name.clone()).collect());
         let mut seen = HashSet::new();
@@ -113,13 +113,13 @@ impl Hub {
                 continue;
             }
             let old = before.iter().find(|server| server.name() == spec.name);
-            let new = Downstream::new(spec, Arc::clone(&self.shared));
+            let new = DownstreamServer::new(spec, Arc::clone(&self.shared));
             if let Some(old) = old {
                 new.follow_on(old);
             }
             next.push(new);
         }
-        let is_in = |all: &[Arc<Downstream>], one: &Arc<Downstream>| {
+        let is_in = |all: &[Arc<DownstreamServer>], one: &Arc<DownstreamServer>| {
             all.iter().any(|other| Arc::ptr_eq(one, other))
         };
         let gone: Vec<_> = before.iter().filter(|server| !is_in(&next, server)).cloned().collect();
@@ -134,13 +134,13 @@ impl Hub {
         tokio::spawn(async move {
             futures::future::join_all(gone.iter().map(|server| server.close())).await;
         });
-        for change in [Change::Tools, Change::Resources, Change::Prompts] {
+        for change in [ProviderChange::Tools, ProviderChange::Resources, ProviderChange::Prompts] {
             drop(self.shared.changes.send(change));
         }
     }
 
     /// Reports the status of every server.
-    pub fn status(&self) -> Vec<Status> {
+    pub fn status(&self) -> Vec<ServerStatus> {
         self.servers().iter().map(|server| server.status()).collect()
     }
 
@@ -153,9 +153,9 @@ impl Hub {
     /// Whether lists show the four discovery tools in place of the servers' own.
     pub fn discovers(&self) -> bool {
         match self.settings.exposure {
-            Exposure::Direct => false,
-            Exposure::Discover => true,
-            Exposure::Auto => self.tokens() > self.settings.auto_tokens,
+            CatalogExposure::Direct => false,
+            CatalogExposure::Discover => true,
+            CatalogExposure::Auto => self.tokens() > self.settings.auto_tokens,
         }
     }
 
@@ -167,19 +167,19 @@ impl Hub {
     }
 
     /// Whether lists leave out tools of any server, so that the discovery tools are needed.
-    fn leaves_out(&self) -> bool {
+    fn hides_tools(&self) -> bool {
         self.discovers() || self.servers().iter().any(|server| !server.spec().about.is_listed())
     }
 }
 
-impl Provider for Hub {
+impl ToolProvider for Hub {
     fn key(&self) -> &'static str {
         "hub"
     }
 
-    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+    fn parts(&self) -> Vec<Arc<dyn ToolProvider>> {
         let discovers = self.discovers();
-        let part = |server: Arc<Downstream>| {
+        let part = |server: Arc<DownstreamServer>| {
             let hidden = discovers || !server.spec().about.is_listed();
             provider_part(server, hidden, self.settings.patience)
         };
@@ -188,12 +188,12 @@ impl Provider for Hub {
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         match self.this.upgrade() {
-            Some(hub) if !self.servers().is_empty() => Discover::tools(&hub, !self.leaves_out()),
+            Some(hub) if !self.servers().is_empty() => DiscoveryTools::tools(&hub, !self.hides_tools()),
             _ => Vec::new(),
         }
     }
 
-    fn resources(&self) -> Running<'_, Vec<docent_tool::ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<docent_tool::ResourceInfo>> {
         Box::pin(std::future::ready(crate::discover::resources(self)))
     }
 
@@ -205,11 +205,11 @@ impl Provider for Hub {
         &'a self,
         uri: &'a str,
         context: &'a docent_tool::CallContext,
-    ) -> Running<'a, Option<Result<docent_tool::Reading, docent_tool::ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<docent_tool::ResourceReading, docent_tool::ToolError>>> {
         Box::pin(std::future::ready(crate::discover::read(self, uri, context)))
     }
 
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         Some(self.shared.changes.subscribe())
     }
 }

@@ -1,30 +1,30 @@
 //! Downstream MCP servers as one [`Provider`](docent_tool::Provider).
 //!
-//! A [`Hub`] contains a [`Downstream`] for each configured server. No server is started before it is needed: what it
+//! A [`Hub`] contains a [`DownstreamServer`] for each configured server. No server is started before it is needed: what it
 //! offers is remembered from the last run and refreshed when it runs. The [`Dialer`] opens connections; this crate
 //! speaks JSON-RPC over the [`Line`](docent_dial::Line) that it returns.
 
 mod discover;
 mod handshake;
-mod hears;
+mod server_events;
 mod hub;
-mod memory;
+mod server_state;
 mod parts;
 mod peer;
 mod server;
 mod spec;
 mod stderr;
 mod tokens;
-mod tolerant;
+mod lenient;
 mod waiting;
 
-pub use handshake::{Opened, handshake};
-pub use hears::{Hears, Stream};
-pub use hub::{Hub, Settings};
-pub use memory::{Memory, Remembered};
-pub use peer::{Era, Peer, Request, RequestError};
-pub use server::{Downstream, Health, Held, Named, SchemaCheck, State, Status};
-pub use spec::{About, Dialer, Exposure, Retry, Spec, Visibility, Way};
-pub use stderr::{Pace, Tail, Told};
+pub use handshake::{HandshakeResult, handshake};
+pub use server_events::{ServerEvents, StreamOwner};
+pub use hub::{Hub, HubSettings};
+pub use server_state::{ServerStateStore, StoredServerState};
+pub use peer::{ProtocolMode, DownstreamPeer, PeerRequest, RequestError};
+pub use server::{DownstreamServer, Health, HeldDefinition, PublicName, SchemaCheck, ServerState, ServerStatus};
+pub use spec::{ServerDescription, Dialer, CatalogExposure, RetryPolicy, ServerSpec, DiscoveryVisibility, ServerTransport};
+pub use stderr::{LogThrottle, StderrTail, ThrottleDecision};
 pub use tokens::estimate as estimate_tokens;
 pub use waiting::TimeLimit;

@@ -1,9 +1,9 @@
 //! The client's side of one connection: request ids, answers in any order, progress, requests of the server.
 
-use crate::{Hears, Stream, TimeLimit, parts::CollectedParts, tolerant, waiting};
-use docent_dial::{Event, Failure, Line, Listener, Outgoing};
+use crate::{ServerEvents, StreamOwner, TimeLimit, parts::CollectedParts, lenient, waiting};
+use docent_dial::{TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing};
 use docent_tool::{Object, Progress};
-use docent_traffic::{Direction, Kind, More, Tap};
+use docent_traffic::{Direction, TrafficKind, TrafficDetails, Tap};
 use serde_json::{Value, json};
 use std::{
     borrow::Cow,
@@ -24,14 +24,14 @@ pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 /// Which kind of protocol a server uses.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Era {
+pub enum ProtocolMode {
     /// With a handshake, in the revision that it named.
     Session(String),
     /// Without sessions; each request carries everything.
     Stateless,
 }
 
-impl Era {
+impl ProtocolMode {
     /// The revision, as the server named it.
     pub fn version(&self) -> &str {
         match self {
@@ -46,7 +46,7 @@ impl Era {
 const MAX_LATE_MESSAGES: u64 = 1000;
 
 /// Characters of a server's message that are shown within another text, such as a log line.
-const TOLD: usize = 2000;
+const MAX_SHOWN_MESSAGE_CHARS: usize = 2000;
 
 /// Why a request has no result. `Display` truncates a server's message; the field contains all of it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -63,7 +63,7 @@ pub enum RequestError {
     },
     /// The request did not reach the server, or the answer did not come back.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] TransportFailure),
     /// Neither an answer nor progress arrived within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
@@ -72,8 +72,8 @@ pub enum RequestError {
     OverLimit(Duration),
 }
 
-fn cut(message: &str) -> Cow<'_, str> {
-    match message.char_indices().nth(TOLD) {
+fn truncate_message(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(MAX_SHOWN_MESSAGE_CHARS) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
         None => message.into(),
     }
@@ -81,7 +81,7 @@ fn cut(message: &str) -> Cow<'_, str> {
 
 /// One request.
 #[derive(Default)]
-pub struct Request {
+pub struct PeerRequest {
     /// Its parameters.
     pub params: Object,
     /// Headers beyond those that follow from it.
@@ -89,18 +89,18 @@ pub struct Request {
     /// Receives progress. If set, the server is asked to report it.
     pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
     /// The timeout; progress restarts it.
-    pub patience: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// Restarts the timeout as well.
-    pub heard: Arc<Notify>,
+    pub activity: Arc<Notify>,
     /// The total time limit, whatever progress is reported.
     pub limit: Option<Arc<TimeLimit>>,
     /// Additional fields of its traffic record.
-    pub more: More,
+    pub more: TrafficDetails,
     /// Identifies the caller that messages on the stream of this request are about.
     pub caller: Option<u64>,
 }
 
-impl Request {
+impl PeerRequest {
     /// Creates a request with these parameters and nothing else.
     pub fn new(params: Object) -> Self {
         Self { params, ..Self::default() }
@@ -108,26 +108,26 @@ impl Request {
 }
 
 /// Receives the events of a line. Created first, because the line needs it.
-pub(crate) struct Core {
-    pending: Mutex<HashMap<u64, Pending>>,
+pub(crate) struct PeerCore {
+    pending: Mutex<HashMap<u64, PendingPeerRequest>>,
     /// Tasks that a call waits for, by the server's task id.
-    tasks: Mutex<HashMap<String, Task>>,
+    tasks: Mutex<HashMap<String, FollowedTask>>,
     next: AtomicU64,
     /// Messages about requests that have ended, since the last request.
     late: AtomicU64,
-    hears: Arc<dyn Hears>,
-    closed: OnceLock<Failure>,
+    events: Arc<dyn ServerEvents>,
+    closed: OnceLock<TransportFailure>,
     /// The server's name in traces.
     server: String,
     /// Records the messages.
     tap: Option<Tap>,
 }
 
-struct Pending {
+struct PendingPeerRequest {
     /// `None` once the request is answered, even if the server has more to send.
     reply: Option<oneshot::Sender<Result<Value, RequestError>>>,
     progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
-    heard: Arc<Notify>,
+    activity: Arc<Notify>,
     caller: Option<u64>,
     /// Whether the server was asked for a task.
     is_task: bool,
@@ -135,7 +135,7 @@ struct Pending {
     parts: Option<CollectedParts>,
 }
 
-impl Pending {
+impl PendingPeerRequest {
     /// Ends a request whose answer will not come. If parts arrived, they are its answer.
     fn fail(mut self, error: RequestError) {
         let parts = self.parts.take();
@@ -152,84 +152,84 @@ impl Pending {
 }
 
 /// A running task. It reports progress under the token of the request that started it, which is already answered.
-struct Task {
+struct FollowedTask {
     token: u64,
     progress: Box<dyn Fn(Progress) + Send + Sync>,
-    heard: Arc<Notify>,
+    activity: Arc<Notify>,
     done: f64,
 }
 
 /// The progress that a status notification of a task counts as: less than any step of its own.
-const WORD: f64 = 0.001;
+const TASK_STATUS_STEP: f64 = 0.001;
 
-impl Core {
-    fn tasks(&self) -> MutexGuard<'_, HashMap<String, Task>> {
+impl PeerCore {
+    fn tasks(&self) -> MutexGuard<'_, HashMap<String, FollowedTask>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps forwarding progress of a request that was answered with a task.
-    fn follow(&self, token: u64, pending: &mut Pending, result: &Value) {
+    fn follow_task(&self, token: u64, pending: &mut PendingPeerRequest, result: &Value) {
         let id = result.pointer("/task/taskId").and_then(Value::as_str);
         let Some(id) = id.filter(|_| pending.is_task) else { return };
         let Some(progress) = pending.progress.take() else { return };
-        let heard = Arc::clone(&pending.heard);
-        self.tasks().insert(id.to_owned(), Task { token, progress, heard, done: 0.0 });
+        let heard = Arc::clone(&pending.activity);
+        self.tasks().insert(id.to_owned(), FollowedTask { token, progress, activity: heard, done: 0.0 });
     }
 
     /// Reports a task's status notification as progress of the call that waits for it.
-    fn task_status(&self, params: &Value) {
+    fn report_task_status(&self, params: &Value) {
         let mut tasks = self.tasks();
         let id = params.get("taskId").and_then(Value::as_str);
         let Some(task) = id.and_then(|id| tasks.get_mut(id)) else { return };
         task.heard.notify_one();
         let said = params.get("statusMessage").or_else(|| params.get("status"));
         let message = said.and_then(Value::as_str).unwrap_or_default().to_owned();
-        task.done += WORD;
+        task.done += TASK_STATUS_STEP;
         (task.progress)(Progress { done: task.done, total: None, message, extra: Object::new() });
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<u64, Pending>> {
+    fn pending(&self) -> MutexGuard<'_, HashMap<u64, PendingPeerRequest>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Traces and records a message that goes to the server.
-    fn sees_sent(&self, message: &Value, more: More) {
+    fn record_sent(&self, message: &Value, more: TrafficDetails) {
         tracing::debug!(target: "mcp::protocol", server = self.server, "[MCP →] {message}");
         if let Some(tap) = &self.tap {
             tap.saw_value(Direction::Out, message, more);
         }
     }
 
-    fn note(&self, kind: Kind, text: &str, id: Option<&Value>) {
+    fn note(&self, kind: TrafficKind, text: &str, id: Option<&Value>) {
         if let Some(tap) = &self.tap {
             tap.note(kind, text, id);
         }
     }
 
-    fn message(&self, mut message: Value, request: Option<&Value>) {
+    fn handle_message(&self, mut message: Value, request: Option<&Value>) {
         tracing::debug!(target: "mcp::protocol", server = self.server, "[MCP ←] {message}");
         if let Some(tap) = &self.tap {
-            tap.saw_value(Direction::In, &message, More::default());
+            tap.saw_value(Direction::In, &message, TrafficDetails::default());
         }
-        tolerant::message(&mut message);
+        lenient::normalize_message(&mut message);
         let Value::Object(fields) = &mut message else { return };
         let id = fields.get("id").filter(|id| !id.is_null()).cloned();
         if let Some(Value::String(method)) = fields.remove("method") {
             let params = fields.remove("params").unwrap_or_default();
             match id {
-                Some(id) => self.hears.asked(id, &method, params, self.stream_of(request)),
+                Some(id) => self.events.asked(id, &method, params, self.stream_of(request)),
                 None if method == "notifications/progress" => self.progress(&params),
-                None if method == "notifications/tasks/status" => self.task_status(&params),
-                None => self.hears.told(&method, params, self.stream_of(request)),
+                None if method == "notifications/tasks/status" => self.report_task_status(&params),
+                None => self.events.told(&method, params, self.stream_of(request)),
             }
             return;
         }
-        let id = id.as_ref().and_then(number).unwrap_or_default();
-        self.answered(id, fields.remove("error"), fields.remove("result"));
+        let id = id.as_ref().and_then(parse_id).unwrap_or_default();
+        self.handle_response(id, fields.remove("error"), fields.remove("result"));
     }
 
     /// Handles the answer to a request, or a part of it. Answers to abandoned requests are dropped.
-    fn answered(&self, id: u64, error: Option<Value>, result: Option<Value>) {
+    fn handle_response(&self, id: u64, error: Option<Value>, result: Option<Value>) {
         let mut all = self.pending();
         let error = error.filter(|error| !error.is_null());
         if error.is_none()
@@ -250,28 +250,28 @@ impl Core {
         drop(all);
         let Some(mut pending) = removed else { return self.count_late() };
         let reply = match (error, result) {
-            (Some(error), _) => Err(rpc(error)),
+            (Some(error), _) => Err(parse_rpc_error(error)),
             (None, Some(result)) => {
-                self.follow(id, &mut pending, &result);
+                self.follow_task(id, &mut pending, &result);
                 Ok(match pending.parts.take() {
                     Some(parts) => parts.finish(result),
                     None => result,
                 })
             }
-            (None, None) => Err(Failure::Malformed("neither a result nor an error".into()).into()),
+            (None, None) => Err(TransportFailure::Malformed("neither a result nor an error".into()).into()),
         };
         pending.answer(reply);
     }
 
-    fn stream_of(&self, request: Option<&Value>) -> Stream {
-        let Some(id) = request else { return Stream::Shared };
+    fn stream_of(&self, request: Option<&Value>) -> StreamOwner {
+        let Some(id) = request else { return StreamOwner::Shared };
         let caller =
-            number(id).and_then(|id| self.pending().get(&id).map(|pending| pending.caller));
+            parse_id(id).and_then(|id| self.pending().get(&id).map(|pending| pending.caller));
         let Some(caller) = caller else {
             self.count_late();
-            return Stream::Abandoned;
+            return StreamOwner::Abandoned;
         };
-        caller.map_or(Stream::Shared, Stream::Of)
+        caller.map_or(StreamOwner::Shared, StreamOwner::Caller)
     }
 
     /// Counts a message about a request that has ended, and ends the connection at the limit.
@@ -280,16 +280,16 @@ impl Core {
             return;
         }
         let failure = self.closed.get_or_init(|| {
-            Failure::Lost(format!(
+            TransportFailure::Lost(format!(
                 "it sent more than {MAX_LATE_MESSAGES} messages about requests that had ended"
             ))
         });
-        self.lose(failure);
-        self.hears.overrun(failure);
+        self.fail_all(failure);
+        self.events.overrun(failure);
     }
 
     fn progress(&self, params: &Value) {
-        let Some(token) = params.get("progressToken").and_then(number) else { return };
+        let Some(token) = params.get("progressToken").and_then(parse_id) else { return };
         let (pending, mut tasks) = (self.pending(), self.tasks());
         let field = |name: &str| params.get(name).and_then(Value::as_f64);
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -313,46 +313,46 @@ impl Core {
         }
     }
 
-    fn lose(&self, failure: &Failure) {
-        let all: Vec<Pending> = self.pending().drain().map(|(_, pending)| pending).collect();
+    fn fail_all(&self, failure: &TransportFailure) {
+        let all: Vec<PendingPeerRequest> = self.pending().drain().map(|(_, pending)| pending).collect();
         for pending in all {
             pending.fail(failure.clone().into());
         }
     }
 }
 
-impl Listener for Core {
-    fn event(&self, event: Event) {
+impl TransportListener for PeerCore {
+    fn event(&self, event: TransportEvent) {
         match event {
-            Event::Message { message, request } => self.message(message, request.as_ref()),
-            Event::Noise(text) => {
-                self.note(Kind::Noise, &text, None);
-                self.hears.noise(text);
+            TransportEvent::Message { message, request } => self.handle_message(message, request.as_ref()),
+            TransportEvent::Noise(text) => {
+                self.note(TrafficKind::Noise, &text, None);
+                self.events.noise(text);
             }
-            Event::Lost { id, failure } => {
-                self.note(Kind::Lost, &failure.to_string(), Some(&id));
-                let lost = number(&id).and_then(|id| self.pending().remove(&id));
+            TransportEvent::Lost { id, failure } => {
+                self.note(TrafficKind::Lost, &failure.to_string(), Some(&id));
+                let lost = parse_id(&id).and_then(|id| self.pending().remove(&id));
                 if let Some(lost) = lost {
                     lost.fail(failure.into());
                 }
             }
-            Event::SessionLost => self.hears.session_lost(),
-            Event::Closed(failure) => {
+            TransportEvent::SessionLost => self.events.session_lost(),
+            TransportEvent::Closed(failure) => {
                 let failure = self.closed.get_or_init(|| failure);
-                self.note(Kind::Closed, &failure.to_string(), None);
-                self.lose(failure);
-                self.hears.closed(failure);
+                self.note(TrafficKind::Closed, &failure.to_string(), None);
+                self.fail_all(failure);
+                self.events.closed(failure);
             }
         }
     }
 }
 
 /// Our ids are numbers; some servers send them back as text.
-fn number(id: &Value) -> Option<u64> {
+fn parse_id(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }
 
-fn rpc(mut error: Value) -> RequestError {
+fn parse_rpc_error(mut error: Value) -> RequestError {
     let message = match error.get_mut("message").map(Value::take) {
         Some(Value::String(text)) => text,
         Some(other) if !other.is_null() => other.to_string(),
@@ -363,10 +363,10 @@ fn rpc(mut error: Value) -> RequestError {
 }
 
 /// The server at the other end of a line.
-pub struct Peer {
-    line: Arc<dyn Line>,
-    core: Arc<Core>,
-    era: OnceLock<Era>,
+pub struct DownstreamPeer {
+    transport: Arc<dyn ClientTransport>,
+    core: Arc<PeerCore>,
+    era: OnceLock<ProtocolMode>,
     /// Capabilities announced to the server.
     pub(crate) capabilities: Value,
     /// Limits the answers that are being sent.
@@ -376,48 +376,48 @@ pub struct Peer {
 /// How long a server may take to acknowledge a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Answers to a server that may be waiting to be sent.
-const MOST_ANSWERS: usize = 64;
+const MAX_PENDING_ANSWERS: usize = 64;
 
-impl Peer {
+impl DownstreamPeer {
     /// Opens a line with `dial`, which gets the listener for its events. `server` is its name in traces, `capabilities`
     /// what it may request; `tap` records the messages.
     pub async fn open<F>(
         server: &str,
-        hears: Arc<dyn Hears>,
+        hears: Arc<dyn ServerEvents>,
         capabilities: Value,
         tap: Option<Tap>,
-        dial: impl FnOnce(Arc<dyn Listener>) -> F,
-    ) -> Result<Self, Failure>
+        dial: impl FnOnce(Arc<dyn TransportListener>) -> F,
+    ) -> Result<Self, TransportFailure>
     where
-        F: Future<Output = Result<Arc<dyn Line>, Failure>>,
+        F: Future<Output = Result<Arc<dyn ClientTransport>, TransportFailure>>,
     {
-        let core = Arc::new(Core {
+        let core = Arc::new(PeerCore {
             pending: Mutex::default(),
             tasks: Mutex::default(),
             next: AtomicU64::new(1),
             late: AtomicU64::new(0),
-            hears,
+            events: hears,
             closed: OnceLock::new(),
             server: server.to_owned(),
             tap,
         });
-        let line = dial(Arc::clone(&core) as Arc<dyn Listener>).await?;
-        let answers = Arc::new(Semaphore::new(MOST_ANSWERS));
-        Ok(Self { line, core, era: OnceLock::new(), capabilities, answers })
+        let line = dial(Arc::clone(&core) as Arc<dyn TransportListener>).await?;
+        let answers = Arc::new(Semaphore::new(MAX_PENDING_ANSWERS));
+        Ok(Self { transport: line, core, era: OnceLock::new(), capabilities, answers })
     }
 
     /// Returns why the line was closed, if it was.
-    pub fn closed(&self) -> Option<&Failure> {
+    pub fn closed(&self) -> Option<&TransportFailure> {
         self.core.closed.get()
     }
 
     /// Returns the server's protocol mode, once it is known.
-    pub fn era(&self) -> Option<&Era> {
+    pub fn era(&self) -> Option<&ProtocolMode> {
         self.era.get()
     }
 
-    pub(crate) fn agree(&self, era: &Era) {
-        self.line.agreed(era.version());
+    pub(crate) fn set_protocol(&self, era: &ProtocolMode) {
+        self.transport.agreed(era.version());
         if let Some(tap) = &self.core.tap {
             tap.speaks(era.version());
         }
@@ -425,19 +425,19 @@ impl Peer {
     }
 
     /// Sends a request and waits for the answer. Dropping the future cancels the request at the server.
-    pub async fn request(&self, method: &str, request: Request) -> Result<Value, RequestError> {
-        let Request { mut params, headers, progress, patience, heard, limit, more, caller } =
+    pub async fn request(&self, method: &str, request: PeerRequest) -> Result<Value, RequestError> {
+        let PeerRequest { mut params, headers, progress, timeout: patience, activity: heard, limit, more, caller } =
             request;
         let id = self.core.next.fetch_add(1, Ordering::Relaxed);
         self.core.late.store(0, Ordering::Relaxed);
-        if progress.is_some() || self.era.get() == Some(&Era::Stateless) {
+        if progress.is_some() || self.era.get() == Some(&ProtocolMode::Stateless) {
             self.add_meta(&mut params, progress.is_some().then_some(id));
         }
         let (reply, answered) = oneshot::channel();
         let is_task = params.contains_key("task");
         let (reply, parts) = (Some(reply), None);
         let pending =
-            Pending { reply, progress, heard: Arc::clone(&heard), caller, is_task, parts };
+            PendingPeerRequest { reply, progress, activity: Arc::clone(&heard), caller, is_task, parts };
         self.core.pending().insert(id, pending);
         let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
         if let Some(failure) = self.core.closed.get() {
@@ -459,7 +459,7 @@ impl Peer {
             self.core.pending().remove(&id);
             return Err(failure.into());
         }
-        match waiting::for_answer(answered, patience, &heard, limit.as_deref()).await {
+        match waiting::wait_for_answer(answered, patience, &heard, limit.as_deref()).await {
             Ok(result) => {
                 // If the answer was too large, the server has more to send.
                 open.done = !self.core.pending().contains_key(&id);
@@ -480,7 +480,7 @@ impl Peer {
         if let Some(token) = token {
             meta.insert("progressToken".into(), token.into());
         }
-        if self.era.get() == Some(&Era::Stateless) {
+        if self.era.get() == Some(&ProtocolMode::Stateless) {
             for (key, value) in self.stateless_meta() {
                 meta.entry(key).or_insert(value);
             }
@@ -496,22 +496,22 @@ impl Peer {
     }
 
     /// Sends a notification.
-    pub async fn notify(&self, method: &str, params: Object) -> Result<(), Failure> {
+    pub async fn notify(&self, method: &str, params: Object) -> Result<(), TransportFailure> {
         let message = if params.is_empty() {
             json!({"jsonrpc": "2.0", "method": method})
         } else {
             json!({"jsonrpc": "2.0", "method": method, "params": params})
         };
-        self.send(message.into(), More::default()).await
+        self.send(message.into(), TrafficDetails::default()).await
     }
 
-    async fn send(&self, outgoing: Outgoing, more: More) -> Result<(), Failure> {
+    async fn send(&self, outgoing: Outgoing, more: TrafficDetails) -> Result<(), TransportFailure> {
         self.core.sees_sent(&outgoing.message, more);
-        self.line.send(outgoing).await
+        self.transport.send(outgoing).await
     }
 
     /// Acquires a permit to send an answer, if one is free.
-    pub(crate) fn turn_to_answer(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) fn acquire_answer_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.answers).try_acquire_owned().ok()
     }
 
@@ -536,7 +536,7 @@ impl Peer {
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             }
         };
-        if let Err(failure) = self.send(message.into(), More::default()).await {
+        if let Err(failure) = self.send(message.into(), TrafficDetails::default()).await {
             tracing::debug!(%failure, "failed to send an answer to the server");
         }
     }
@@ -545,20 +545,20 @@ impl Peer {
     pub async fn close(&self) {
         let is_plain = self.era.get().is_some_and(|era| era.version() == PLAIN_VERSION);
         if is_plain && self.closed().is_none() {
-            let request = Request { patience: Some(SHUTDOWN_TIMEOUT), ..Request::default() };
+            let request = PeerRequest { timeout: Some(SHUTDOWN_TIMEOUT), ..PeerRequest::default() };
             if let Err(error) = self.request("shutdown", request).await {
                 tracing::debug!(server = self.core.server, %error, "the server did not acknowledge the shutdown");
             }
         }
-        self.line.close().await;
-        let failure = Failure::Lost("docent closed the connection".into());
+        self.transport.close().await;
+        let failure = TransportFailure::Lost("docent closed the connection".into());
         self.core.lose(self.core.closed.get_or_init(|| failure));
     }
 }
 
 /// A request that waits for its answer. If dropped, it is cancelled at the server.
 struct InFlight<'a> {
-    peer: &'a Peer,
+    peer: &'a DownstreamPeer,
     id: u64,
     done: bool,
     cancels: bool,
@@ -573,9 +573,9 @@ impl Drop for InFlight<'_> {
         if self.peer.core.pending().remove(&self.id).is_none() || !self.cancels {
             return;
         }
-        let (line, id) = (Arc::clone(&self.peer.line), self.id);
+        let (line, id) = (Arc::clone(&self.peer.transport), self.id);
         let core = Arc::clone(&self.peer.core);
-        let notify = self.peer.era.get() != Some(&Era::Stateless) || !line.cancels_by_closing();
+        let notify = self.peer.era.get() != Some(&ProtocolMode::Stateless) || !line.cancels_by_closing();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             line.abandon(&id.into());
@@ -585,7 +585,7 @@ impl Drop for InFlight<'_> {
             let params = json!({"requestId": id, "reason": "the caller no longer waits for the answer"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            core.sees_sent(&message, More::default());
+            core.sees_sent(&message, TrafficDetails::default());
             if let Err(failure) = line.send(message.into()).await {
                 tracing::debug!(%failure, "failed to send a cancellation to the server");
             }
@@ -604,12 +604,12 @@ mod tests {
     #[test]
     fn a_long_message_is_shown_in_part_and_kept_whole() {
         let check = |said: &str, want: &str| {
-            let error = rpc(json!({"code": -1, "message": said}));
+            let error = parse_rpc_error(json!({"code": -1, "message": said}));
             assert_eq!(error.to_string(), want);
             let RequestError::Rpc { message, .. } = error else { panic!("{error}") };
             assert_eq!(message, said);
         };
-        let most = "\u{fc}".repeat(TOLD);
+        let most = "\u{fc}".repeat(MAX_SHOWN_MESSAGE_CHARS);
         check("no", "no (-1)");
         check(&most, &format!("{most} (-1)"));
         check(&format!("{most}\u{fc}no"), &format!("{most}… (-1)"));

@@ -1,29 +1,29 @@
 //! The configuration of a server, and how to connect to it.
 
 use crate::{
-    Tail,
-    server::{TASK_TIME, TRIES},
+    StderrTail,
+    server::{TASK_TIME, MAX_ATTEMPTS},
 };
-use docent_dial::{Failure, Line, Listener, Running};
+use docent_dial::{TransportFailure, ClientTransport, TransportListener, Running};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 /// Default total time limit of a call, in multiples of its timeout.
-pub(crate) const LIMIT_FACTOR: u32 = 10;
+pub(crate) const TIMEOUT_FACTOR: u32 = 10;
 /// Maximum time of any call.
-const LONGEST_EXCHANGE: Duration = Duration::from_hours(24 * 365);
+const MAX_EXCHANGE_TIME: Duration = Duration::from_hours(24 * 365);
 
 /// The configuration of one server.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
-pub struct Spec {
+pub struct ServerSpec {
     /// Its name in routes, scopes and audit lines.
     pub name: String,
     /// Its transport.
-    pub way: Way,
+    pub transport: ServerTransport,
     /// Its description for people and for discovery.
-    pub about: About,
+    pub about: ServerDescription,
     /// Whether it is started with docent and kept running.
     pub warm: bool,
     /// How long it may be idle before it is stopped; `None` keeps it running.
@@ -35,7 +35,7 @@ pub struct Spec {
     /// Total time limit of a call, whatever progress is reported; ten times `timeout` by default.
     pub max_timeout: Option<Duration>,
     /// Which failed calls are repeated, in addition to those that a tool's annotations allow.
-    pub retry: Option<Retry>,
+    pub retry: Option<RetryPolicy>,
     /// Maximum number of concurrent calls.
     pub concurrency: usize,
     /// How long results of read-only tools are cached if the server does not say.
@@ -57,12 +57,12 @@ pub struct Spec {
     /// Roots for when no client can be asked.
     pub roots: Vec<String>,
     /// Identifies all other settings, so that a change is detected.
-    pub other: String,
+    pub other_settings: String,
 }
 
 /// Retries that the user configured, for servers whose tools have no annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retry {
+pub struct RetryPolicy {
     /// The error codes after which a call is repeated.
     pub codes: Vec<i64>,
     /// Maximum number of repetitions.
@@ -71,7 +71,7 @@ pub struct Retry {
     pub backoff: Duration,
 }
 
-impl Retry {
+impl RetryPolicy {
     /// The pause before this repetition, counted from 1.
     pub(crate) fn pause(&self, repetition: u32) -> Duration {
         self.backoff.saturating_mul(repetition)
@@ -84,7 +84,7 @@ impl Retry {
 
 /// How to connect to a server. Values may contain secrets, so `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum ServerTransport {
     /// A program, over its standard input and output.
     Program {
         /// What to run.
@@ -107,7 +107,7 @@ pub enum Way {
     },
 }
 
-impl Way {
+impl ServerTransport {
     /// Returns the name of the transport.
     pub fn via(&self) -> &'static str {
         match self {
@@ -119,7 +119,7 @@ impl Way {
     }
 }
 
-impl std::fmt::Debug for Way {
+impl std::fmt::Debug for ServerTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Program { command, args, env, .. } => f
@@ -139,7 +139,7 @@ impl std::fmt::Debug for Way {
 
 /// Description of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct About {
+pub struct ServerDescription {
     /// Name for people.
     pub title: Option<String>,
     /// Description.
@@ -153,7 +153,7 @@ pub struct About {
     /// Higher comes first among equal matches.
     pub priority: i64,
     /// When it is shown, if not always.
-    pub visibility: Option<Visibility>,
+    pub visibility: Option<DiscoveryVisibility>,
     /// Whether its tools are left out of lists and found only by search.
     pub on_request: bool,
     /// Sensitivity of its data, as configured.
@@ -162,27 +162,27 @@ pub struct About {
 
 /// When a server is shown that is not always shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
+pub enum DiscoveryVisibility {
     /// When the query names it.
     OptIn,
     /// When the query names it or asks for experimental servers.
     Experimental,
 }
 
-impl About {
+impl ServerDescription {
     /// Whether its tools are listed.
     pub(crate) fn is_listed(&self) -> bool {
         self.visibility.is_none() && !self.on_request
     }
 }
 
-impl Spec {
+impl ServerSpec {
     /// Creates a configuration with defaults for a transport.
-    pub fn new(name: impl Into<String>, way: Way) -> Self {
+    pub fn new(name: impl Into<String>, transport: ServerTransport) -> Self {
         Self {
             name: name.into(),
-            way,
-            about: About::default(),
+            transport,
+            about: ServerDescription::default(),
             warm: false,
             idle: Some(Duration::from_mins(10)),
             start_timeout: Duration::from_secs(30),
@@ -199,37 +199,37 @@ impl Spec {
             accepts_new_tools: false,
             keeps_pins: false,
             roots: Vec::new(),
-            other: String::new(),
+            other_settings: String::new(),
         }
     }
 
     /// Total time limit of a call, whatever progress the server reports. A task has at least the time that the server
     /// is asked to keep it.
     pub(crate) fn call_limit(&self, is_task: bool) -> Duration {
-        let limit = self.max_timeout.unwrap_or_else(|| self.timeout.saturating_mul(LIMIT_FACTOR));
+        let limit = self.max_timeout.unwrap_or_else(|| self.timeout.saturating_mul(TIMEOUT_FACTOR));
         if is_task { limit.max(TASK_TIME) } else { limit }
     }
 
     /// Maximum time of a call with everything: its turn, the start of the server, and each attempt.
-    pub(crate) fn longest_exchange(&self, is_task: bool) -> Duration {
+    pub(crate) fn max_exchange_time(&self, is_task: bool) -> Duration {
         let retries = self.retry.as_ref().map_or(0, |retry| retry.attempts);
-        let tries = self.call_limit(is_task).saturating_mul(TRIES.max(retries.saturating_add(1)));
-        let pauses = self.retry.as_ref().map_or(Duration::ZERO, Retry::all_pauses);
+        let tries = self.call_limit(is_task).saturating_mul(MAX_ATTEMPTS.max(retries.saturating_add(1)));
+        let pauses = self.retry.as_ref().map_or(Duration::ZERO, RetryPolicy::all_pauses);
         let tries = tries.saturating_add(pauses);
         // The caller adds this to the current time.
         let most = self.timeout.saturating_add(self.start_timeout).saturating_add(tries);
-        most.min(LONGEST_EXCHANGE)
+        most.min(MAX_EXCHANGE_TIME)
     }
 
     /// Identifies the transport without revealing its secrets. The stored state of a server is valid for its transport
     /// only.
     pub fn digest(&self) -> String {
-        let way = match &self.way {
-            Way::Program { command, args, env, cwd } => {
+        let way = match &self.transport {
+            ServerTransport::Program { command, args, env, cwd } => {
                 json!([command, args, env.keys().collect::<Vec<_>>(), cwd])
             }
             // A renewed token does not make it another server.
-            Way::Remote { url, sse, headers } => {
+            ServerTransport::Remote { url, sse, headers } => {
                 json!([url, sse, headers.keys().collect::<Vec<_>>()])
             }
         };
@@ -238,7 +238,7 @@ impl Spec {
 
     /// Whether a tool is offered at all.
     pub fn offers(&self, tool: &str) -> bool {
-        let any = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, tool));
         (self.only.is_empty() || any(&self.only)) && !any(&self.hide)
     }
 }
@@ -259,7 +259,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Whether a name matches a pattern with `*` for any characters.
-fn fits(pattern: &str, name: &str) -> bool {
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let parts: Vec<&str> = parts.collect();
@@ -274,7 +274,7 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 /// Which tools of the servers a client sees in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Exposure {
+pub enum CatalogExposure {
     /// Everything.
     Direct,
     /// Four tools that find, describe and call the others.
@@ -289,10 +289,10 @@ pub trait Dialer: Send + Sync {
     /// Starts or connects to a server. Standard error of a program goes to `stderr`.
     fn dial<'a>(
         &'a self,
-        spec: &'a Spec,
-        listener: Arc<dyn Listener>,
-        stderr: Arc<Tail>,
-    ) -> Running<'a, Result<Arc<dyn Line>, Failure>>;
+        spec: &'a ServerSpec,
+        listener: Arc<dyn TransportListener>,
+        stderr: Arc<StderrTail>,
+    ) -> Running<'a, Result<Arc<dyn ClientTransport>, TransportFailure>>;
 }
 
 #[cfg(test)]

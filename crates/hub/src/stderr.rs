@@ -7,33 +7,33 @@ use std::{
 };
 
 /// Maximum number of kept lines.
-const LINES: usize = 200;
+const MAX_KEPT_LINES: usize = 200;
 /// Maximum characters of a kept line.
-const WIDTH: usize = 2000;
+const MAX_LINE_CHARS: usize = 2000;
 
 /// A ring buffer of lines.
 #[derive(Debug, Default)]
-pub struct Tail(Mutex<Lines>);
+pub struct StderrTail(Mutex<TailLines>);
 
 #[derive(Debug, Default)]
-struct Lines {
+struct TailLines {
     kept: VecDeque<String>,
     /// Total number of lines, including dropped ones.
     seen: usize,
 }
 
-impl Tail {
-    fn lines(&self) -> MutexGuard<'_, Lines> {
+impl StderrTail {
+    fn lines(&self) -> MutexGuard<'_, TailLines> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a line and drops the oldest if full.
     pub fn push(&self, line: &str) {
         let mut lines = self.lines();
-        if lines.kept.len() == LINES {
+        if lines.kept.len() == MAX_KEPT_LINES {
             lines.kept.pop_front();
         }
-        lines.kept.push_back(docent_screen::one_line(line).chars().take(WIDTH).collect());
+        lines.kept.push_back(docent_screen::one_line(line).chars().take(MAX_LINE_CHARS).collect());
         lines.seen += 1;
     }
 
@@ -53,38 +53,38 @@ impl Tail {
 
 /// Limits how many lines of a program are logged as usual in a time window; the rest is logged at a lower level.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct LogThrottle {
     since: Option<Instant>,
-    told: usize,
+    logged: usize,
 }
 
 /// How a line is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum ThrottleDecision {
     /// As usual.
-    Aloud,
+    Normal,
     /// As usual, with a note that the next ones will be quieter for a while.
-    Last,
+    LastNormal,
     /// At a lower level.
-    Quietly,
+    Quiet,
 }
 
-impl Pace {
+impl LogThrottle {
     /// Lines per window that are logged as usual.
-    pub const MOST: usize = 20;
+    pub const LINES_PER_WINDOW: usize = 20;
     /// Length of the window.
-    pub const WHILE: Duration = Duration::from_secs(10);
+    pub const WINDOW: Duration = Duration::from_secs(10);
 
     /// Returns how to log a line that arrives now.
-    pub fn next(&mut self, now: Instant) -> Told {
-        if self.since.is_none_or(|since| now.duration_since(since) >= Self::WHILE) {
-            *self = Self { since: Some(now), told: 0 };
+    pub fn next(&mut self, now: Instant) -> ThrottleDecision {
+        if self.since.is_none_or(|since| now.duration_since(since) >= Self::WINDOW) {
+            *self = Self { since: Some(now), logged: 0 };
         }
-        self.told = self.told.saturating_add(1);
-        match self.told.cmp(&Self::MOST) {
-            std::cmp::Ordering::Less => Told::Aloud,
-            std::cmp::Ordering::Equal => Told::Last,
-            std::cmp::Ordering::Greater => Told::Quietly,
+        self.logged = self.logged.saturating_add(1);
+        match self.logged.cmp(&Self::LINES_PER_WINDOW) {
+            std::cmp::Ordering::Less => ThrottleDecision::Normal,
+            std::cmp::Ordering::Equal => ThrottleDecision::LastNormal,
+            std::cmp::Ordering::Greater => ThrottleDecision::Quiet,
         }
     }
 }
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_program_that_writes_a_lot_is_logged_more_quietly_for_a_while() {
-        let (mut pace, now) = (Pace::default(), Instant::now());
-        let levels: Vec<Told> = (0..Pace::MOST + 2).map(|_| pace.next(now)).collect();
+        let (mut pace, now) = (LogThrottle::default(), Instant::now());
+        let levels: Vec<ThrottleDecision> = (0..LogThrottle::LINES_PER_WINDOW + 2).map(|_| pace.next(now)).collect();
         assert!(levels[..Pace::MOST - 1].iter().all(|one| *one == Told::Aloud));
         assert_eq!(levels[Pace::MOST - 1..], [Told::Last, Told::Quietly, Told::Quietly]);
         assert_eq!(pace.next(now + Pace::WHILE), Told::Aloud);
@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     fn the_last_lines_are_kept_and_returned_once() {
-        let tail = Tail::default();
+        let tail = StderrTail::default();
         assert_eq!(tail.since(0), (Vec::new(), 0));
-        for number in 0..LINES + 5 {
+        for number in 0..MAX_KEPT_LINES + 5 {
             tail.push(&number.to_string());
         }
-        let last = (LINES + 4).to_string();
+        let last = (MAX_KEPT_LINES + 4).to_string();
         assert_eq!(tail.last(1), [last.as_str()]);
         let (new, seen) = tail.since(0);
         assert_eq!((new.len(), seen), (LINES, LINES + 5), "the oldest are gone");

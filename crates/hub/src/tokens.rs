@@ -6,13 +6,13 @@
 //! (everything, filesystem, memory, sequential-thinking, docent), the sum was 1.3 % over, a definition 2.3 % off on
 //! average and 6.8 % at most. Text without Latin letters is counted too high.
 
-const WORD: usize = 10;
-const DIGITS: usize = 3;
-const MARKS: usize = 4;
+const LETTERS_PER_TOKEN: usize = 10;
+const DIGITS_PER_TOKEN: usize = 3;
+const PUNCTUATION_PER_TOKEN: usize = 4;
 
 /// Class of a run of characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
+enum CharClass {
     Lower,
     Upper,
     Digit,
@@ -20,7 +20,7 @@ enum Run {
     Other,
 }
 
-impl Run {
+impl CharClass {
     fn of(c: char) -> Self {
         match c {
             'a'..='z' => Self::Lower,
@@ -33,9 +33,9 @@ impl Run {
 
     fn cost(self, length: usize) -> usize {
         match self {
-            Self::Lower | Self::Upper => length.div_ceil(WORD),
-            Self::Digit => length.div_ceil(DIGITS),
-            Self::Mark => length.div_ceil(MARKS),
+            Self::Lower | Self::Upper => length.div_ceil(LETTERS_PER_TOKEN),
+            Self::Digit => length.div_ceil(DIGITS_PER_TOKEN),
+            Self::Mark => length.div_ceil(PUNCTUATION_PER_TOKEN),
             Self::Other => length,
         }
     }
@@ -44,15 +44,15 @@ impl Run {
 /// Estimates the number of tokens of a text.
 pub fn estimate(text: &str) -> usize {
     let mut total = 0;
-    let mut open: Option<(Run, usize)> = None;
+    let mut open: Option<(CharClass, usize)> = None;
     for c in text.chars() {
         // A space belongs to the word after it.
         let spaced = c.is_ascii_whitespace();
-        let run = Run::of(c);
+        let run = CharClass::of(c);
         open = match open {
             Some((before, length)) if before == run && !spaced => Some((run, length + 1)),
             // A capital starts the camelCase part that follows it.
-            Some((Run::Upper, 1)) if run == Run::Lower => Some((run, 2)),
+            Some((CharClass::Upper, 1)) if run == CharClass::Lower => Some((run, 2)),
             before => {
                 total += before.map_or(0, |(run, length)| run.cost(length));
                 total += usize::from(spaced && c != ' ');

@@ -1,7 +1,7 @@
 //! Waits for the answer to a request, with a timeout that progress restarts and a total time limit.
 
 use crate::RequestError;
-use docent_dial::Failure;
+use docent_dial::TransportFailure;
 use serde_json::Value;
 use std::{
     sync::{Mutex, OnceLock, PoisonError},
@@ -32,7 +32,7 @@ impl TimeLimit {
         *self.excused.lock().unwrap_or_else(PoisonError::into_inner) += time;
     }
 
-    fn left(&self) -> Duration {
+    fn remaining(&self) -> Duration {
         let began = self.began.get_or_init(Instant::now);
         let excused = *self.excused.lock().unwrap_or_else(PoisonError::into_inner);
         self.limit.saturating_add(excused).saturating_sub(began.elapsed())
@@ -40,15 +40,15 @@ impl TimeLimit {
 }
 
 /// Waits for an answer for `patience` after each notification of `heard`, and no longer than `limit` in total.
-pub(crate) async fn for_answer(
+pub(crate) async fn wait_for_answer(
     mut answered: oneshot::Receiver<Result<Value, RequestError>>,
     patience: Option<Duration>,
     heard: &Notify,
     limit: Option<&TimeLimit>,
 ) -> Result<Result<Value, RequestError>, RequestError> {
-    let gone = |_| Failure::Lost("the connection ended".into()).into();
+    let gone = |_| TransportFailure::Lost("the connection ended".into()).into();
     loop {
-        let left = limit.map(TimeLimit::left);
+        let left = limit.map(TimeLimit::remaining);
         // Checked here as well: a server may report progress faster than a timer is polled.
         if let (Some(Duration::ZERO), Some(limit)) = (left, limit) {
             return Err(RequestError::OverLimit(limit.limit));
@@ -101,7 +101,7 @@ mod tests {
                 hearing.notify_one();
             }
         });
-        let error = for_answer(answered, patience, &heard, limit.as_deref()).await.unwrap_err();
+        let error = wait_for_answer(answered, patience, &heard, limit.as_deref()).await.unwrap_err();
         progress.abort();
         (error, begin.elapsed())
     }

@@ -1,6 +1,6 @@
 //! The search engine: text analysis, lexical and vector retrieval, and ranking.
 //!
-//! Knows nothing of languages, documents or protocols: callers supply [`Source`]s of [`Unit`]s.
+//! Knows nothing of languages, documents or protocols: callers supply [`IndexedSource`]s of [`IndexUnit`]s.
 
 mod analysis;
 pub mod embed;
@@ -12,13 +12,13 @@ mod store;
 mod synonyms;
 mod unit;
 
-pub use query::{Answer, Filter, Hit, Matched, Paths, Place, Query, Question, ScoreParts, Snippet};
-pub use rank::{named, search};
-pub use shortlist::{Item, Shortlist};
+pub use query::{IndexSearchResults, UnitFilter, IndexHit, MatchedTerm, PathPatterns, UnitLocation, IndexQuery, AnalyzedQuery, ScoreParts, Snippet};
+pub use rank::{units_named, search};
+pub use shortlist::{ShortlistItem, Shortlist};
 pub use store::{
-    Candidate, Candidates, Change, Found, Nearby, Repairs, Row, Statistics, Status, Store,
-    StoreError, Tally, View,
-    embedded::{Embedded, LockWait, Settings},
+    CandidateUnit, CandidateUnits, StoreChange, FoundUnit, NearbyTerms, StoreRepairs, UnitRow, CorpusStatistics, StoreStatus, IndexStore,
+    IndexStoreError, SourceSummary, StoreView,
+    embedded::{EmbeddedStore, LockWait, EmbeddedStoreSettings},
 };
 pub use synonyms::{SynonymError, Synonyms};
-pub use unit::{Digest, Genre, Source, Span, Unit};
+pub use unit::{Digest, Genre, IndexedSource, LineSpan, IndexUnit};

@@ -3,15 +3,15 @@
 use crate::{
     analysis::{exact_names, key, pair_key},
     embed::Vector,
-    store::{Found, StoreError},
-    synonyms::{Form, Synonyms, question_terms},
+    store::{FoundUnit, IndexStoreError},
+    synonyms::{SynonymForm, Synonyms, question_terms},
 };
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// Filter for units. An empty field matches everything.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct UnitFilter {
     /// Kinds of units.
     pub kinds: Vec<String>,
     /// Collections.
@@ -19,19 +19,19 @@ pub struct Filter {
     /// Languages.
     pub languages: Vec<String>,
     /// Paths.
-    pub paths: Paths,
+    pub paths: PathPatterns,
 }
 
 /// Path patterns, such as `src/**/*.rs`. Without any, every path matches.
 #[derive(Debug, Clone, Default)]
-pub struct Paths(Option<GlobSet>);
+pub struct PathPatterns(Option<GlobSet>);
 
-impl Paths {
+impl PathPatterns {
     /// Compiles patterns.
-    pub fn parse(patterns: &[String]) -> Result<Self, StoreError> {
+    pub fn parse(patterns: &[String]) -> Result<Self, IndexStoreError> {
         let wrong = |pattern: &str| {
             let pattern = pattern.to_owned();
-            move |source| StoreError::Pattern { pattern, source }
+            move |source| IndexStoreError::Pattern { pattern, source }
         };
         let mut builder = GlobSetBuilder::new();
         for pattern in patterns {
@@ -42,7 +42,7 @@ impl Paths {
     }
 }
 
-impl Filter {
+impl UnitFilter {
     /// Whether it matches everything.
     pub(crate) fn is_open(&self) -> bool {
         self.kinds.is_empty()
@@ -67,7 +67,7 @@ fn listed(wanted: &[String], one: &str) -> bool {
 
 /// A search query.
 #[derive(Debug, Clone)]
-pub struct Query {
+pub struct IndexQuery {
     /// A sentence, some words, or a name.
     pub text: String,
     /// Maximum number of hits.
@@ -77,7 +77,7 @@ pub struct Query {
     /// Minimum similarity of a hit.
     pub threshold: f32,
     /// Filter for units.
-    pub filter: Filter,
+    pub filter: UnitFilter,
     /// Synonyms.
     pub synonyms: Arc<Synonyms>,
     /// Maximum number of hits per source before acceptable hits of others: those above the threshold and at least half
@@ -89,10 +89,10 @@ pub struct Query {
     pub snippets: bool,
 }
 
-impl Query {
+impl IndexQuery {
     /// A query for the ten best hits, without a threshold.
     pub fn new(text: impl Into<String>) -> Self {
-        let filter = Filter::default();
+        let filter = UnitFilter::default();
         Self {
             text: text.into(),
             limit: 10,
@@ -109,7 +109,7 @@ impl Query {
 
 /// An analyzed query, as used by stores.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct AnalyzedQuery {
     /// The text, in lower case.
     pub(crate) text: String,
     /// Its terms without duplicates, in order.
@@ -119,7 +119,7 @@ pub struct Question {
     /// Keys of the terms.
     pub(crate) keys: Vec<u32>,
     /// Alternatives for each term.
-    pub(crate) forms: Vec<Vec<Form>>,
+    pub(crate) forms: Vec<Vec<SynonymForm>>,
     /// Its exact names, as in headings.
     pub(crate) exact: Vec<String>,
     /// Keys of consecutive terms.
@@ -129,9 +129,9 @@ pub struct Question {
 }
 
 /// Weight of a less likely spelling correction.
-const LESS_LIKELY: f32 = 0.8;
+const UNLIKELY_SPELLING_WEIGHT: f32 = 0.8;
 
-impl Question {
+impl AnalyzedQuery {
     pub(crate) fn new(text: &str, vector: Option<Vector>) -> Self {
         Self::with(text, vector, &Synonyms::default())
     }
@@ -164,7 +164,7 @@ impl Question {
         question
     }
 
-    fn stand_for(&mut self, slots: &[usize], forms: &[Form]) {
+    fn add_forms(&mut self, slots: &[usize], forms: &[SynonymForm]) {
         for slot in slots {
             let Some(known) = self.forms.get_mut(*slot) else { continue };
             for form in forms {
@@ -176,22 +176,22 @@ impl Question {
     }
 
     /// Adds likely spellings for one of its terms.
-    pub(crate) fn may_mean(&mut self, term: &str, others: &[String]) {
+    pub(crate) fn add_spellings(&mut self, term: &str, others: &[String]) {
         let slot = self.terms.iter().position(|known| known == term);
-        let one = |other: &String| Form {
+        let one = |other: &String| SynonymForm {
             terms: vec![other.clone()],
             keys: vec![key(other)],
-            share: LESS_LIKELY,
+            share: UNLIKELY_SPELLING_WEIGHT,
         };
-        let forms: Vec<Form> = others.iter().map(one).collect();
-        self.stand_for(slot.as_slice(), &forms);
+        let forms: Vec<SynonymForm> = others.iter().map(one).collect();
+        self.add_forms(slot.as_slice(), &forms);
     }
 
     /// The terms that a term equals or is an alternative for.
     pub(crate) fn slots_of(&self, term: u32) -> impl Iterator<Item = usize> {
         let places: Range<usize> = 0..self.keys.len();
         places.filter(move |slot| {
-            let stands = |form: &Form| form.terms.iter().any(|other| key(other) == term);
+            let stands = |form: &SynonymForm| form.terms.iter().any(|other| key(other) == term);
             self.keys.get(*slot) == Some(&term)
                 || self.forms.get(*slot).is_some_and(|forms| forms.iter().any(stands))
         })
@@ -200,11 +200,11 @@ impl Question {
 
 /// Result of a query.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
+pub struct IndexSearchResults {
     /// Hits above the threshold, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<IndexHit>,
     /// If there are none, the best below it.
-    pub below: Vec<Hit>,
+    pub below: Vec<IndexHit>,
     /// Generation searched.
     pub generation: u64,
     /// Remarks, such as that meaning was not used.
@@ -213,19 +213,19 @@ pub struct Answer {
 
 /// A hit with its score.
 #[derive(Debug, Clone)]
-pub struct Hit {
+pub struct IndexHit {
     /// The unit and its source.
-    pub found: Found,
+    pub found: FoundUnit,
     /// Similarity from 0 to 1; from 0.7 on it most likely answers the query.
     pub similarity: f32,
     /// Components of the score.
     pub parts: ScoreParts,
     /// Matching words of the query.
-    pub matched: Vec<Matched>,
+    pub matched: Vec<MatchedTerm>,
     /// Best matching lines of its body.
     pub snippet: Snippet,
     /// Omitted copies.
-    pub alike: Vec<Place>,
+    pub alike: Vec<UnitLocation>,
 }
 
 /// The components of a score.
@@ -239,7 +239,7 @@ pub struct ScoreParts {
 
 /// A word of the query that a hit contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matched {
+pub struct MatchedTerm {
     /// The word, without its ending.
     pub word: String,
     /// The fields that contain it.
@@ -257,7 +257,7 @@ pub struct Snippet {
 
 /// Identifies a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct UnitLocation {
     /// Its collection.
     pub collection: String,
     /// Its path there.

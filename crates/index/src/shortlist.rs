@@ -1,9 +1,9 @@
 //! In-memory search over a few hundred short texts, by words and vectors, without a store.
 
 use crate::{
-    Genre, Unit,
+    Genre, IndexUnit,
     analysis::terms,
-    embed::{Document, Embedder, Vector},
+    embed::{EmbeddingInput, Embedder, Vector},
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,12 +12,12 @@ const NAME_WEIGHT: f32 = 3.0;
 /// Weight of the vector similarity.
 const VECTOR_WEIGHT: f32 = 0.5;
 /// BM25 parameters.
-const SATURATION: f32 = 1.2;
-const LENGTH: f32 = 0.5;
+const TERM_SATURATION: f32 = 1.2;
+const LENGTH_NORMALIZATION: f32 = 0.5;
 
 /// A searchable text.
 #[derive(Debug, Clone, Default)]
-pub struct Item {
+pub struct ShortlistItem {
     /// Name.
     pub name: String,
     /// Description.
@@ -28,13 +28,13 @@ pub struct Item {
 #[derive(Debug)]
 pub struct Shortlist {
     embedder: Arc<dyn Embedder>,
-    rows: Vec<Row>,
+    rows: Vec<ShortlistRow>,
     spread: HashMap<Box<str>, f32>,
     average: f32,
 }
 
 #[derive(Debug)]
-struct Row {
+struct ShortlistRow {
     counts: HashMap<Box<str>, f32>,
     length: f32,
     vector: Option<Vector>,
@@ -42,22 +42,22 @@ struct Row {
 
 impl Shortlist {
     /// Indexes the texts.
-    pub fn new(embedder: Arc<dyn Embedder>, items: &[Item]) -> Self {
-        let units: Vec<Unit> = items
+    pub fn new(embedder: Arc<dyn Embedder>, items: &[ShortlistItem]) -> Self {
+        let units: Vec<IndexUnit> = items
             .iter()
-            .map(|item| Unit {
+            .map(|item| IndexUnit {
                 name: item.name.clone(),
                 doc: item.text.clone(),
                 body: item.text.clone(),
-                ..Unit::default()
+                ..IndexUnit::default()
             })
             .collect();
-        let documents: Vec<Document<'_>> =
-            units.iter().map(|unit| Document { unit, path: "", genre: Genre::Prose }).collect();
+        let documents: Vec<EmbeddingInput<'_>> =
+            units.iter().map(|unit| EmbeddingInput { unit, path: "", genre: Genre::Prose }).collect();
         // Without vectors, search by words only.
         let vectors = embedder.documents(&documents).unwrap_or_default();
         let mut vectors = vectors.into_iter();
-        let rows: Vec<Row> = items.iter().map(|item| row(item, vectors.next())).collect();
+        let rows: Vec<ShortlistRow> = items.iter().map(|item| row(item, vectors.next())).collect();
         let mut spread = HashMap::new();
         for row in &rows {
             for term in row.counts.keys() {
@@ -90,7 +90,7 @@ impl Shortlist {
         found
     }
 
-    fn score(&self, row: &Row, wanted: &[Box<str>], vector: Option<&Vector>) -> f32 {
+    fn score(&self, row: &ShortlistRow, wanted: &[Box<str>], vector: Option<&Vector>) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "few rows")]
         let all = self.rows.len() as f32;
         let (mut words, mut best) = (0.0, 0.0);
@@ -99,8 +99,8 @@ impl Shortlist {
             let rarity = (1.0 + (all - spread + 0.5) / (spread + 0.5)).ln();
             best += rarity;
             let Some(count) = row.counts.get(term) else { continue };
-            let length = 1.0 - LENGTH + LENGTH * row.length / self.average.max(1.0);
-            words += rarity * count / (count + SATURATION * length);
+            let length = 1.0 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * row.length / self.average.max(1.0);
+            words += rarity * count / (count + TERM_SATURATION * length);
         }
         let words = if best > 0.0 { words / best } else { 0.0 };
         let near = vector.zip(row.vector.as_ref()).map_or(0.0, |(one, other)| one.cosine(other));
@@ -110,7 +110,7 @@ impl Shortlist {
     }
 }
 
-fn row(item: &Item, vector: Option<Vector>) -> Row {
+fn row(item: &ShortlistItem, vector: Option<Vector>) -> ShortlistRow {
     let mut counts = HashMap::new();
     let mut length = 0.0;
     for (text, weight) in [(&item.name, NAME_WEIGHT), (&item.text, 1.0)] {
@@ -119,13 +119,13 @@ fn row(item: &Item, vector: Option<Vector>) -> Row {
             length += 1.0;
         });
     }
-    Row { counts, length, vector }
+    ShortlistRow { counts, length, vector }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embed::Table;
+    use crate::embed::EmbeddingTable;
 
     #[test]
     fn the_right_tool_comes_first() {
@@ -136,11 +136,11 @@ mod tests {
             ("time get_current_time", "Get current time in a specific timezone."),
             ("memory create_entities", "Create multiple new entities in the knowledge graph."),
         ];
-        let items: Vec<Item> = tools
+        let items: Vec<ShortlistItem> = tools
             .iter()
-            .map(|(name, text)| Item { name: (*name).into(), text: (*text).into() })
+            .map(|(name, text)| ShortlistItem { name: (*name).into(), text: (*text).into() })
             .collect();
-        let list = Shortlist::new(Table::built_in(), &items);
+        let list = Shortlist::new(EmbeddingTable::built_in(), &items);
         let cases = [
             ("read a file", 0),
             ("history of commits", 2),

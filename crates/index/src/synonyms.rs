@@ -1,12 +1,12 @@
 //! Synonyms, from the configuration.
 
-use crate::analysis::{asked, identifiers, key, pair_key, terms};
+use crate::analysis::{content_words, identifiers, key, pair_key, terms};
 use std::collections::HashMap;
 
 /// Weight of a synonym relative to the word itself.
-const SHARE: f32 = 0.9;
+const SYNONYM_WEIGHT: f32 = 0.9;
 /// Maximum number of terms in a phrase.
-const MOST_TERMS: usize = 6;
+const MAX_PHRASE_TERMS: usize = 6;
 
 /// An invalid group of synonyms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,16 +45,16 @@ pub enum SynonymError {
 /// not become synonyms of one another.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Synonyms {
-    groups: Vec<Vec<Entry>>,
+    groups: Vec<Vec<SynonymEntry>>,
     /// Group and position of the entries that start with a term.
     beginnings: HashMap<String, Vec<(usize, usize)>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Entry {
+struct SynonymEntry {
     /// Every term of the entries, including compound names.
     terms: Vec<String>,
-    form: Form,
+    form: SynonymForm,
 }
 
 impl Synonyms {
@@ -62,9 +62,9 @@ impl Synonyms {
     pub fn parse(groups: &[Vec<String>]) -> Result<Self, SynonymError> {
         let mut all = Self::default();
         for (at, group) in groups.iter().enumerate() {
-            let mut entries: Vec<Entry> = Vec::new();
+            let mut entries: Vec<SynonymEntry> = Vec::new();
             for text in group {
-                let entry = Entry::parse(text, at + 1)?;
+                let entry = SynonymEntry::parse(text, at + 1)?;
                 if entries.iter().all(|known| known.terms != entry.terms) {
                     entries.push(entry);
                 }
@@ -82,7 +82,7 @@ impl Synonyms {
     }
 
     /// Finds the entries in the ordered terms of a query: position, number of terms, and alternatives.
-    pub(crate) fn within(&self, terms: &[String]) -> Vec<(usize, usize, Vec<Form>)> {
+    pub(crate) fn find_entries(&self, terms: &[String]) -> Vec<(usize, usize, Vec<SynonymForm>)> {
         let mut found = Vec::new();
         for (at, term) in terms.iter().enumerate() {
             for &(group, place) in self.beginnings.get(term).into_iter().flatten() {
@@ -105,15 +105,15 @@ impl Synonyms {
     }
 }
 
-impl Entry {
+impl SynonymEntry {
     fn parse(text: &str, group: usize) -> Result<Self, SynonymError> {
         let mut all = Vec::new();
         terms(text, |term, _| all.push(term.to_owned()));
         let entry = || text.to_owned();
-        if all.len() > MOST_TERMS {
+        if all.len() > MAX_PHRASE_TERMS {
             return Err(SynonymError::Long { entry: entry(), group });
         }
-        let form = Form::of(text, SHARE);
+        let form = SynonymForm::of(text, SYNONYM_WEIGHT);
         let form = form.ok_or_else(|| SynonymError::Wordless { entry: entry(), group })?;
         Ok(Self { terms: all, form })
     }
@@ -121,7 +121,7 @@ impl Entry {
 
 /// An alternative for a term of a query.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Form {
+pub(crate) struct SynonymForm {
     /// Terms that a unit must contain.
     pub(crate) terms: Vec<String>,
     /// Keys: of a single term, or of the consecutive pairs of a phrase.
@@ -130,7 +130,7 @@ pub(crate) struct Form {
     pub(crate) share: f32,
 }
 
-impl Form {
+impl SynonymForm {
     /// Parses an alternative. A word or compound name matches as a whole; a phrase matches consecutive words.
     pub(crate) fn of(text: &str, share: f32) -> Option<Self> {
         let (mut wholes, mut parts) = (Vec::new(), Vec::new());
@@ -153,7 +153,7 @@ impl Form {
 /// The terms of a query in order, and whether each is a compound name.
 pub(crate) fn question_terms(text: &str) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    for word in asked(text) {
+    for word in content_words(text) {
         terms(word, |term, is_whole| all.push((term.to_owned(), is_whole)));
     }
     all

@@ -16,7 +16,7 @@ pub enum Genre {
 
 /// Line range of a unit, from 1, inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Span {
+pub struct LineSpan {
     /// The first line.
     pub first: u32,
     /// The last line.
@@ -25,7 +25,7 @@ pub struct Span {
 
 /// A searchable piece of text. Fields that don't apply are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Unit {
+pub struct IndexUnit {
     /// Id, unique within its source.
     pub id: String,
     /// Kind: `function`, `class`, `section`.
@@ -41,14 +41,14 @@ pub struct Unit {
     /// Its text.
     pub body: String,
     /// Line range.
-    pub span: Span,
+    pub span: LineSpan,
     /// Opaque data of the caller; stored, not searched.
     pub extra: String,
 }
 
 /// A file or page with all of its units. A source is replaced as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct IndexedSource {
     /// Collection.
     pub collection: String,
     /// Its path in that collection, with `/` between the parts.
@@ -58,7 +58,7 @@ pub struct Source {
     /// Digest, to detect changes.
     pub digest: Digest,
     /// Its units.
-    pub units: Vec<Unit>,
+    pub units: Vec<IndexUnit>,
 }
 
 /// Hash of a source's content and of everything else that determines its units.

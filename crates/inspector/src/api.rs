@@ -1,24 +1,24 @@
 //! What the page asks for, as JSON.
 
-use crate::{Span, State};
+use crate::{CallSpan, State};
 use axum::{
     body::Bytes,
     extract::Query,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use docent_traffic::{Capture, Entry};
+use docent_traffic::{Capture, TrafficEntry};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::task::spawn_blocking;
 
 /// Maximum entries of one response.
-const PAGE: usize = 2000;
+const MAX_ENTRIES_PER_RESPONSE: usize = 2000;
 /// How long a request waits for new entries.
-const PATIENCE: Duration = Duration::from_secs(20);
+const LONG_POLL_TIMEOUT: Duration = Duration::from_secs(20);
 /// Log lines and audit entries may be slightly older or newer than their messages.
-const SLACK: u64 = 50_000;
+const CLOCK_SLACK_MICROS: u64 = 50_000;
 
 pub(crate) async fn about(state: State) -> Response {
     let targets = state.desk.targets();
@@ -33,18 +33,18 @@ pub(crate) async fn about(state: State) -> Response {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Since {
+pub(crate) struct TrafficQuery {
     #[serde(default)]
     after: u64,
     wait: Option<String>,
 }
 
-pub(crate) async fn traffic(state: State, Query(since): Query<Since>) -> Response {
+pub(crate) async fn traffic(state: State, Query(since): Query<TrafficQuery>) -> Response {
     if since.wait.is_some() {
         // A timeout is fine: the response is then empty.
-        drop(tokio::time::timeout(PATIENCE, state.traffic.changed(since.after)).await);
+        drop(tokio::time::timeout(LONG_POLL_TIMEOUT, state.traffic.changed(since.after)).await);
     }
-    let page = state.traffic.read(since.after, PAGE);
+    let page = state.traffic.read(since.after, MAX_ENTRIES_PER_RESPONSE);
     answer(&json!({
         "entries": page.entries.iter().map(|entry| &**entry).collect::<Vec<_>>(),
         "first": page.first,
@@ -54,24 +54,24 @@ pub(crate) async fn traffic(state: State, Query(since): Query<Since>) -> Respons
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct MessageQuery {
     seq: u64,
 }
 
-pub(crate) async fn message(state: State, Query(which): Query<Which>) -> Response {
+pub(crate) async fn message(state: State, Query(which): Query<MessageQuery>) -> Response {
     match state.traffic.entry(which.seq) {
         Some(entry) => answer(&entry.with_payload()),
-        None => gone(),
+        None => entry_evicted(),
     }
 }
 
-fn gone() -> Response {
+fn entry_evicted() -> Response {
     refused(StatusCode::NOT_FOUND, "this message is no longer stored: newer ones have replaced it")
 }
 
-pub(crate) async fn call(state: State, Query(which): Query<Which>) -> Response {
+pub(crate) async fn call(state: State, Query(which): Query<MessageQuery>) -> Response {
     let entries = state.traffic.call(which.seq);
-    let Some(first) = entries.first() else { return gone() };
+    let Some(first) = entries.first() else { return entry_evicted() };
     let span = span(first, &entries);
     let desk = Arc::clone(&state.desk);
     let traces = spawn_blocking(move || desk.traces(&span)).await.unwrap_or_default();
@@ -82,11 +82,11 @@ pub(crate) async fn call(state: State, Query(which): Query<Which>) -> Response {
     }))
 }
 
-fn span(first: &Entry, all: &[Arc<Entry>]) -> Span {
+fn span(first: &TrafficEntry, all: &[Arc<TrafficEntry>]) -> CallSpan {
     let last = all.iter().map(|entry| entry.at).max().unwrap_or(first.at);
-    Span {
-        from: first.at.saturating_sub(SLACK),
-        to: last.saturating_add(SLACK),
+    CallSpan {
+        from: first.at.saturating_sub(CLOCK_SLACK_MICROS),
+        to: last.saturating_add(CLOCK_SLACK_MICROS),
         method: first.method.as_deref().unwrap_or_default().to_owned(),
         target: first.target.as_deref().map(str::to_owned),
     }
@@ -141,39 +141,39 @@ fn not_inside() -> Response {
 
 /// Definitions as the page has shown them, by tool; the blocked definition may have changed since.
 #[derive(Deserialize)]
-struct Seen {
+struct ShownDefinitions {
     server: String,
     tools: BTreeMap<String, Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
-struct Held {
+struct HeldTools {
     server: String,
     tools: Vec<String>,
 }
 
 pub(crate) async fn approve(state: State, body: Bytes) -> Response {
-    match read::<Seen>(&body) {
-        Ok(seen) if seen.tools.is_empty() => unnamed(),
-        Ok(seen) => decided(state.desk.approve(&seen.server, &seen.tools)),
+    match read::<ShownDefinitions>(&body) {
+        Ok(seen) if seen.tools.is_empty() => no_tools_named(),
+        Ok(seen) => decision_response(state.desk.approve(&seen.server, &seen.tools)),
         Err(why) => refused(StatusCode::BAD_REQUEST, &why),
     }
 }
 
 pub(crate) async fn refuse(state: State, body: Bytes) -> Response {
-    match read::<Held>(&body) {
-        Ok(held) if held.tools.is_empty() => unnamed(),
-        Ok(held) => decided(state.desk.refuse(&held.server, &held.tools)),
+    match read::<HeldTools>(&body) {
+        Ok(held) if held.tools.is_empty() => no_tools_named(),
+        Ok(held) => decision_response(state.desk.refuse(&held.server, &held.tools)),
         Err(why) => refused(StatusCode::BAD_REQUEST, &why),
     }
 }
 
 /// Rejects a request without tool names, which would otherwise apply to definitions that no one has reviewed.
-fn unnamed() -> Response {
+fn no_tools_named() -> Response {
     refused(StatusCode::BAD_REQUEST, "no tools given: name at least one")
 }
 
-fn decided(decided: Result<Vec<String>, String>) -> Response {
+fn decision_response(decided: Result<Vec<String>, String>) -> Response {
     match decided {
         Ok(tools) => answer(&json!({"tools": tools})),
         Err(why) => refused(StatusCode::CONFLICT, &why),

@@ -15,7 +15,7 @@ pub(crate) struct Asset {
 
 impl Asset {
     /// Compressed content, created on first use.
-    pub(crate) fn packed(&self) -> &[u8] {
+    pub(crate) fn gzipped(&self) -> &[u8] {
         self.packed.get_or_init(|| {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
             // Writing to memory can't fail.
@@ -102,7 +102,7 @@ mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
     /// Maximum compressed bytes of the whole page.
-    const MOST: usize = 200 * 1024;
+    const MAX_ASSETS_BYTES: usize = 200 * 1024;
 
     fn on_disk() -> BTreeSet<String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");

@@ -1,6 +1,6 @@
 //! Access checks for every inspector request: loopback peer, loopback host name, own page, valid token.
 
-use crate::{Inside, PATH, State};
+use crate::{InspectorState, PATH, State};
 use axum::{
     extract::Request,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
@@ -8,8 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use docent_transport::{
-    Origin,
-    http::{Authority, WebOrigin},
+    CallerContext,
+    http::{HostAuthority, WebOrigin},
 };
 
 /// Header in which a browser states the relation of the requesting page to this origin.
@@ -20,7 +20,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// Passes a request on, or rejects it with the reason.
 pub(crate) async fn check(state: State, request: Request, next: Next) -> Response {
-    let refused = refuse(&state, &request);
+    let refused = rejection(&state, &request);
     let mut response = match refused {
         Some(refused) => refused,
         None => next.run(request).await,
@@ -36,14 +36,14 @@ pub(crate) async fn check(state: State, request: Request, next: Next) -> Respons
     response
 }
 
-fn refuse(inside: &Inside, request: &Request) -> Option<Response> {
-    let remote = request.extensions().get::<Origin>().and_then(|origin| origin.caller.remote);
+fn rejection(inside: &InspectorState, request: &Request) -> Option<Response> {
+    let remote = request.extensions().get::<CallerContext>().and_then(|origin| origin.caller.remote);
     if !remote.is_some_and(|remote| remote.to_canonical().is_loopback()) {
         return Some(forbidden("the inspector accepts local connections only"));
     }
     let headers = request.headers();
-    let named = headers.get(header::HOST).and_then(|host| Authority::parse(host.to_str().ok()?));
-    let Some(host) = named.filter(Authority::is_loopback) else {
+    let named = headers.get(header::HOST).and_then(|host| HostAuthority::parse(host.to_str().ok()?));
+    let Some(host) = named.filter(HostAuthority::is_loopback) else {
         return Some(forbidden("open the inspector at 127.0.0.1 or localhost"));
     };
     if !is_own(headers, &host, request.method()) {
@@ -72,7 +72,7 @@ fn too_long() -> Response {
 
 /// Whether a request comes from the page itself or from a URL typed by the user. Requests that change state, and all
 /// sockets, must send their origin.
-fn is_own(headers: &HeaderMap, host: &Authority, method: &Method) -> bool {
+fn is_own(headers: &HeaderMap, host: &HostAuthority, method: &Method) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let site = text(FETCH_SITE).is_none_or(|site| matches!(site, "same-origin" | "none"));
     let is_socket = headers.contains_key(header::UPGRADE);
@@ -119,7 +119,7 @@ mod tests {
             (name.parse::<header::HeaderName>().unwrap(), HeaderValue::from_static(value))
         });
         let map: HeaderMap = all.collect();
-        let host = Authority::parse("127.0.0.1:80").unwrap();
+        let host = HostAuthority::parse("127.0.0.1:80").unwrap();
         assert_eq!(is_own(&map, &host, method), want, "{method} {headers:?}");
     }
 

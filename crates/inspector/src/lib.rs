@@ -1,15 +1,15 @@
 //! The inspector: a web page that shows the messages between agents, docent and other servers, and calls tools.
 //!
 //! This crate owns the page, its access checks and its API. It gets servers, configuration, doctor results and audit
-//! entries from a [`Desk`], and messages from a [`Traffic`].
+//! entries from a [`InspectorBackend`], and messages from a [`Traffic`].
 
 mod api;
 mod assets;
 mod guard;
-mod line;
+mod bridge;
 mod token;
 
-pub use token::Token;
+pub use token::InspectorToken;
 
 use axum::{
     Router,
@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::{any, get, post},
 };
-use docent_dial::{Line, Listener, Running};
+use docent_dial::{ClientTransport, TransportListener, Running};
 use docent_traffic::Traffic;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -40,7 +40,7 @@ const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-sr
 
 /// A server that the page can connect to.
 #[derive(Debug, Clone, Serialize)]
-pub struct Target {
+pub struct InspectorTarget {
     /// Its name.
     pub name: String,
     /// `self`, `server`, `url` or `command`.
@@ -52,9 +52,9 @@ pub struct Target {
 }
 
 /// An open connection to a server, for the page.
-pub struct Opened {
+pub struct TargetConnection {
     /// The connection.
-    pub line: Arc<dyn Line>,
+    pub line: Arc<dyn ClientTransport>,
     /// The transport's name; `None` where docent's own transports record the messages.
     pub via: Option<&'static str>,
     /// Returns new lines of the program's standard error since the last call.
@@ -72,7 +72,7 @@ pub struct Traces {
 
 /// The time span of a call, in microseconds since 1970, with its method and target.
 #[derive(Debug)]
-pub struct Span {
+pub struct CallSpan {
     /// Start time.
     pub from: u64,
     /// End time.
@@ -84,17 +84,17 @@ pub struct Span {
 }
 
 /// What the inspector needs from docent. Errors are messages for the user.
-pub trait Desk: Send + Sync + 'static {
+pub trait InspectorBackend: Send + Sync + 'static {
     /// The servers that the page can choose from, the default first.
-    fn targets(&self) -> Vec<Target>;
+    fn targets(&self) -> Vec<InspectorTarget>;
     /// Whether the target is docent itself, with health, configuration and other clients' traffic.
     fn is_docent(&self) -> bool;
     /// Connects to a server.
     fn open<'a>(
         &'a self,
-        target: &'a Target,
-        listener: Arc<dyn Listener>,
-    ) -> Running<'a, Result<Opened, String>>;
+        target: &'a InspectorTarget,
+        listener: Arc<dyn TransportListener>,
+    ) -> Running<'a, Result<TargetConnection, String>>;
     /// Health of servers and tools.
     fn health(&self) -> Value;
     /// Every configuration value with its origin.
@@ -110,25 +110,25 @@ pub trait Desk: Send + Sync + 'static {
     /// Rejects blocked definitions; returns the tool names.
     fn refuse(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String>;
     /// Audit entries and log lines recorded during the span.
-    fn traces(&self, span: &Span) -> Traces;
+    fn traces(&self, span: &CallSpan) -> Traces;
 }
 
 /// State shared by all routes.
-struct Inside {
-    token: Token,
-    desk: Arc<dyn Desk>,
+struct InspectorState {
+    token: InspectorToken,
+    backend: Arc<dyn InspectorBackend>,
     traffic: Arc<Traffic>,
 }
 
-type State = axum::extract::State<Arc<Inside>>;
+type State = axum::extract::State<Arc<InspectorState>>;
 
 /// The inspector's routes, to be served next to docent's own.
-pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Router {
-    let inside = Arc::new(Inside { token, desk, traffic });
+pub fn router(token: InspectorToken, desk: Arc<dyn InspectorBackend>, traffic: Arc<Traffic>) -> Router {
+    let inside = Arc::new(InspectorState { token, backend: desk, traffic });
     let below = Router::new()
         .route("/", get(index))
         .route("/frame", get(frame))
-        .route("/line", any(line::upgrade))
+        .route("/line", any(bridge::upgrade))
         .route("/api/about", get(api::about))
         .route("/api/traffic", get(api::traffic))
         .route("/api/message", get(api::message))
@@ -141,8 +141,8 @@ pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Route
         .route("/api/refuse", post(api::refuse))
         .route("/{*file}", get(file));
     Router::new()
-        .route(PATH, get(nobody))
-        .route(&format!("{PATH}/"), get(nobody))
+        .route(PATH, get(missing_token))
+        .route(&format!("{PATH}/"), get(missing_token))
         .route(&format!("{PATH}/{{token}}"), get(slash))
         .nest(&format!("{PATH}/{{token}}/"), below)
         .layer(DefaultBodyLimit::max(guard::MAX_BODY_BYTES))
@@ -151,7 +151,7 @@ pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Route
 }
 
 /// Rejects a request without a token. The guard rejects it first; this is a second line of defense.
-async fn nobody() -> Response {
+async fn missing_token() -> Response {
     guard::no_token()
 }
 
@@ -161,18 +161,18 @@ async fn slash(request: Request) -> Response {
 }
 
 async fn index(headers: HeaderMap) -> Response {
-    served("index.html", CONTENT_POLICY, &headers)
+    serve_asset("index.html", CONTENT_POLICY, &headers)
 }
 
 async fn frame(headers: HeaderMap) -> Response {
-    served("frame.html", FRAME_POLICY, &headers)
+    serve_asset("frame.html", FRAME_POLICY, &headers)
 }
 
 async fn file(Path((_, file)): Path<(String, String)>, headers: HeaderMap) -> Response {
-    served(&file, CONTENT_POLICY, &headers)
+    serve_asset(&file, CONTENT_POLICY, &headers)
 }
 
-fn served(name: &str, policy: &'static str, asked: &HeaderMap) -> Response {
+fn serve_asset(name: &str, policy: &'static str, asked: &HeaderMap) -> Response {
     let Some(asset) = assets::find(name) else {
         return (StatusCode::NOT_FOUND, "no such file\n").into_response();
     };

@@ -5,9 +5,9 @@ use subtle::ConstantTimeEq as _;
 
 /// 256 random bits, in hexadecimal.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct InspectorToken(String);
 
-impl Token {
+impl InspectorToken {
     /// Creates a new token. Fails if the system has no randomness.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut random = [0_u8; 32];
@@ -31,7 +31,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for InspectorToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never printed, not even in logs.
         f.write_str("Token(…)")
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_token_is_itself_alone_and_is_not_printed() {
-        let (one, other) = (Token::new().unwrap(), Token::new().unwrap());
+        let (one, other) = (InspectorToken::new().unwrap(), InspectorToken::new().unwrap());
         assert_eq!(one.expose().len(), 64);
         assert!(one.is(one.expose()) && !one.is(other.expose()) && !one.is(""));
         assert!(!format!("{one:?}").contains(one.expose()));

@@ -1,7 +1,7 @@
 //! A minimal docent: starts a supervisor, may confine itself, and orders programs.
 
 use crate::{Outcome, program, say};
-use docent_keeper::{Child, Confinement, Keeper, Launch, Mode, Settings};
+use docent_keeper::{SupervisedChild, Confinement, Supervisor, Launch, ConfinementMode, SupervisorSettings};
 use std::{
     collections::BTreeSet,
     error::Error,
@@ -14,12 +14,12 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-fn keeper() -> io::Result<Keeper> {
-    Keeper::start(Settings::new(std::env::current_exe()?))
+fn keeper() -> io::Result<Supervisor> {
+    Supervisor::start(SupervisorSettings::new(std::env::current_exe()?))
 }
 
 /// The pid of the supervisor itself, which is the guard's only child.
-pub(crate) fn keeper_pid(keeper: &Keeper) -> io::Result<u32> {
+pub(crate) fn keeper_pid(keeper: &Supervisor) -> io::Result<u32> {
     let guard = keeper.guard_pid();
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(30) {
@@ -36,7 +36,7 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-fn launch(args: &[&str], mode: Mode) -> io::Result<Launch> {
+fn launch(args: &[&str], mode: ConfinementMode) -> io::Result<Launch> {
     let own = std::env::current_exe()?;
     let confinement = Confinement::for_child([""; 0]).execute([own.clone()]);
     Ok(Launch::new(own, args.iter().copied(), confinement, mode))
@@ -72,15 +72,15 @@ pub(crate) fn wait_to_be_killed(modes: &[String]) -> Outcome {
 /// Confines itself after the supervisor's start, so that it can't start processes, and orders one.
 pub(crate) fn confined() -> Outcome {
     let keeper = keeper()?;
-    docent_sandbox::confine(&Confinement::for_child([""; 0]).spawn(false), Mode::Auto)?;
+    docent_sandbox::confine(&Confinement::for_child([""; 0]).spawn(false), ConfinementMode::Auto)?;
     say(&format!("own child: {}", Command::new("/bin/true").spawn().is_ok()));
     runtime()?.block_on(async {
-        for mode in [Mode::Off, Mode::Auto] {
+        for mode in [ConfinementMode::Off, ConfinementMode::Auto] {
             let child = keeper.spawn(&launch(&["echo"], mode)?).await?;
             let (answer, child) = ask(child, "hello").await?;
             say(&format!("{mode}: {answer}; {}", child.end(Duration::from_mins(1)).await));
         }
-        let stubborn = keeper.spawn(&launch(&["stubborn"], Mode::Auto)?).await?;
+        let stubborn = keeper.spawn(&launch(&["stubborn"], ConfinementMode::Auto)?).await?;
         let (_, stubborn) = ask(stubborn, "").await?;
         let ended = stubborn.end(Duration::from_millis(10)).await;
         say(&format!("stubborn: {ended}"));
@@ -88,7 +88,7 @@ pub(crate) fn confined() -> Outcome {
     })
 }
 
-async fn ask(mut child: Child, word: &str) -> Result<(String, Child), Box<dyn Error>> {
+async fn ask(mut child: SupervisedChild, word: &str) -> Result<(String, SupervisedChild), Box<dyn Error>> {
     child.stdin.write_all(format!("{word}\n").as_bytes()).await?;
     let mut answer = String::new();
     BufReader::new(&mut child.stdout).read_line(&mut answer).await?;
@@ -109,13 +109,13 @@ pub(crate) fn rounds(count: u64) -> Outcome {
     runtime()?.block_on(async {
         let mut before = None;
         for round in 0..=count {
-            let child = keeper.spawn(&launch(&["echo"], Mode::Off)?).await?;
+            let child = keeper.spawn(&launch(&["echo"], ConfinementMode::Off)?).await?;
             let (answer, child) = ask(child, "hello").await?;
             assert_eq!(answer, "hello");
             match round % 3 {
                 0 => drop(child.end(Duration::from_mins(1)).await),
                 1 => {
-                    let Child { stdin, process, .. } = child;
+                    let SupervisedChild { stdin, process, .. } = child;
                     drop(stdin);
                     process.ended().await;
                 }
@@ -137,7 +137,7 @@ type Holdings = [(usize, usize, BTreeSet<String>); 2];
 
 /// Waits until the resources of docent and its supervisor equal `expected`, or are stable without a program, or time is
 /// up.
-async fn settled(keeper: &Keeper, expected: Option<&Holdings>) -> io::Result<Holdings> {
+async fn settled(keeper: &Supervisor, expected: Option<&Holdings>) -> io::Result<Holdings> {
     let look =
         || Ok::<_, io::Error>([holdings(std::process::id())?, holdings(keeper_pid(keeper)?)?]);
     let mut now = look()?;
@@ -165,7 +165,7 @@ pub(crate) fn measure(count: u64) -> Outcome {
     let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     runtime()?.block_on(async {
         for _ in 0..count {
-            for (at, mode) in [Mode::Off, Mode::Auto].into_iter().enumerate() {
+            for (at, mode) in [ConfinementMode::Off, ConfinementMode::Auto].into_iter().enumerate() {
                 let launch = launch(&["echo"], mode)?;
                 let begin = Instant::now();
                 let child = keeper.spawn(&launch).await?;

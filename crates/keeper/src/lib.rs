@@ -1,33 +1,33 @@
 //! Starts the programs that docent runs, and ends them all, even if docent is killed.
 //!
 //! docent confines itself early and can't start processes afterwards. So before that it starts one supervisor: this
-//! executable again, with the hidden subcommand [`SUBCOMMAND`]. [`Keeper`] is docent's side: each program has its own
+//! executable again, with the hidden subcommand [`SUBCOMMAND`]. [`Supervisor`] is docent's side: each program has its own
 //! socket to the supervisor, which carries the order, and in return the pipes and the program's end. [`run`] is the
 //! supervisor's side: a process with one thread that adopts the orphans of its programs. Closing a socket ends its
 //! program with all descendants; closing docent's socket ends them all.
 //!
 //! The process that docent starts is a guard: it forks the supervisor, and forks another one when that is killed, after
-//! it has ended everything that the killed one had started. [`Keeper::watch`] reports this to docent. If the guard is
+//! it has ended everything that the killed one had started. [`Supervisor::watch`] reports this to docent. If the guard is
 //! killed, the supervisor continues.
 //!
 //! The crate knows programs, pipes and signals. It must not know MCP or docent's configuration. Linux only.
 
 mod commands;
-mod keep;
-mod keeper;
-mod order;
+mod event_loop;
+mod supervisor;
+mod protocol;
 mod outcome;
 mod packet;
 mod process;
 
-pub use commands::Commands;
+pub use commands::CommandPolicy;
 pub use docent_sandbox::{
-    Confinement, Dropped, Environment, Launch, Limits, Mode, Origin, Ports, clean_environment,
+    Confinement, DroppedVariable, ChildEnvironment, Launch, ResourceLimits, ConfinementMode, VariableOrigin, PortSet, clean_environment,
 };
-pub use keep::run;
-pub use keeper::{Begun, Keeper, KeeperEvent, Settings};
-pub use outcome::{Ended, Failed};
-pub use process::{Child, Process};
+pub use event_loop::run;
+pub use supervisor::{UnconfiguredSupervisor, Supervisor, SupervisorEvent, SupervisorSettings};
+pub use outcome::{ProgramEnd, LaunchError};
+pub use process::{SupervisedChild, SupervisedProcess};
 
 /// The program of a [`Launch`] that starts the supervisor's own executable, even if its file was replaced.
 pub const OWN_EXECUTABLE: &str = "/proc/self/exe";

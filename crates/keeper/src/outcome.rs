@@ -6,7 +6,7 @@ use std::{fmt, io};
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum ProgramEnd {
     /// By itself, with this exit code. 126 may also mean that the program could not be executed; its standard error has
     /// the reason.
     Code(i32),
@@ -16,7 +16,7 @@ pub enum Ended {
     KeeperGone,
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for ProgramEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "it ended with exit code {code}"),
@@ -34,7 +34,7 @@ impl fmt::Display for Ended {
 /// Why a program was not started.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Failed {
+pub enum LaunchError {
     /// The file does not exist.
     #[error("{program:?} not found; install it or correct its path")]
     NotFound {
@@ -136,9 +136,9 @@ mod tests {
     #[test]
     fn an_end_is_described_in_words() {
         for (ended, text) in [
-            (Ended::Code(3), "it ended with exit code 3"),
-            (Ended::Signal(9), "it was ended by signal 9 (SIGKILL)"),
-            (Ended::Signal(60), "it was ended by signal 60"),
+            (ProgramEnd::Code(3), "it ended with exit code 3"),
+            (ProgramEnd::Signal(9), "it was ended by signal 9 (SIGKILL)"),
+            (ProgramEnd::Signal(60), "it was ended by signal 60"),
         ] {
             assert_eq!(ended.to_string(), text);
         }

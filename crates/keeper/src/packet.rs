@@ -18,16 +18,16 @@ use std::{
 };
 
 /// Maximum bytes of a message in one packet.
-const PART: usize = 32 * 1024;
+const MAX_PART_BYTES: usize = 32 * 1024;
 
 /// Maximum bytes of a message. The kernel accepts less than this as arguments and environment.
-pub(crate) const LONGEST: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum descriptors of a message: standard input, output and error.
-const DESCRIPTORS: usize = 3;
+const MAX_DESCRIPTORS: usize = 3;
 
-const LAST: u8 = 0;
-const MORE: u8 = 1;
+const LAST_PART: u8 = 0;
+const MORE_PARTS: u8 = 1;
 
 /// Creates two connected sockets that programs don't inherit.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -36,30 +36,30 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Splits a message into packets.
-pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = Part<'_>> {
-    let count = message.chunks(PART).len();
-    message.chunks(PART).enumerate().map(move |(at, bytes)| {
+pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = PacketPart<'_>> {
+    let count = message.chunks(MAX_PART_BYTES).len();
+    message.chunks(MAX_PART_BYTES).enumerate().map(move |(at, bytes)| {
         let last = at + 1 == count;
-        Part { head: if last { LAST } else { MORE }, bytes }
+        PacketPart { head: if last { LAST_PART } else { MORE_PARTS }, bytes }
     })
 }
 
 /// A part of a message to send.
-pub(crate) struct Part<'a> {
+pub(crate) struct PacketPart<'a> {
     head: u8,
     bytes: &'a [u8],
 }
 
-impl Part<'_> {
+impl PacketPart<'_> {
     /// Sends the part, with `descriptors` if it is the last. Never blocks.
     pub(crate) fn send(
         &self,
         socket: BorrowedFd<'_>,
         descriptors: &[BorrowedFd<'_>],
     ) -> io::Result<()> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
-        if self.head == LAST
+        if self.head == LAST_PART
             && !descriptors.is_empty()
             && !control.push(SendAncillaryMessage::ScmRights(descriptors))
         {
@@ -75,16 +75,16 @@ impl Part<'_> {
 
 /// A received message.
 #[derive(Debug)]
-pub(crate) struct Message {
+pub(crate) struct PacketMessage {
     pub(crate) bytes: Vec<u8>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
 /// The result of one read from the socket.
 #[derive(Debug)]
-pub(crate) enum Received {
+pub(crate) enum ReceiveOutcome {
     /// A whole message.
-    Message(Message),
+    Message(PacketMessage),
     /// A part; more will follow.
     Part,
     /// The peer has closed its side.
@@ -93,15 +93,15 @@ pub(crate) enum Received {
 
 /// Assembles messages from parts.
 #[derive(Debug, Default)]
-pub(crate) struct Inbox {
+pub(crate) struct PacketInbox {
     bytes: Vec<u8>,
 }
 
-impl Inbox {
+impl PacketInbox {
     /// Reads one packet; blocks only if `wait` is set. A malformed packet is an error.
-    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<Received> {
+    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<ReceiveOutcome> {
         let mut packet = vec![0; PART + 1];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC;
         let flags = if wait { flags } else { flags | RecvFlags::DONTWAIT };
@@ -121,21 +121,21 @@ impl Inbox {
             return Err(io::ErrorKind::InvalidData.into());
         }
         match packet.get(..got.bytes).and_then(<[u8]>::split_first) {
-            None => Ok(Received::End),
+            None => Ok(ReceiveOutcome::End),
             Some((&head, part)) => self.add(head, part, descriptors),
         }
     }
 
-    fn add(&mut self, head: u8, part: &[u8], descriptors: Vec<OwnedFd>) -> io::Result<Received> {
-        let odd = !matches!(head, LAST | MORE) || head == MORE && !descriptors.is_empty();
-        if odd || self.bytes.len() + part.len() > LONGEST {
+    fn add(&mut self, head: u8, part: &[u8], descriptors: Vec<OwnedFd>) -> io::Result<ReceiveOutcome> {
+        let odd = !matches!(head, LAST | MORE) || head == MORE_PARTS && !descriptors.is_empty();
+        if odd || self.bytes.len() + part.len() > MAX_MESSAGE_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.bytes.extend_from_slice(part);
-        if head == MORE {
-            return Ok(Received::Part);
+        if head == MORE_PARTS {
+            return Ok(ReceiveOutcome::Part);
         }
-        Ok(Received::Message(Message { bytes: std::mem::take(&mut self.bytes), descriptors }))
+        Ok(ReceiveOutcome::Message(PacketMessage { bytes: std::mem::take(&mut self.bytes), descriptors }))
     }
 }
 
@@ -145,19 +145,19 @@ mod tests {
     use rustix::net::send;
     use std::{fs::File, os::fd::AsFd};
 
-    fn next(socket: &OwnedFd, inbox: &mut Inbox) -> io::Result<Option<Message>> {
+    fn next(socket: &OwnedFd, inbox: &mut PacketInbox) -> io::Result<Option<PacketMessage>> {
         loop {
             match inbox.receive(socket.as_fd(), false)? {
-                Received::Message(message) => return Ok(Some(message)),
-                Received::Part => {}
-                Received::End => return Ok(None),
+                ReceiveOutcome::Message(message) => return Ok(Some(message)),
+                ReceiveOutcome::Part => {}
+                ReceiveOutcome::End => return Ok(None),
             }
         }
     }
 
     #[test]
     fn a_message_of_any_length_arrives_whole_with_its_descriptors() {
-        for length in [1, PART - 1, PART, PART + 1, 3 * PART] {
+        for length in [1, MAX_PART_BYTES - 1, MAX_PART_BYTES, MAX_PART_BYTES + 1, 3 * MAX_PART_BYTES] {
             let (ours, theirs) = pair().unwrap();
             let file = File::open("/dev/null").unwrap();
             let sent: Vec<u8> = (0..=250).cycle().take(length).collect();
@@ -165,7 +165,7 @@ mod tests {
                 part.send(ours.as_fd(), &[file.as_fd(); 3]).unwrap();
             }
             drop(ours);
-            let mut inbox = Inbox::default();
+            let mut inbox = PacketInbox::default();
             let message = next(&theirs, &mut inbox).unwrap().unwrap();
             assert!(message.bytes == sent, "{length}");
             assert_eq!(message.descriptors.len(), 3, "{length}");
@@ -180,7 +180,7 @@ mod tests {
             for packet in packets {
                 send(&ours, packet, SendFlags::empty()).unwrap();
             }
-            let found = next(&theirs, &mut Inbox::default());
+            let found = next(&theirs, &mut PacketInbox::default());
             assert_eq!(found.unwrap_err().kind(), io::ErrorKind::InvalidData);
         };
         check(&[&[2]]);
@@ -191,9 +191,9 @@ mod tests {
 
     #[test]
     fn a_message_without_end_is_refused_at_the_bound() {
-        let mut inbox = Inbox::default();
+        let mut inbox = PacketInbox::default();
         let part = vec![0; PART];
-        let whole = LONGEST / PART;
+        let whole = MAX_MESSAGE_BYTES / MAX_PART_BYTES;
         assert!((0..whole).all(|_| inbox.add(MORE, &part, Vec::new()).is_ok()));
         assert!(inbox.add(MORE, &part, Vec::new()).is_err());
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn an_empty_socket_is_reported_without_waiting() {
         let (_ours, theirs) = pair().unwrap();
-        let found = next(&theirs, &mut Inbox::default());
+        let found = next(&theirs, &mut PacketInbox::default());
         assert_eq!(found.unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 }

@@ -1,10 +1,10 @@
 //! docent's side of one program: its pipes, and the socket that ends it and reports its end.
 
 use crate::{
-    Ended,
-    keeper::milliseconds,
-    order::{Answer, Request},
-    packet::{Inbox, Message, Received, parts},
+    ProgramEnd,
+    supervisor::milliseconds,
+    protocol::{SupervisorAnswer, SupervisorRequest},
+    packet::{PacketInbox, PacketMessage, ReceiveOutcome, parts},
 };
 use std::{
     io,
@@ -19,7 +19,7 @@ use tokio::{
 
 /// A running program. Its parts can be used separately; dropping the process ends the program.
 #[derive(Debug)]
-pub struct Child {
+pub struct SupervisedChild {
     /// The program's standard input.
     pub stdin: pipe::Sender,
     /// The program's standard output.
@@ -27,12 +27,12 @@ pub struct Child {
     /// The program's standard error.
     pub stderr: pipe::Receiver,
     /// The process itself.
-    pub process: Process,
+    pub process: SupervisedProcess,
 }
 
-impl Child {
-    /// Closes the pipes and ends the program, as [`Process::end`] does.
-    pub async fn end(self, grace: Duration) -> Ended {
+impl SupervisedChild {
+    /// Closes the pipes and ends the program, as [`SupervisedProcess::end`] does.
+    pub async fn end(self, grace: Duration) -> ProgramEnd {
         let Self { stdin, stdout, stderr, process } = self;
         drop((stdin, stdout, stderr));
         process.end(grace).await
@@ -42,15 +42,15 @@ impl Child {
 /// A program's process. Dropping it ends the program with all descendants: it is asked to end, and killed after the
 /// supervisor's grace.
 #[derive(Debug)]
-pub struct Process {
+pub struct SupervisedProcess {
     pid: u32,
     warnings: Vec<String>,
-    link: Link,
-    ended: OnceCell<Ended>,
+    link: SupervisorLink,
+    ended: OnceCell<ProgramEnd>,
 }
 
-impl Process {
-    pub(crate) fn new(pid: u32, warnings: Vec<String>, link: Link) -> Self {
+impl SupervisedProcess {
+    pub(crate) fn new(pid: u32, warnings: Vec<String>, link: SupervisorLink) -> Self {
         Self { pid, warnings, link, ended: OnceCell::new() }
     }
 
@@ -66,12 +66,12 @@ impl Process {
 
     /// Waits until the program has ended; its descendants are then killed. Can be called any number of times, and
     /// cancelled.
-    pub async fn ended(&self) -> Ended {
+    pub async fn ended(&self) -> ProgramEnd {
         let news = async {
             let message = self.link.receive().await.ok().flatten();
             match message.and_then(|message| serde_json::from_slice(&message.bytes).ok()) {
-                Some(Answer::Ended(ended)) => ended,
-                _ => Ended::KeeperGone,
+                Some(SupervisorAnswer::Ended(ended)) => ended,
+                _ => ProgramEnd::KeeperGone,
             }
         };
         *self.ended.get_or_init(|| news).await
@@ -82,8 +82,8 @@ impl Process {
     /// Standard input should be closed by now, so that the program has `grace` to end by itself. Then its group is
     /// asked to end (SIGTERM), and killed after the same time again. The supervisor continues if the future is dropped;
     /// of several calls, the earliest end counts.
-    pub async fn end(&self, grace: Duration) -> Ended {
-        let request = Request::End { grace_ms: milliseconds(grace) };
+    pub async fn end(&self, grace: Duration) -> ProgramEnd {
+        let request = SupervisorRequest::End { grace_ms: milliseconds(grace) };
         if let Ok(request) = serde_json::to_vec(&request) {
             // If the supervisor is gone, the next line reports it.
             self.link.send(&request).await.ok();
@@ -97,13 +97,13 @@ impl Process {
 
 /// A socket to the supervisor.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct SupervisorLink {
     /// Registers the socket with the runtime, which has no type for packet sockets. It is never read as a stream.
     socket: UnixStream,
-    inbox: Mutex<Inbox>,
+    inbox: Mutex<PacketInbox>,
 }
 
-impl Link {
+impl SupervisorLink {
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         let socket = std::os::unix::net::UnixStream::from(socket);
         socket.set_nonblocking(true)?;
@@ -119,14 +119,14 @@ impl Link {
     }
 
     /// Reads the next message, or `None` at the end.
-    pub(crate) async fn receive(&self) -> io::Result<Option<Message>> {
+    pub(crate) async fn receive(&self) -> io::Result<Option<PacketMessage>> {
         let mut inbox = self.inbox.lock().await;
         loop {
             let receive = || inbox.receive(self.socket.as_fd(), false);
             match self.socket.async_io(Interest::READABLE, receive).await? {
-                Received::Message(message) => return Ok(Some(message)),
-                Received::Part => {}
-                Received::End => return Ok(None),
+                ReceiveOutcome::Message(message) => return Ok(Some(message)),
+                ReceiveOutcome::Part => {}
+                ReceiveOutcome::End => return Ok(None),
             }
         }
     }

@@ -7,7 +7,7 @@ use std::{
 
 /// Class of an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum AddressClass {
     /// Public, on the internet.
     Public,
     /// This machine.
@@ -30,7 +30,7 @@ pub enum Class {
     Reserved,
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for AddressClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Public => "public",
@@ -47,7 +47,7 @@ impl fmt::Display for Class {
     }
 }
 
-impl Class {
+impl AddressClass {
     /// Classifies an address.
     pub fn of(address: IpAddr) -> Self {
         match address {
@@ -67,27 +67,27 @@ impl Class {
     }
 }
 
-const fn of_v4(address: Ipv4Addr) -> Class {
+const fn of_v4(address: Ipv4Addr) -> AddressClass {
     match address.octets() {
-        [0, ..] => Class::Unspecified,
-        [127, ..] => Class::Loopback,
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Class::Private,
-        [100, 64..=127, ..] => Class::Shared,
-        [169, 254, ..] => Class::LinkLocal,
+        [0, ..] => AddressClass::Unspecified,
+        [127, ..] => AddressClass::Loopback,
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => AddressClass::Private,
+        [100, 64..=127, ..] => AddressClass::Shared,
+        [169, 254, ..] => AddressClass::LinkLocal,
         [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
-            Class::Example
+            AddressClass::Example
         }
-        [192, 88, 99, _] => Class::Wrapped,
-        [224..=239, ..] => Class::Multicast,
-        [192, 0, 0, _] | [240..=255, ..] => Class::Reserved,
-        _ => Class::Public,
+        [192, 88, 99, _] => AddressClass::Wrapped,
+        [224..=239, ..] => AddressClass::Multicast,
+        [192, 0, 0, _] | [240..=255, ..] => AddressClass::Reserved,
+        _ => AddressClass::Public,
     }
 }
 
-const fn of_v6(address: Ipv6Addr) -> Class {
+const fn of_v6(address: Ipv6Addr) -> AddressClass {
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Class::Unspecified,
-        [0, 0, 0, 0, 0, 0, 0, 1] => Class::Loopback,
+        [0, 0, 0, 0, 0, 0, 0, 0] => AddressClass::Unspecified,
+        [0, 0, 0, 0, 0, 0, 0, 1] => AddressClass::Loopback,
         // Networks without IPv4 reach IPv4 through this prefix: the embedded address counts.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -98,14 +98,14 @@ const fn of_v6(address: Ipv6Addr) -> Class {
         | [0, 0, 0, 0, 0xffff, 0, ..]
         | [0x64, 0xff9b, 1, ..]
         | [0x2001, 0, ..]
-        | [0x2002, ..] => Class::Wrapped,
-        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Class::Private,
-        [0xfe80..=0xfebf, ..] => Class::LinkLocal,
-        [0xff00..=0xffff, ..] => Class::Multicast,
-        [0x2001, 2, 0, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Class::Example,
-        [0x2001, 0..=0x1ff, ..] => Class::Reserved,
-        [0x2000..=0x3fff, ..] => Class::Public,
-        _ => Class::Reserved,
+        | [0x2002, ..] => AddressClass::Wrapped,
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => AddressClass::Private,
+        [0xfe80..=0xfebf, ..] => AddressClass::LinkLocal,
+        [0xff00..=0xffff, ..] => AddressClass::Multicast,
+        [0x2001, 2, 0, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressClass::Example,
+        [0x2001, 0..=0x1ff, ..] => AddressClass::Reserved,
+        [0x2000..=0x3fff, ..] => AddressClass::Public,
+        _ => AddressClass::Reserved,
     }
 }
 
@@ -116,59 +116,59 @@ mod tests {
     #[test]
     fn addresses_have_a_class() {
         for (address, want) in [
-            ("93.184.216.34", Class::Public),
-            ("100.63.255.255", Class::Public),
-            ("100.128.0.0", Class::Public),
-            ("172.15.0.1", Class::Public),
-            ("172.32.0.1", Class::Public),
-            ("198.17.0.1", Class::Public),
-            ("192.0.1.1", Class::Public),
-            ("0.0.0.0", Class::Unspecified),
-            ("0.1.2.3", Class::Unspecified),
-            ("127.0.0.1", Class::Loopback),
-            ("127.255.255.254", Class::Loopback),
-            ("10.0.0.1", Class::Private),
-            ("172.16.0.1", Class::Private),
-            ("172.31.255.255", Class::Private),
-            ("192.168.1.1", Class::Private),
-            ("100.64.0.1", Class::Shared),
-            ("100.127.255.255", Class::Shared),
-            ("169.254.169.254", Class::LinkLocal),
-            ("192.0.2.1", Class::Example),
-            ("198.51.100.1", Class::Example),
-            ("203.0.113.1", Class::Example),
-            ("198.18.0.1", Class::Example),
-            ("198.19.255.255", Class::Example),
-            ("192.0.0.8", Class::Reserved),
-            ("192.88.99.1", Class::Wrapped),
-            ("224.0.0.1", Class::Multicast),
-            ("239.255.255.255", Class::Multicast),
-            ("240.0.0.1", Class::Reserved),
-            ("255.255.255.255", Class::Reserved),
-            ("2606:4700::1111", Class::Public),
-            ("::", Class::Unspecified),
-            ("::1", Class::Loopback),
-            ("::ffff:127.0.0.1", Class::Wrapped),
-            ("::ffff:8.8.8.8", Class::Wrapped),
-            ("::ffff:0:10.0.0.1", Class::Wrapped),
-            ("::10.0.0.1", Class::Wrapped),
-            ("64:ff9b::10.0.0.1", Class::Private),
-            ("64:ff9b::169.254.169.254", Class::LinkLocal),
-            ("64:ff9b::8.8.8.8", Class::Public),
-            ("64:ff9b:1::8.8.8.8", Class::Wrapped),
-            ("2002:7f00:1::", Class::Wrapped),
-            ("2001:0:1::", Class::Wrapped),
-            ("2001:2::1", Class::Example),
-            ("2001:db8::1", Class::Example),
-            ("3fff::1", Class::Example),
-            ("2001:20::1", Class::Reserved),
-            ("fc00::1", Class::Private),
-            ("fd12:3456::1", Class::Private),
-            ("fec0::1", Class::Private),
-            ("fe80::1", Class::LinkLocal),
-            ("ff02::1", Class::Multicast),
-            ("100::1", Class::Reserved),
-            ("4000::1", Class::Reserved),
+            ("93.184.216.34", AddressClass::Public),
+            ("100.63.255.255", AddressClass::Public),
+            ("100.128.0.0", AddressClass::Public),
+            ("172.15.0.1", AddressClass::Public),
+            ("172.32.0.1", AddressClass::Public),
+            ("198.17.0.1", AddressClass::Public),
+            ("192.0.1.1", AddressClass::Public),
+            ("0.0.0.0", AddressClass::Unspecified),
+            ("0.1.2.3", AddressClass::Unspecified),
+            ("127.0.0.1", AddressClass::Loopback),
+            ("127.255.255.254", AddressClass::Loopback),
+            ("10.0.0.1", AddressClass::Private),
+            ("172.16.0.1", AddressClass::Private),
+            ("172.31.255.255", AddressClass::Private),
+            ("192.168.1.1", AddressClass::Private),
+            ("100.64.0.1", AddressClass::Shared),
+            ("100.127.255.255", AddressClass::Shared),
+            ("169.254.169.254", AddressClass::LinkLocal),
+            ("192.0.2.1", AddressClass::Example),
+            ("198.51.100.1", AddressClass::Example),
+            ("203.0.113.1", AddressClass::Example),
+            ("198.18.0.1", AddressClass::Example),
+            ("198.19.255.255", AddressClass::Example),
+            ("192.0.0.8", AddressClass::Reserved),
+            ("192.88.99.1", AddressClass::Wrapped),
+            ("224.0.0.1", AddressClass::Multicast),
+            ("239.255.255.255", AddressClass::Multicast),
+            ("240.0.0.1", AddressClass::Reserved),
+            ("255.255.255.255", AddressClass::Reserved),
+            ("2606:4700::1111", AddressClass::Public),
+            ("::", AddressClass::Unspecified),
+            ("::1", AddressClass::Loopback),
+            ("::ffff:127.0.0.1", AddressClass::Wrapped),
+            ("::ffff:8.8.8.8", AddressClass::Wrapped),
+            ("::ffff:0:10.0.0.1", AddressClass::Wrapped),
+            ("::10.0.0.1", AddressClass::Wrapped),
+            ("64:ff9b::10.0.0.1", AddressClass::Private),
+            ("64:ff9b::169.254.169.254", AddressClass::LinkLocal),
+            ("64:ff9b::8.8.8.8", AddressClass::Public),
+            ("64:ff9b:1::8.8.8.8", AddressClass::Wrapped),
+            ("2002:7f00:1::", AddressClass::Wrapped),
+            ("2001:0:1::", AddressClass::Wrapped),
+            ("2001:2::1", AddressClass::Example),
+            ("2001:db8::1", AddressClass::Example),
+            ("3fff::1", AddressClass::Example),
+            ("2001:20::1", AddressClass::Reserved),
+            ("fc00::1", AddressClass::Private),
+            ("fd12:3456::1", AddressClass::Private),
+            ("fec0::1", AddressClass::Private),
+            ("fe80::1", AddressClass::LinkLocal),
+            ("ff02::1", AddressClass::Multicast),
+            ("100::1", AddressClass::Reserved),
+            ("4000::1", AddressClass::Reserved),
         ] {
             let parsed = address.parse().unwrap();
             assert_eq!(Class::of(parsed), want, "{address}");

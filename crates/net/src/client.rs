@@ -1,12 +1,12 @@
 //! The HTTP client: allowed hosts, checked addresses, bounded responses.
 
 use crate::{
-    policy::Policy,
-    refusal::{FetchError, Refusal},
-    request::Request,
-    resolve::{Guard, Lookup, SystemLookup},
-    unpack::{self, Taken},
-    written::{BadAddress, join_url},
+    policy::NetworkPolicy,
+    refusal::{GuardedFetchError, FetchRefusal},
+    request::FetchRequest,
+    resolve::{GuardedResolver, AddressLookup, SystemLookup},
+    unpack::{self, BodyRead},
+    address_syntax::{BadAddress, join_url},
 };
 use percent_encoding::{AsciiSet, percent_encode};
 use serde::{Deserialize, Serialize};
@@ -27,30 +27,30 @@ const USER_AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 /// The `Accept` header; servers with several forms of a page send the first match.
 const ACCEPT: &str = "text/html,text/markdown,text/plain,application/pdf;q=0.9,*/*;q=0.5";
 /// Maximum length of a validator that is sent back.
-const LONGEST_VALIDATOR: usize = 512;
+const MAX_VALIDATOR_BYTES: usize = 512;
 /// Maximum length of a media type; the longest in use have about 80 bytes.
-const LONGEST_MEDIA_TYPE: usize = 127;
+const MAX_MEDIA_TYPE_BYTES: usize = 127;
 /// Maximum size of the headers; more ends the connection.
-const MOST_HEADER_BYTES: usize = 64 << 10;
+const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// Limits of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct FetchLimits {
     /// Time until connected.
     pub connect: Duration,
     /// Time from the lookup to the last byte, including redirects.
-    pub whole: Duration,
+    pub total: Duration,
     /// Bytes of a response, before and after decompression.
     pub body: u64,
     /// Maximum number of redirects.
     pub redirects: usize,
 }
 
-impl Default for Limits {
+impl Default for FetchLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            whole: Duration::from_secs(30),
+            total: Duration::from_secs(30),
             body: 8 << 20,
             redirects: 5,
         }
@@ -59,7 +59,7 @@ impl Default for Limits {
 
 /// Cache validators of a page, sent back to ask for a newer version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Validators {
+pub struct CacheValidators {
     /// The `ETag` header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
@@ -70,7 +70,7 @@ pub struct Validators {
 
 /// How much of a response to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyLimit {
     /// All of it; a larger response is an error.
     AtMost(u64),
     /// Only the first bytes.
@@ -79,7 +79,7 @@ pub enum Body {
 
 /// A response with any status.
 #[derive(Debug, Clone)]
-pub struct Response {
+pub struct FetchResponse {
     /// URL, after redirects.
     pub url: Url,
     /// Status code, such as 200.
@@ -89,7 +89,7 @@ pub struct Response {
     headers: HeaderMap,
 }
 
-impl Response {
+impl FetchResponse {
     /// The first header with this name, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -101,18 +101,18 @@ impl Response {
     }
 
     /// The validators to send back next time.
-    pub fn validators(&self) -> Validators {
+    pub fn validators(&self) -> CacheValidators {
         let own = |name| {
-            self.header(name).filter(|text| text.len() <= LONGEST_VALIDATOR).map(str::to_owned)
+            self.header(name).filter(|text| text.len() <= MAX_VALIDATOR_BYTES).map(str::to_owned)
         };
-        Validators { etag: own("etag"), last_modified: own("last-modified") }
+        CacheValidators { etag: own("etag"), last_modified: own("last-modified") }
     }
 
     /// The content type in lower case, without parameters; `None` if malformed.
     pub fn media_type(&self) -> Option<String> {
         let kind = self.header("content-type")?.split(';').next()?.trim();
         let (family, name) = kind.split_once('/')?;
-        let is_one = kind.len() <= LONGEST_MEDIA_TYPE && is_token(family) && is_token(name);
+        let is_one = kind.len() <= MAX_MEDIA_TYPE_BYTES && is_token(family) && is_token(name);
         is_one.then(|| kind.to_ascii_lowercase())
     }
 
@@ -127,7 +127,7 @@ impl Response {
     }
 
     /// Target of a redirect; `None` if it is not a valid URL.
-    pub fn redirect(&self) -> Result<Option<Url>, Refusal> {
+    pub fn redirect(&self) -> Result<Option<Url>, FetchRefusal> {
         let moved = matches!(self.status, 301 | 302 | 303 | 307 | 308);
         let Some(place) = self.headers.get(http::header::LOCATION).filter(|_| moved) else {
             return Ok(None);
@@ -147,30 +147,30 @@ impl Response {
 
 /// Fetches what a policy allows. Keeps no cookies and uses no proxy, which would resolve names by itself.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct GuardedClient {
     agent: Agent,
-    policy: Arc<Policy>,
-    limits: Limits,
+    policy: Arc<NetworkPolicy>,
+    limits: FetchLimits,
     /// Deadline of the caller, regardless of the limits.
     until: Option<Instant>,
 }
 
-impl Client {
+impl GuardedClient {
     /// Creates a client that uses the system resolver.
-    pub fn new(policy: Policy, limits: Limits) -> Self {
+    pub fn new(policy: NetworkPolicy, limits: FetchLimits) -> Self {
         Self::with_lookup(policy, limits, Arc::new(SystemLookup))
     }
 
     /// Creates a client with another resolver. Addresses are still checked.
-    pub fn with_lookup(policy: Policy, limits: Limits, lookup: Arc<dyn Lookup>) -> Self {
-        Self::over(policy, limits, lookup, DefaultConnector::default())
+    pub fn with_lookup(policy: NetworkPolicy, limits: FetchLimits, lookup: Arc<dyn AddressLookup>) -> Self {
+        Self::with_connector(policy, limits, lookup, DefaultConnector::default())
     }
 
     /// Creates a client with this connector.
-    pub(crate) fn over(
-        policy: Policy,
-        limits: Limits,
-        lookup: Arc<dyn Lookup>,
+    pub(crate) fn with_connector(
+        policy: NetworkPolicy,
+        limits: FetchLimits,
+        lookup: Arc<dyn AddressLookup>,
         connector: impl Connector,
     ) -> Self {
         let config = Agent::config_builder()
@@ -178,20 +178,20 @@ impl Client {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
-            .max_response_header_size(MOST_HEADER_BYTES)
+            .max_response_header_size(MAX_HEADER_BYTES)
             .timeout_resolve(Some(limits.connect))
             .timeout_connect(Some(limits.connect))
             .user_agent(USER_AGENT)
             .accept(ACCEPT)
             .accept_encoding("gzip")
             .build();
-        let guard = Guard { policy: policy.clone(), lookup };
+        let guard = GuardedResolver { policy: policy.clone(), lookup };
         let agent = Agent::with_parts(config, connector, guard);
         Self { agent, policy: Arc::new(policy), limits, until: None }
     }
 
     /// The network policy.
-    pub fn policy(&self) -> &Policy {
+    pub fn policy(&self) -> &NetworkPolicy {
         &self.policy
     }
 
@@ -199,7 +199,7 @@ impl Client {
     #[must_use]
     pub fn until(&self, at: Instant) -> Self {
         let left = at.saturating_duration_since(Instant::now());
-        let limits = Limits { whole: self.limits.whole.min(left), ..self.limits };
+        let limits = FetchLimits { total: self.limits.total.min(left), ..self.limits };
         Self { limits, until: Some(self.until.map_or(at, |until| until.min(at))), ..self.clone() }
     }
 
@@ -214,37 +214,37 @@ impl Client {
     }
 
     /// Fetches a page, following redirects. Each is checked like the first URL.
-    pub fn get(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
-        self.get_body(url, conditional, Body::AtMost(self.limits.body))
+    pub fn get(&self, url: &Url, conditional: &CacheValidators) -> Result<FetchResponse, GuardedFetchError> {
+        self.get_body(url, conditional, BodyLimit::AtMost(self.limits.body))
     }
 
     /// Fetches as much as requested, following redirects.
     pub fn get_body(
         &self,
         url: &Url,
-        conditional: &Validators,
-        body: Body,
-    ) -> Result<Response, FetchError> {
+        conditional: &CacheValidators,
+        body: BodyLimit,
+    ) -> Result<FetchResponse, GuardedFetchError> {
         let deadline = self.deadline();
         let mut at = url.clone();
         for _ in 0..=self.limits.redirects {
-            let answer = self.hop(&Request::get(at.clone()), conditional, body, deadline)?;
+            let answer = self.hop(&FetchRequest::get(at.clone()), conditional, body, deadline)?;
             let Some(next) = answer.redirect()? else { return Ok(answer) };
-            at = step(&at, next)?;
+            at = check_downgrade(&at, next)?;
         }
         let (url, last) = (url.to_string(), at.to_string());
-        Err(Refusal::Redirects { url, last, limit: self.limits.redirects }.into())
+        Err(FetchRefusal::Redirects { url, last, limit: self.limits.redirects }.into())
     }
 
     /// Fetches a page, and returns a redirect to the caller.
-    pub fn get_once(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
+    pub fn get_once(&self, url: &Url, conditional: &CacheValidators) -> Result<FetchResponse, GuardedFetchError> {
         let deadline = self.deadline();
-        self.hop(&Request::get(url.clone()), conditional, Body::AtMost(self.limits.body), deadline)
+        self.fetch_hop(&FetchRequest::get(url.clone()), conditional, BodyLimit::AtMost(self.limits.body), deadline)
     }
 
     /// Sends a request. Follows redirects, after a check, only if the request carries nothing but its URL.
-    pub fn send(&self, request: &Request, body: Body) -> Result<Response, FetchError> {
-        let (deadline, nothing) = (self.deadline(), Validators::default());
+    pub fn send(&self, request: &FetchRequest, body: BodyLimit) -> Result<FetchResponse, GuardedFetchError> {
+        let (deadline, nothing) = (self.deadline(), CacheValidators::default());
         let mut request = request.clone();
         let first = request.url.clone();
         for _ in 0..=self.limits.redirects {
@@ -252,34 +252,34 @@ impl Client {
             let Some(next) = answer.redirect()? else { return Ok(answer) };
             if request.stays() {
                 let to = format!("{}://{}", next.scheme(), host_of(&next));
-                return Err(Refusal::Forwarded { from: host_of(&request.url), to }.into());
+                return Err(FetchRefusal::Forwarded { from: host_of(&request.url), to }.into());
             }
-            request.url = step(&request.url, next)?;
+            request.url = check_downgrade(&request.url, next)?;
         }
         let (url, last) = (first.to_string(), request.url.to_string());
-        Err(Refusal::Redirects { url, last, limit: self.limits.redirects }.into())
+        Err(FetchRefusal::Redirects { url, last, limit: self.limits.redirects }.into())
     }
 
     /// The deadline. A limit beyond the clock's range counts as a day.
     fn deadline(&self) -> Instant {
         let now = Instant::now();
-        let at = now.checked_add(self.limits.whole).unwrap_or(now + Duration::from_hours(24));
+        let at = now.checked_add(self.limits.total).unwrap_or(now + Duration::from_hours(24));
         self.until.map_or(at, |until| until.min(at))
     }
 
-    fn hop(
+    fn fetch_hop(
         &self,
-        request: &Request,
-        conditional: &Validators,
-        body: Body,
+        request: &FetchRequest,
+        conditional: &CacheValidators,
+        body: BodyLimit,
         deadline: Instant,
-    ) -> Result<Response, FetchError> {
+    ) -> Result<FetchResponse, GuardedFetchError> {
         let url = &request.url;
         // Check before the lookup, which checks the sent URL again.
         self.policy.check(url)?;
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(self.late(url));
+            return Err(self.timeout_error(url));
         }
         let mut head = http::Request::builder().uri(url.as_str());
         for (name, value) in [
@@ -301,7 +301,7 @@ impl Client {
         };
         let answer = answer.map_err(|error| self.failed(url, error))?;
         let (head, content) = answer.into_parts();
-        let mut response = Response {
+        let mut response = FetchResponse {
             url: url.clone(),
             status: head.status.as_u16(),
             body: Vec::new(),
@@ -327,9 +327,9 @@ impl Client {
         url: &Url,
         headers: &HeaderMap,
         content: ureq::Body,
-        (body, deadline): (Body, Instant),
-    ) -> Result<Vec<u8>, FetchError> {
-        let garbled = |source| FetchError::Garbled { url: url.to_string(), source };
+        (body, deadline): (BodyLimit, Instant),
+    ) -> Result<Vec<u8>, GuardedFetchError> {
+        let garbled = |source| GuardedFetchError::Garbled { url: url.to_string(), source };
         let packed = match headers.get(http::header::CONTENT_ENCODING).map(|it| it.to_str()) {
             None => false,
             Some(Ok(coding)) if coding.eq_ignore_ascii_case("identity") => false,
@@ -339,12 +339,12 @@ impl Client {
                 return Err(garbled(io::Error::new(io::ErrorKind::InvalidData, reason)));
             }
         };
-        let (Body::AtMost(limit) | Body::First(limit)) = body;
-        match unpack::take(content.into_reader(), packed, limit, Some(deadline)) {
-            Ok(Taken::Whole(bytes)) => Ok(bytes),
-            Ok(Taken::Cut(bytes)) if body == Body::First(limit) => Ok(bytes),
-            Ok(Taken::Cut(_)) => Err(FetchError::TooLarge { url: url.to_string(), limit }),
-            Ok(Taken::Late) => Err(self.late(url)),
+        let (BodyLimit::AtMost(limit) | BodyLimit::First(limit)) = body;
+        match unpack::read_bounded(content.into_reader(), packed, limit, Some(deadline)) {
+            Ok(BodyRead::Whole(bytes)) => Ok(bytes),
+            Ok(BodyRead::Cut(bytes)) if body == BodyLimit::First(limit) => Ok(bytes),
+            Ok(BodyRead::Cut(_)) => Err(GuardedFetchError::TooLarge { url: url.to_string(), limit }),
+            Ok(BodyRead::Late) => Err(self.timeout_error(url)),
             Err(error) => match ureq::Error::from(error) {
                 ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     Err(garbled(error))
@@ -354,18 +354,18 @@ impl Client {
         }
     }
 
-    fn late(&self, url: &Url) -> FetchError {
-        FetchError::TimedOut { host: host_of(url), limit: self.limits.whole }
+    fn timeout_error(&self, url: &Url) -> GuardedFetchError {
+        GuardedFetchError::TimedOut { host: host_of(url), limit: self.limits.total }
     }
 
-    fn failed(&self, url: &Url, error: ureq::Error) -> FetchError {
+    fn failed(&self, url: &Url, error: ureq::Error) -> GuardedFetchError {
         match error {
             ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-                FetchError::TimedOut { host: host_of(url), limit: self.limits.connect }
+                GuardedFetchError::TimedOut { host: host_of(url), limit: self.limits.connect }
             }
-            ureq::Error::Timeout(_) => self.late(url),
-            ureq::Error::Other(inner) => match inner.downcast::<Refusal>() {
-                Ok(refusal) => FetchError::Refused(*refusal),
+            ureq::Error::Timeout(_) => self.timeout_error(url),
+            ureq::Error::Other(inner) => match inner.downcast::<FetchRefusal>() {
+                Ok(refusal) => GuardedFetchError::Refused(*refusal),
                 Err(inner) => unreachable(url, ureq::Error::Other(inner)),
             },
             // An error of this page, not of the host: others may work, this one never will.
@@ -373,7 +373,7 @@ impl Client {
             | ureq::Error::Http(_)
             | ureq::Error::Protocol(_)
             | ureq::Error::LargeResponseHeader(..)) => {
-                FetchError::Garbled { url: url.to_string(), source: other.into_io() }
+                GuardedFetchError::Garbled { url: url.to_string(), source: other.into_io() }
             }
             other => unreachable(url, other),
         }
@@ -391,15 +391,15 @@ fn is_gzip(coding: &str) -> bool {
 }
 
 /// Refuses redirects from https to http.
-fn step(from: &Url, to: Url) -> Result<Url, Refusal> {
+fn check_downgrade(from: &Url, to: Url) -> Result<Url, FetchRefusal> {
     if from.scheme() == "https" && to.scheme() == "http" {
-        return Err(Refusal::Downgrade { from: from.to_string(), to: to.to_string() });
+        return Err(FetchRefusal::Downgrade { from: from.to_string(), to: to.to_string() });
     }
     Ok(to)
 }
 
-fn unreachable(url: &Url, error: ureq::Error) -> FetchError {
-    FetchError::Unreachable { host: host_of(url), source: Box::new(error) }
+fn unreachable(url: &Url, error: ureq::Error) -> GuardedFetchError {
+    GuardedFetchError::Unreachable { host: host_of(url), source: Box::new(error) }
 }
 
 fn host_of(url: &Url) -> String {
@@ -407,7 +407,7 @@ fn host_of(url: &Url) -> String {
 }
 
 /// Formats an error and its causes on one line.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(source) = cause {
@@ -418,10 +418,10 @@ pub(crate) fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
-impl FetchError {
+impl GuardedFetchError {
     /// The error and its causes on one line.
-    pub fn told(&self) -> String {
-        told(self)
+    pub fn to_chain(&self) -> String {
+        error_chain(self)
     }
 }
 
@@ -437,7 +437,7 @@ mod tests {
             ("http://a.test/", "http://b.test/", true),
             ("https://a.test/", "http://a.test/", false),
         ] {
-            let got = step(&Url::parse(from).unwrap(), Url::parse(to).unwrap());
+            let got = check_downgrade(&Url::parse(from).unwrap(), Url::parse(to).unwrap());
             assert_eq!(got.is_ok(), want, "{from} {to}");
         }
     }
@@ -446,11 +446,11 @@ mod tests {
     #[test]
     fn an_encrypted_page_is_not_left_for_one_that_is_not() {
         let answer = "HTTP/1.1 301 X\r\nlocation: http://127.0.0.1/\r\ncontent-length: 0\r\n\r\n";
-        let policy = Policy::parse(["127.0.0.1"]).unwrap();
-        let client = Client::hearing(policy, Limits::default(), answer.as_bytes().to_vec());
+        let policy = NetworkPolicy::parse(["127.0.0.1"]).unwrap();
+        let client = GuardedClient::hearing(policy, FetchLimits::default(), answer.as_bytes().to_vec());
         let url = Url::parse("https://127.0.0.1/").unwrap();
-        let got = client.get_body(&url, &Validators::default(), Body::First(9));
-        let sent = client.send(&Request::get(url), Body::First(9));
+        let got = client.get_body(&url, &CacheValidators::default(), BodyLimit::First(9));
+        let sent = client.send(&FetchRequest::get(url), BodyLimit::First(9));
         for error in [got.unwrap_err(), sent.unwrap_err()] {
             assert!(matches!(error, FetchError::Refused(Refusal::Downgrade { .. })), "{error:?}");
         }
@@ -464,7 +464,7 @@ mod tests {
                 headers.append(*name, http::HeaderValue::from_static(value));
             }
             let url = Url::parse("https://a.test/x/y").unwrap();
-            Response { url, status: 301, body: Vec::new(), headers }
+            FetchResponse { url, status: 301, body: Vec::new(), headers }
         };
         let typed = |text| response(&[("content-type", text)]).media_type();
         assert_eq!(typed("Text/HTML; charset=utf-8").as_deref(), Some("text/html"));
@@ -496,9 +496,9 @@ mod tests {
         ] {
             assert_eq!(raw(place), Ok(Some(Url::parse(want).unwrap())));
         }
-        let notation = Err(Refusal::Notation { address: [127, 0, 0, 1].into() });
+        let notation = Err(FetchRefusal::Notation { address: [127, 0, 0, 1].into() });
         assert_eq!(raw("//\u{ff11}27.0.0.1/".as_bytes()), notation);
-        let long = Box::leak("x".repeat(LONGEST_VALIDATOR + 1).into_boxed_str());
+        let long = Box::leak("x".repeat(MAX_VALIDATOR_BYTES + 1).into_boxed_str());
         let pairs = response(&[("etag", long), ("last-modified", "then")]).validators();
         assert_eq!(pairs, Validators { etag: None, last_modified: Some("then".to_owned()) });
     }

@@ -4,18 +4,18 @@ mod pace;
 mod visit;
 
 use crate::{
-    client::{Client, told},
+    client::{GuardedClient, error_chain},
     file_name::file_name,
-    links::Links,
+    links::CrawlLinks,
     media,
-    refusal::Refusal,
-    robots::{Robots, RobotsCache, Unanswered},
-    shelf::{Event, Outcome, Page, Saved, Shelf, ShelfError},
-    site::{BadGlob, Scope, Site},
+    refusal::FetchRefusal,
+    robots::{Robots, RobotsCache, RobotsUnavailable},
+    page_store::{CrawlEvent, UrlOutcome, StoredPage, SavedCrawl, PageStore, PageStoreError},
+    site::{BadGlob, SiteScope, CrawlSite},
     sitemap::Sitemap,
-    written::join_url,
+    address_syntax::join_url,
 };
-use pace::Pace;
+use pace::RequestPacer;
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -23,17 +23,17 @@ use std::{
 use url::Url;
 
 /// Maximum age of an interrupted crawl that is resumed; an older one restarts, as its pages may have changed.
-const RESUMED_WITHIN: Duration = Duration::from_hours(24);
+const RESUME_WINDOW: Duration = Duration::from_hours(24);
 /// Maximum number of problems listed.
-const MOST_PROBLEMS: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 /// Maximum length of a problem in characters.
-const LONGEST_REASON: usize = 300;
+const MAX_REASON_CHARS: usize = 300;
 /// Maximum number of known URLs per page of the limit.
-const KNOWN_PER_PAGE: usize = 8;
+const MAX_KNOWN_URLS_PER_PAGE: usize = 8;
 
 /// How a crawl ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum CrawlEnd {
     /// All pages were requested.
     Complete,
     /// The page limit was reached.
@@ -46,7 +46,7 @@ pub enum End {
 
 /// A problem with one URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct CrawlProblem {
     /// The URL.
     pub url: String,
     /// What went wrong.
@@ -55,7 +55,7 @@ pub struct Problem {
 
 /// Result of a crawl, including the part before an interruption.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crawled {
+pub struct CrawlReport {
     /// Number of new or changed pages.
     pub fetched: usize,
     /// Number of unchanged pages.
@@ -69,14 +69,14 @@ pub struct Crawled {
     /// Number of URLs that are not pages: redirects, copies, images, pages with `noindex`.
     pub skipped: usize,
     /// First problems, in order.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<CrawlProblem>,
     /// Number of further problems.
     pub more_problems: usize,
     /// How it ended.
-    pub end: End,
+    pub end: CrawlEnd,
 }
 
-impl Crawled {
+impl CrawlReport {
     const fn new() -> Self {
         Self {
             fetched: 0,
@@ -87,17 +87,17 @@ impl Crawled {
             skipped: 0,
             problems: Vec::new(),
             more_problems: 0,
-            end: End::Complete,
+            end: CrawlEnd::Complete,
         }
     }
 
-    const fn count(&mut self, outcome: Outcome) {
+    const fn count(&mut self, outcome: UrlOutcome) {
         match outcome {
-            Outcome::Fetched => self.fetched += 1,
-            Outcome::Unchanged => self.unchanged += 1,
-            Outcome::Gone => self.gone += 1,
-            Outcome::Refused => self.refused += 1,
-            Outcome::Skipped => self.skipped += 1,
+            UrlOutcome::Fetched => self.fetched += 1,
+            UrlOutcome::Unchanged => self.unchanged += 1,
+            UrlOutcome::Gone => self.gone += 1,
+            UrlOutcome::Refused => self.refused += 1,
+            UrlOutcome::Skipped => self.skipped += 1,
         }
     }
 
@@ -105,18 +105,18 @@ impl Crawled {
         self.fetched + self.unchanged + self.gone + self.refused + self.failed + self.skipped
     }
 
-    fn tell(&mut self, url: &str, reason: &str) {
-        if self.problems.len() >= MOST_PROBLEMS {
+    fn add_problem(&mut self, url: &str, reason: &str) {
+        if self.problems.len() >= MAX_PROBLEMS {
             self.more_problems += 1;
             return;
         }
-        let reason = reason.chars().take(LONGEST_REASON).collect();
-        self.problems.push(Problem { url: url.to_owned(), reason });
+        let reason = reason.chars().take(MAX_REASON_CHARS).collect();
+        self.problems.push(CrawlProblem { url: url.to_owned(), reason });
     }
 }
 
 /// Callbacks of a crawl.
-pub struct Watch<'a> {
+pub struct CrawlObserver<'a> {
     /// Called after every URL with the number done and the number known.
     pub progress: &'a mut dyn FnMut(usize, usize),
     /// Checked before every request and while waiting for the next; returns whether to stop.
@@ -137,35 +137,35 @@ pub enum CrawlError {
     },
     /// The policy does not allow the site.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] FetchRefusal),
     /// The robots.txt of the site is unavailable.
     #[error(transparent)]
-    Robots(#[from] Unanswered),
+    Robots(#[from] RobotsUnavailable),
     /// The page store can't be used. Its contents are intact.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    Shelf(#[from] PageStoreError),
 }
 
 /// Fetches the new and changed pages of a site into a page store. Continues an interrupted crawl of the same site.
 pub fn crawl(
-    client: &Client,
-    site: &Site,
-    shelf: &mut dyn Shelf,
-    watch: Watch<'_>,
-) -> Result<Crawled, CrawlError> {
-    let scope = Scope::new(site)?;
+    client: &GuardedClient,
+    site: &CrawlSite,
+    shelf: &mut dyn PageStore,
+    watch: CrawlObserver<'_>,
+) -> Result<CrawlReport, CrawlError> {
+    let scope = SiteScope::new(site)?;
     client.policy().check(&site.start)?;
     let start = scope.admit(site.start.clone());
     let start = start.ok_or_else(|| CrawlError::Start { url: site.start.to_string() })?;
     let saved = shelf.saved()?;
     let robots = RobotsCache::default().rules(client, &start)?.clone();
-    let pace = Pace::new(site.delay.max(robots.delay.unwrap_or_default()));
-    let mut crawl = Crawl {
+    let pace = RequestPacer::new(site.delay.max(robots.delay.unwrap_or_default()));
+    let mut crawl = RunningCrawl {
         client,
         site,
         scope,
         robots,
-        shelf,
+        store: shelf,
         watch,
         pace,
         start,
@@ -177,7 +177,7 @@ pub fn crawl(
         known: HashSet::new(),
         passed: HashSet::new(),
         failures: 0,
-        result: Crawled::new(),
+        result: CrawlReport::new(),
     };
     crawl.begin(&saved)?;
     crawl.run()
@@ -185,51 +185,51 @@ pub fn crawl(
 
 /// A URL to request.
 #[derive(Debug)]
-struct Found {
+struct QueuedUrl {
     url: Url,
     /// Number of redirects that led to it.
     hops: u8,
 }
 
-struct Crawl<'a, 'w> {
-    client: &'a Client,
-    site: &'a Site,
-    scope: Scope,
+struct RunningCrawl<'a, 'w> {
+    client: &'a GuardedClient,
+    site: &'a CrawlSite,
+    scope: SiteScope,
     robots: Robots,
-    shelf: &'a mut dyn Shelf,
-    watch: Watch<'w>,
-    pace: Pace,
+    store: &'a mut dyn PageStore,
+    watch: CrawlObserver<'w>,
+    pace: RequestPacer,
     start: Url,
     /// By URL.
-    pages: BTreeMap<String, Page>,
+    pages: BTreeMap<String, StoredPage>,
     /// URL by file name, in lower case: some file systems ignore case.
     files: HashMap<String, String>,
     /// URL by digest.
     copies: HashMap<String, String>,
     /// How often the links of a page with this digest were followed.
     followed: HashMap<String, u8>,
-    queue: VecDeque<Found>,
+    queue: VecDeque<QueuedUrl>,
     known: HashSet<String>,
     /// URLs that are done and have no page.
     passed: HashSet<String>,
     /// Failures in a row.
     failures: u32,
-    result: Crawled,
+    result: CrawlReport,
 }
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-impl Crawl<'_, '_> {
-    fn begin(&mut self, saved: &Saved) -> Result<(), CrawlError> {
+impl RunningCrawl<'_, '_> {
+    fn begin(&mut self, saved: &SavedCrawl) -> Result<(), CrawlError> {
         for (url, page) in saved.after() {
             self.place(url, page);
         }
         let site = self.site.fingerprint();
         let resumed = saved.events.iter().any(|event| match event {
-            Event::Begun { site: other, at } => {
-                *other == site && now().saturating_sub(*at) < RESUMED_WITHIN.as_secs()
+            CrawlEvent::Begun { site: other, at } => {
+                *other == site && now().saturating_sub(*at) < RESUME_WINDOW.as_secs()
             }
             _ => false,
         });
@@ -243,19 +243,19 @@ impl Crawl<'_, '_> {
         for page in pages {
             match Url::parse(&page).ok().and_then(|url| self.scope.admit(url)) {
                 Some(url) => self.found(url, 0)?,
-                None => self.settle(&page, Outcome::Gone, None)?,
+                None => self.settle(&page, UrlOutcome::Gone, None)?,
             }
         }
         self.read_sitemaps()?;
         // Written last: a crawl that was killed earlier restarts.
-        self.shelf.note(&Event::Begun { site, at: now() })?;
+        self.shelf.note(&CrawlEvent::Begun { site, at: now() })?;
         Ok(())
     }
 
-    fn resume(&mut self, saved: &Saved) {
+    fn resume(&mut self, saved: &SavedCrawl) {
         let mut done = HashSet::new();
         for event in &saved.events {
-            if let Event::Done { url, outcome, page } = event {
+            if let CrawlEvent::Done { url, outcome, page } = event {
                 self.result.count(*outcome);
                 done.insert(url.as_str());
                 if page.is_none() {
@@ -264,12 +264,12 @@ impl Crawl<'_, '_> {
             }
         }
         for event in &saved.events {
-            if let Event::Found { url, hops } = event
+            if let CrawlEvent::Found { url, hops } = event
                 && self.known.insert(url.clone())
                 && !done.contains(url.as_str())
                 && let Ok(url) = Url::parse(url)
             {
-                self.queue.push_back(Found { url, hops: *hops });
+                self.queue.push_back(QueuedUrl { url, hops: *hops });
             }
         }
     }
@@ -282,7 +282,7 @@ impl Crawl<'_, '_> {
         };
         let Self { result, pace, watch, client, .. } = self;
         let mut problem =
-            |url: &Url, error: crate::sitemap::BadSitemap| result.tell(url.as_str(), &told(&error));
+            |url: &Url, error: crate::sitemap::BadSitemap| result.add_problem(url.as_str(), &error_chain(&error));
         let mut go_on = || {
             let wanted = pace.wait(watch.stop);
             pace.rest(Duration::ZERO);
@@ -297,14 +297,14 @@ impl Crawl<'_, '_> {
         Ok(())
     }
 
-    fn run(mut self) -> Result<Crawled, CrawlError> {
+    fn run(mut self) -> Result<CrawlReport, CrawlError> {
         let end = loop {
             if (self.watch.stop)() {
-                break End::Stopped;
+                break CrawlEnd::Stopped;
             }
-            let Some(found) = self.queue.pop_front() else { break End::Complete };
+            let Some(found) = self.queue.pop_front() else { break CrawlEnd::Complete };
             if self.result.done() >= self.site.most_pages {
-                break End::Full;
+                break CrawlEnd::Full;
             }
             if let Some(end) = self.visit(&found)? {
                 break end;
@@ -318,25 +318,25 @@ impl Crawl<'_, '_> {
         Ok(self.result)
     }
 
-    fn save(&mut self) -> Result<(), ShelfError> {
-        let pages: Vec<Page> = self.pages.values().cloned().collect();
-        self.shelf.finish(&pages)
+    fn save(&mut self) -> Result<(), PageStoreError> {
+        let pages: Vec<StoredPage> = self.pages.values().cloned().collect();
+        self.store.finish(&pages)
     }
 
     /// Adds a page of the site to the queue, the first time it is seen.
-    fn found(&mut self, url: Url, hops: u8) -> Result<(), ShelfError> {
-        let most = self.site.most_pages.saturating_mul(KNOWN_PER_PAGE);
+    fn enqueue(&mut self, url: Url, hops: u8) -> Result<(), PageStoreError> {
+        let most = self.site.most_pages.saturating_mul(MAX_KNOWN_URLS_PER_PAGE);
         if self.known.len() >= most || self.known.contains(url.as_str()) {
             return Ok(());
         }
-        self.shelf.note(&Event::Found { url: url.to_string(), hops })?;
+        self.shelf.note(&CrawlEvent::Found { url: url.to_string(), hops })?;
         self.known.insert(url.to_string());
-        self.queue.push_back(Found { url, hops });
+        self.queue.push_back(QueuedUrl { url, hops });
         Ok(())
     }
 
     /// Adds the links of a page to the queue.
-    fn follow(&mut self, url: &Url, links: &Links) -> Result<(), ShelfError> {
+    fn follow(&mut self, url: &Url, links: &CrawlLinks) -> Result<(), PageStoreError> {
         let base = base(url, links);
         for link in &links.follow {
             let page = join_url(&base, link).ok().and_then(|url| self.scope.admit(url));
@@ -348,12 +348,12 @@ impl Crawl<'_, '_> {
     }
 
     /// Finishes a URL: replaces its previous page.
-    fn settle(
+    fn finish_url(
         &mut self,
         url: &str,
-        outcome: Outcome,
-        page: Option<Page>,
-    ) -> Result<(), ShelfError> {
+        outcome: UrlOutcome,
+        page: Option<StoredPage>,
+    ) -> Result<(), PageStoreError> {
         if let Some(before) = self.pages.remove(url) {
             self.files.remove(&before.file.to_lowercase());
             if self.copies.get(&before.digest).is_some_and(|owner| owner == url) {
@@ -363,10 +363,10 @@ impl Crawl<'_, '_> {
                 self.shelf.remove(&before.file)?;
             }
         }
-        let event = Event::Done { url: url.to_owned(), outcome, page: page.clone() };
+        let event = CrawlEvent::Done { url: url.to_owned(), outcome, page: page.clone() };
         self.shelf.note(&event)?;
         match page {
-            Some(page) => self.place(url.to_owned(), page),
+            Some(page) => self.keep_page(url.to_owned(), page),
             None => {
                 self.passed.insert(url.to_owned());
             }
@@ -375,7 +375,7 @@ impl Crawl<'_, '_> {
         Ok(())
     }
 
-    fn place(&mut self, url: String, page: Page) {
+    fn keep_page(&mut self, url: String, page: StoredPage) {
         self.files.insert(page.file.to_lowercase(), url.clone());
         self.copies.entry(page.digest.clone()).or_insert_with(|| url.clone());
         self.pages.insert(url, page);
@@ -394,6 +394,6 @@ impl Crawl<'_, '_> {
 }
 
 /// Base URL of a page's links.
-fn base(url: &Url, links: &Links) -> Url {
+fn base(url: &Url, links: &CrawlLinks) -> Url {
     links.base.as_ref().and_then(|base| join_url(url, base).ok()).unwrap_or_else(|| url.clone())
 }

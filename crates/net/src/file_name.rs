@@ -1,18 +1,18 @@
 //! Derives the file name of a page from its URL: safe on every system, and distinct per page.
 
-use crate::{media, spelling};
+use crate::{media, url_encoding};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use url::Url;
 
 /// Maximum length of a part, before its unique suffix.
-const LONGEST_PART: usize = 60;
+const MAX_PART_BYTES: usize = 60;
 /// Maximum length of a path; systems allow a few hundred bytes, including the folder before it.
-const LONGEST_PATH: usize = 200;
+const MAX_PATH_BYTES: usize = 200;
 /// Maximum number of folders above the file.
-const DEEPEST: usize = 16;
+const MAX_PATH_DEPTH: usize = 16;
 /// Device names reserved on some systems.
-const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
+const WINDOWS_DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
 /// The path of a page's file. With a salt, it differs from that of any other page.
 pub(crate) fn file_name(url: &Url, ending: &str, salted: bool) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn file_name(url: &Url, ending: &str, salted: bool) -> String {
     }
     let mut file = name(last, ending, &marks);
     let length = folders.iter().map(|part| part.len() + 1).sum::<usize>() + file.len();
-    if folders.len() > DEEPEST || length > LONGEST_PATH {
+    if folders.len() > MAX_PATH_DEPTH || length > MAX_PATH_BYTES {
         folders = vec!["long".to_owned()];
         file = name(last, ending, &format!("-{}", digest(url.as_str().as_bytes(), 8)));
     }
@@ -48,12 +48,12 @@ fn name(part: &str, ending: &str, marks: &str) -> String {
 /// A folder never has the extension of a page: `guide.html` and `guide.html/more` can both be stored.
 fn folder(part: &str) -> String {
     let clean = clean(part);
-    if media::is_page(&clean) { marked(&clean, part) } else { clean }
+    if media::is_page(&clean) { mark_shortened(&clean, part) } else { clean }
 }
 
 /// A part in portable characters. A changed part gets a mark, so that it stays distinct.
 fn clean(part: &str) -> String {
-    let plain = spelling::plain(part);
+    let plain = url_encoding::plain(part);
     let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.+@~=,".contains(letter);
     let mut clean: String =
         plain.chars().map(|letter| if safe(letter) { letter } else { '_' }).collect();
@@ -63,22 +63,22 @@ fn clean(part: &str) -> String {
     if clean.is_empty() || clean.ends_with('.') {
         clean.push('_');
     }
-    if clean.len() > LONGEST_PART {
+    if clean.len() > MAX_PART_BYTES {
         // The extension stays last.
         let ending = clean.rsplit_once('.').map(|it| it.1.to_owned()).filter(|it| it.len() <= 8);
-        clean.truncate(LONGEST_PART);
+        clean.truncate(MAX_PART_BYTES);
         if let Some(ending) = ending {
             clean.push('.');
             clean.push_str(&ending);
         }
     }
     let stem = clean.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    let device = DEVICES.contains(&stem.trim_end_matches(|letter: char| letter.is_ascii_digit()));
-    if clean == plain && !device { clean } else { marked(&clean, part) }
+    let device = WINDOWS_DEVICES.contains(&stem.trim_end_matches(|letter: char| letter.is_ascii_digit()));
+    if clean == plain && !device { clean } else { mark_shortened(&clean, part) }
 }
 
 /// Adds the mark before the extension of a page, or else at the end.
-fn marked(clean: &str, part: &str) -> String {
+fn mark_shortened(clean: &str, part: &str) -> String {
     let mark = digest(part.as_bytes(), 4);
     format!("{}-{mark}", clean.replace('.', "_"))
 }

@@ -1,6 +1,6 @@
 //! Responses from memory, for fuzz targets and tests: everything but the connection is real.
 
-use crate::{Client, Limits, Policy, SystemLookup};
+use crate::{GuardedClient, FetchLimits, NetworkPolicy, SystemLookup};
 use std::sync::Arc;
 use ureq::{
     Error,
@@ -9,39 +9,39 @@ use ureq::{
     },
 };
 
-impl Client {
+impl GuardedClient {
     /// Creates a client that receives these bytes on every connection. Addresses are looked up and checked as usual.
-    pub fn hearing(policy: Policy, limits: Limits, answer: Vec<u8>) -> Self {
-        Self::over(policy, limits, Arc::new(SystemLookup), Hearsay(answer.into()))
+    pub fn hearing(policy: NetworkPolicy, limits: FetchLimits, answer: Vec<u8>) -> Self {
+        Self::with_connector(policy, limits, Arc::new(SystemLookup), ReplayConnector(answer.into()))
     }
 }
 
 /// A connector that opens no connection.
 #[derive(Debug)]
-struct Hearsay(Arc<[u8]>);
+struct ReplayConnector(Arc<[u8]>);
 
-impl Connector for Hearsay {
-    type Out = Heard;
+impl Connector for ReplayConnector {
+    type Out = ReplayTransport;
 
     fn connect(
         &self,
         details: &ConnectionDetails<'_>,
         _: Option<()>,
-    ) -> Result<Option<Heard>, Error> {
+    ) -> Result<Option<ReplayTransport>, Error> {
         let config = details.config;
         let buffers = LazyBuffers::new(config.input_buffer_size(), config.output_buffer_size());
-        Ok(Some(Heard { buffers, answer: Arc::clone(&self.0), at: 0 }))
+        Ok(Some(ReplayTransport { buffers, answer: Arc::clone(&self.0), at: 0 }))
     }
 }
 
 #[derive(Debug)]
-struct Heard {
+struct ReplayTransport {
     buffers: LazyBuffers,
     answer: Arc<[u8]>,
     at: usize,
 }
 
-impl Transport for Heard {
+impl Transport for ReplayTransport {
     fn buffers(&mut self) -> &mut dyn Buffers {
         &mut self.buffers
     }

@@ -4,33 +4,33 @@
 //! time.
 
 /// Maximum number of attributes per tag.
-const MOST_ATTRIBUTES: usize = 64;
+const MAX_ATTRIBUTES: usize = 64;
 /// Maximum number of links per page.
-const MOST_LINKS: usize = 20_000;
+const MAX_LINKS: usize = 20_000;
 /// Elements whose content is not markup.
-const RAW: [&str; 8] =
+const RAW_TEXT_ELEMENTS: [&str; 8] =
     ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
 
 /// Links of a page, as written.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Links {
+pub(crate) struct CrawlLinks {
     /// Base URL of the other links.
     pub(crate) base: Option<String>,
     /// Links to follow.
     pub(crate) follow: Vec<String>,
     /// Canonical URL.
     pub(crate) canonical: Option<String>,
-    pub(crate) asks: Asks,
+    pub(crate) asks: RobotsDirectives,
 }
 
 /// Robots directives of a page, from its head or its headers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asks {
+pub(crate) struct RobotsDirectives {
     pub(crate) no_index: bool,
     pub(crate) no_follow: bool,
 }
 
-impl Asks {
+impl RobotsDirectives {
     /// Parses a list such as `noindex, nofollow`.
     pub(crate) fn add(&mut self, list: &str) {
         for word in list.split([',', ' ']).map(str::trim) {
@@ -42,8 +42,8 @@ impl Asks {
 }
 
 /// Scans a page, even a malformed one.
-pub(crate) fn scan(html: &str) -> Links {
-    let mut links = Links::default();
+pub(crate) fn scan(html: &str) -> CrawlLinks {
+    let mut links = CrawlLinks::default();
     let mut rest = html;
     while let Some((_, after)) = rest.split_once('<') {
         if let Some(comment) = after.strip_prefix("!--") {
@@ -51,9 +51,9 @@ pub(crate) fn scan(html: &str) -> Links {
             let empty = comment.strip_prefix('>');
             rest = empty.unwrap_or_else(|| after_first(comment, "-->"));
         } else if after.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
-            let (tag, after) = Tag::read(after);
+            let (tag, after) = LinkTag::read(after);
             rest = after;
-            if let Some(name) = RAW.iter().find(|name| tag.is(name)) {
+            if let Some(name) = RAW_TEXT_ELEMENTS.iter().find(|name| tag.is(name)) {
                 rest = after_raw(rest, name);
             }
             links.take(&tag);
@@ -83,12 +83,12 @@ fn after_raw<'a>(text: &'a str, name: &str) -> &'a str {
 }
 
 /// A start tag.
-struct Tag<'a> {
+struct LinkTag<'a> {
     name: &'a str,
     attributes: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> LinkTag<'a> {
     /// Parses a tag from its name on. Also returns the rest.
     fn read(text: &'a str) -> (Self, &'a str) {
         let (name, mut rest) =
@@ -106,7 +106,7 @@ impl<'a> Tag<'a> {
             }
             let (key, value, after) = attribute(rest);
             rest = after;
-            if attributes.len() < MOST_ATTRIBUTES {
+            if attributes.len() < MAX_ATTRIBUTES {
                 attributes.push((key, value));
             }
         }
@@ -195,8 +195,8 @@ fn letter(name: &str) -> Option<char> {
     }
 }
 
-impl Links {
-    fn take(&mut self, tag: &Tag<'_>) {
+impl CrawlLinks {
+    fn take(&mut self, tag: &LinkTag<'_>) {
         if tag.is("base") && self.base.is_none() {
             self.base = tag.href();
         } else if tag.is("meta") {
@@ -208,7 +208,7 @@ impl Links {
             self.canonical = self.canonical.take().or_else(|| tag.href());
         } else if tag.is("a") || tag.is("area") || (tag.is("link") && tag.has_word("rel", "next")) {
             let asked = !tag.has_word("rel", "nofollow");
-            self.follow.extend(tag.href().filter(|_| asked && self.follow.len() < MOST_LINKS));
+            self.follow.extend(tag.href().filter(|_| asked && self.follow.len() < MAX_LINKS));
         }
     }
 }

@@ -1,31 +1,31 @@
 //! Decides by content type which responses are documentation pages.
 
 /// A page format: its content types and file extensions, the usual one first.
-struct Kind {
+struct PageMediaKind {
     types: &'static [&'static str],
     endings: &'static [&'static str],
 }
 
-const KINDS: [Kind; 9] = [
-    Kind { types: &["text/html", "application/xhtml+xml"], endings: &["html", "htm", "xhtml"] },
-    Kind { types: &["text/markdown", "text/x-markdown"], endings: &["md", "markdown", "mdx"] },
-    Kind { types: &["text/plain"], endings: &["txt", "text"] },
-    Kind { types: &["text/x-rst", "text/prs.fallenstein.rst"], endings: &["rst"] },
-    Kind { types: &["text/asciidoc", "text/x-asciidoc"], endings: &["adoc", "asciidoc"] },
-    Kind { types: &["text/org", "text/x-org"], endings: &["org"] },
-    Kind { types: &["application/pdf"], endings: &["pdf"] },
-    Kind { types: &["application/epub+zip"], endings: &["epub"] },
-    Kind {
+const PAGE_KINDS: [PageMediaKind; 9] = [
+    PageMediaKind { types: &["text/html", "application/xhtml+xml"], endings: &["html", "htm", "xhtml"] },
+    PageMediaKind { types: &["text/markdown", "text/x-markdown"], endings: &["md", "markdown", "mdx"] },
+    PageMediaKind { types: &["text/plain"], endings: &["txt", "text"] },
+    PageMediaKind { types: &["text/x-rst", "text/prs.fallenstein.rst"], endings: &["rst"] },
+    PageMediaKind { types: &["text/asciidoc", "text/x-asciidoc"], endings: &["adoc", "asciidoc"] },
+    PageMediaKind { types: &["text/org", "text/x-org"], endings: &["org"] },
+    PageMediaKind { types: &["application/pdf"], endings: &["pdf"] },
+    PageMediaKind { types: &["application/epub+zip"], endings: &["epub"] },
+    PageMediaKind {
         types: &["application/vnd.openxmlformats-officedocument.wordprocessingml.document"],
         endings: &["docx"],
     },
 ];
 
 /// Unspecific types, for which the file name decides.
-const VAGUE: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
+const UNSPECIFIC_TYPES: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
 
 /// Extensions of files that are never pages and are not requested.
-const OTHERS: [&str; 34] = [
+const NON_PAGE_ENDINGS: [&str; 34] = [
     "7z", "avi", "bmp", "bz2", "css", "deb", "dll", "dmg", "exe", "gif", "gz", "ico", "iso", "jar",
     "jpeg", "jpg", "js", "mjs", "mov", "mp3", "mp4", "msi", "png", "rpm", "svg", "tar", "tgz",
     "webm", "webp", "whl", "woff", "woff2", "xz", "zip",
@@ -35,19 +35,19 @@ const OTHERS: [&str; 34] = [
 pub(crate) fn is_other(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    ending.is_some_and(|ending| OTHERS.contains(&ending.as_str()))
+    ending.is_some_and(|ending| NON_PAGE_ENDINGS.contains(&ending.as_str()))
 }
 
 /// The file extension for a page; `None` if it is not stored.
 pub(crate) fn ending(media_type: Option<&str>, path: &str) -> Option<&'static str> {
     let by_name = || kind_of_name(path).and_then(|kind| kind.endings.first().copied());
     let Some(media_type) = media_type else { return by_name() };
-    if VAGUE.contains(&media_type)
+    if UNSPECIFIC_TYPES.contains(&media_type)
         && let Some(found) = by_name()
     {
         return Some(found);
     }
-    let kind = KINDS.iter().find(|kind| kind.types.contains(&media_type))?;
+    let kind = PAGE_KINDS.iter().find(|kind| kind.types.contains(&media_type))?;
     kind.endings.first().copied()
 }
 
@@ -61,11 +61,11 @@ pub(crate) fn is_page(name: &str) -> bool {
     kind_of_name(name).is_some()
 }
 
-fn kind_of_name(path: &str) -> Option<&'static Kind> {
+fn kind_of_name(path: &str) -> Option<&'static PageMediaKind> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, ending) = name.rsplit_once('.')?;
     let ending = ending.to_ascii_lowercase();
-    KINDS.iter().find(|kind| !stem.is_empty() && kind.endings.contains(&ending.as_str()))
+    PAGE_KINDS.iter().find(|kind| !stem.is_empty() && kind.endings.contains(&ending.as_str()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The network policy: only hosts listed in the configuration may be reached.
 
-use crate::{address::Class, refusal::Refusal};
+use crate::{address::AddressClass, refusal::FetchRefusal};
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
@@ -8,11 +8,11 @@ use std::{
 use url::{Host, Url};
 
 /// Ports allowed by a rule without a port.
-const USUAL_PORTS: [u16; 2] = [80, 443];
+const DEFAULT_PORTS: [u16; 2] = [80, 443];
 
 /// The hosts that may be reached. Nothing is allowed without a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct NetworkPolicy {
     /// One that matches is enough.
     pub hosts: Vec<HostRule>,
     /// Where the rules are set, for messages that say how to add one.
@@ -46,13 +46,13 @@ impl fmt::Display for PolicySetting {
 /// A host, or all its subdomains, at one port or the default ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRule {
-    host: Pattern,
+    host: HostPattern,
     port: Option<u16>,
     private: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Pattern {
+enum HostPattern {
     Name(String),
     /// Subdomains of this name, but not the name itself.
     Under(String),
@@ -71,7 +71,7 @@ pub struct BadRule {
 
 /// Access that the policy grants to a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leave {
+pub(crate) struct AccessGrant {
     /// Host without trailing dot or brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
@@ -125,20 +125,20 @@ impl HostRule {
             Host::Domain(name) if below && !name.contains('.') => {
                 Err(bad(&format!("it would allow all of .{name}; write *.example.{name}")))
             }
-            Host::Domain(name) if below => Ok(Self::new(Pattern::Under(format!(".{name}")), port)),
-            Host::Domain(name) => Ok(Self::new(Pattern::Name(name), port)),
+            Host::Domain(name) if below => Ok(Self::new(HostPattern::Under(format!(".{name}")), port)),
+            Host::Domain(name) => Ok(Self::new(HostPattern::Name(name), port)),
         }
     }
 
     fn at(address: IpAddr, port: Option<u16>) -> Result<Self, String> {
-        let class = Class::of(address);
+        let class = AddressClass::of(address);
         if !class.is_a_place() {
             return Err(format!("{address} is {class}: no single machine has it"));
         }
-        Ok(Self::new(Pattern::Address(address), port))
+        Ok(Self::new(HostPattern::Address(address), port))
     }
 
-    const fn new(host: Pattern, port: Option<u16>) -> Self {
+    const fn new(host: HostPattern, port: Option<u16>) -> Self {
         Self { host, port, private: false }
     }
 
@@ -151,15 +151,15 @@ impl HostRule {
 
     fn matches(&self, host: &Host<String>, port: u16) -> bool {
         let named = match (&self.host, host) {
-            (Pattern::Name(rule), Host::Domain(name)) => rule == name,
-            (Pattern::Under(rule), Host::Domain(name)) => {
+            (HostPattern::Name(rule), Host::Domain(name)) => rule == name,
+            (HostPattern::Under(rule), Host::Domain(name)) => {
                 name.len() > rule.len() && name.ends_with(rule.as_str())
             }
-            (Pattern::Address(rule), Host::Ipv4(address)) => *rule == IpAddr::V4(*address),
-            (Pattern::Address(rule), Host::Ipv6(address)) => *rule == IpAddr::V6(*address),
+            (HostPattern::Address(rule), Host::Ipv4(address)) => *rule == IpAddr::V4(*address),
+            (HostPattern::Address(rule), Host::Ipv6(address)) => *rule == IpAddr::V6(*address),
             _ => false,
         };
-        named && self.port.map_or_else(|| USUAL_PORTS.contains(&port), |rule| rule == port)
+        named && self.port.map_or_else(|| DEFAULT_PORTS.contains(&port), |rule| rule == port)
     }
 }
 
@@ -176,7 +176,7 @@ fn split(text: &str) -> Result<(&str, Option<u16>), &'static str> {
     }
 }
 
-impl Policy {
+impl NetworkPolicy {
     /// Parses the rules of a configuration.
     pub fn parse<'a>(rules: impl IntoIterator<Item = &'a str>) -> Result<Self, BadRule> {
         let hosts = rules.into_iter().map(HostRule::parse).collect::<Result<_, _>>()?;
@@ -185,7 +185,7 @@ impl Policy {
 
     /// Every port allowed by a rule, without duplicates.
     pub fn ports(&self) -> Vec<u16> {
-        let of = |rule: &HostRule| rule.port.map_or(USUAL_PORTS.to_vec(), |port| vec![port]);
+        let of = |rule: &HostRule| rule.port.map_or(DEFAULT_PORTS.to_vec(), |port| vec![port]);
         let mut ports: Vec<u16> = self.hosts.iter().flat_map(of).collect();
         ports.sort_unstable();
         ports.dedup();
@@ -193,14 +193,14 @@ impl Policy {
     }
 
     /// Checks whether a URL may be fetched, before its host is resolved.
-    pub fn check(&self, url: &Url) -> Result<(), Refusal> {
-        self.leave(url).map(|_| ())
+    pub fn check(&self, url: &Url) -> Result<(), FetchRefusal> {
+        self.permit(url).map(|_| ())
     }
 
-    pub(crate) fn leave(&self, url: &Url) -> Result<Leave, Refusal> {
-        let scheme = || Refusal::Scheme { url: url.to_string() };
+    pub(crate) fn permit(&self, url: &Url) -> Result<AccessGrant, FetchRefusal> {
+        let scheme = || FetchRefusal::Scheme { url: url.to_string() };
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Refusal::Scheme { url: format!("{}:", url.scheme()) });
+            return Err(FetchRefusal::Scheme { url: format!("{}:", url.scheme()) });
         }
         let port = url.port_or_known_default().ok_or_else(scheme)?;
         let mut host = url.host().ok_or_else(scheme)?.to_owned();
@@ -210,14 +210,14 @@ impl Policy {
             name.pop();
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::Credentials { host: host.to_string() });
+            return Err(FetchRefusal::Credentials { host: host.to_string() });
         }
         let matching = || self.hosts.iter().filter(|rule| rule.matches(&host, port));
         if matching().next().is_none() {
             let suffix =
-                if USUAL_PORTS.contains(&port) { String::new() } else { format!(":{port}") };
+                if DEFAULT_PORTS.contains(&port) { String::new() } else { format!(":{port}") };
             let (host, setting) = (format!("{host}{suffix}"), self.setting.clone());
-            return Err(Refusal::NotNamed { host, setting });
+            return Err(FetchRefusal::NotNamed { host, setting });
         }
         let address = match host {
             Host::Domain(_) => None,
@@ -226,17 +226,17 @@ impl Policy {
         };
         let private = matching().any(|rule| rule.private);
         let setting = self.setting.clone();
-        Ok(Leave { host: host.to_string(), port, address, private, setting })
+        Ok(AccessGrant { host: host.to_string(), port, address, private, setting })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::written::parse_url;
+    use crate::address_syntax::parse_url;
 
     fn check(rules: &[&str], url: &str, want: Result<(), &str>) {
-        let policy = Policy::parse(rules.iter().copied()).unwrap();
+        let policy = NetworkPolicy::parse(rules.iter().copied()).unwrap();
         let read = parse_url(url).map_err(|error| error.to_string());
         let got = read.and_then(|url| policy.check(&url).map_err(|error| error.to_string()));
         match (&got, want) {
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_password_is_never_repeated() {
-        let policy = Policy::parse(["a.test"]).unwrap();
+        let policy = NetworkPolicy::parse(["a.test"]).unwrap();
         let message = policy.check(&Url::parse("https://u:hunter2@a.test/").unwrap()).unwrap_err();
         assert!(!format!("{message} {message:?}").contains("hunter2"));
     }

@@ -1,6 +1,6 @@
 //! Why a URL was not fetched: it is refused, or fetching failed.
 
-use crate::{address::Class, policy::PolicySetting};
+use crate::{address::AddressClass, policy::PolicySetting};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr},
@@ -9,7 +9,7 @@ use std::{
 
 /// Why a URL may not be fetched. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum FetchRefusal {
     /// A scheme other than http and https.
     #[error("cannot fetch {url}: only http and https are supported")]
     Scheme {
@@ -46,7 +46,7 @@ pub enum Refusal {
         /// Its address.
         address: IpAddr,
         /// Class of the address.
-        class: Class,
+        class: AddressClass,
         /// Where the policy is configured.
         setting: PolicySetting,
     },
@@ -93,7 +93,7 @@ pub enum Refusal {
 }
 
 /// How to allow such an address.
-fn way_inside(class: Class, setting: &PolicySetting) -> String {
+fn how_to_allow(class: AddressClass, setting: &PolicySetting) -> String {
     if class.at_home() {
         format!("to allow that, add the name to policy.network.private_hosts in {setting}")
     } else {
@@ -105,10 +105,10 @@ fn way_inside(class: Class, setting: &PolicySetting) -> String {
 
 /// Why a fetch failed.
 #[derive(Debug, thiserror::Error)]
-pub enum FetchError {
+pub enum GuardedFetchError {
     /// The URL may not be fetched.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] FetchRefusal),
     /// The connection failed or broke.
     #[error("cannot reach {host}")]
     Unreachable {
@@ -150,7 +150,7 @@ fn tenths(time: Duration) -> f64 {
     (time.as_secs_f64() * 10.0).round() / 10.0
 }
 
-impl FetchError {
+impl GuardedFetchError {
     /// Whether a later attempt may succeed.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
@@ -165,7 +165,7 @@ mod tests {
     fn a_limit_is_shown_in_readable_seconds() {
         for (millis, want) in [(1_798, "1.8 s"), (10_000, "10 s"), (250, "0.3 s")] {
             let limit = Duration::from_millis(millis) + Duration::from_micros(504);
-            let text = FetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
+            let text = GuardedFetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
             assert_eq!(text, format!("a.test did not send a complete response within {want}"));
         }
     }
@@ -183,8 +183,8 @@ mod tests {
             let address: IpAddr = address.parse().unwrap();
             let host = "docs.test".to_owned();
             let setting = PolicySetting::File("/x/docent.toml".to_owned());
-            let class = Class::of(address);
-            let text = Refusal::Inside { host, address, class, setting }.to_string();
+            let class = AddressClass::of(address);
+            let text = FetchRefusal::Inside { host, address, class, setting }.to_string();
             assert!(text.contains(want), "{text}");
         }
     }

@@ -1,32 +1,32 @@
 //! Requests with a body, or with a secret for a single host.
 
-use crate::refusal::Refusal;
+use crate::refusal::FetchRefusal;
 use std::fmt;
 use ureq::http::{HeaderName, HeaderValue};
 use url::{Host, Url};
 
 /// A request to one URL. With a body or a secret, it follows no redirect.
 #[derive(Clone)]
-pub struct Request {
+pub struct FetchRequest {
     pub(crate) url: Url,
     pub(crate) accept: Option<&'static str>,
-    pub(crate) body: Option<Sent>,
-    secret: Option<Secret>,
+    pub(crate) body: Option<RequestBody>,
+    secret: Option<SecretHeader>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Sent {
+pub(crate) struct RequestBody {
     pub(crate) media_type: &'static str,
     pub(crate) bytes: Vec<u8>,
 }
 
 #[derive(Clone)]
-struct Secret {
+struct SecretHeader {
     header: &'static str,
     value: String,
 }
 
-impl Request {
+impl FetchRequest {
     /// Creates a GET request.
     pub const fn get(url: Url) -> Self {
         Self { url, accept: None, body: None, secret: None }
@@ -34,7 +34,7 @@ impl Request {
 
     /// Creates a POST request with a body of this media type.
     pub const fn post(url: Url, media_type: &'static str, bytes: Vec<u8>) -> Self {
-        Self { url, accept: None, body: Some(Sent { media_type, bytes }), secret: None }
+        Self { url, accept: None, body: Some(RequestBody { media_type, bytes }), secret: None }
     }
 
     /// Sets the `Accept` header, such as `application/json`.
@@ -47,7 +47,7 @@ impl Request {
     /// Adds an authentication header. It is sent only to this URL, and only over an encrypted or local connection.
     #[must_use]
     pub fn secret(mut self, header: &'static str, value: impl Into<String>) -> Self {
-        self.secret = Some(Secret { header, value: value.into() });
+        self.secret = Some(SecretHeader { header, value: value.into() });
         self
     }
 
@@ -57,17 +57,17 @@ impl Request {
     }
 
     /// The secret header, if it may be sent.
-    pub(crate) fn sealed(&self) -> Result<Option<(HeaderName, HeaderValue)>, Refusal> {
+    pub(crate) fn secret_header(&self) -> Result<Option<(HeaderName, HeaderValue)>, FetchRefusal> {
         let Some(secret) = &self.secret else { return Ok(None) };
         let host = || self.url.host_str().unwrap_or_default().to_owned();
         if self.url.scheme() != "https" && !is_this_machine(&self.url) {
-            return Err(Refusal::Unencrypted { host: host() });
+            return Err(FetchRefusal::Unencrypted { host: host() });
         }
         let name = HeaderName::from_bytes(secret.header.as_bytes());
         let value = HeaderValue::from_str(&secret.value);
         // No further detail, which would repeat the secret.
         let (Ok(name), Ok(mut value)) = (name, value) else {
-            return Err(Refusal::BadSecret { host: host() });
+            return Err(FetchRefusal::BadSecret { host: host() });
         };
         value.set_sensitive(true);
         Ok(Some((name, value)))
@@ -83,7 +83,7 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for FetchRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
             .field("url", &self.url.as_str())
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
 
     fn check(url: &str, value: &str, want: Result<(), &str>) {
-        let request = Request::get(Url::parse(url).unwrap()).secret("x-key", value);
-        let got = request.sealed().map(|_| ()).map_err(|refusal| refusal.to_string());
+        let request = FetchRequest::get(Url::parse(url).unwrap()).secret("x-key", value);
+        let got = request.secret_header().map(|_| ()).map_err(|refusal| refusal.to_string());
         match (&got, want) {
             (Ok(()), Ok(())) => {}
             (Err(message), Err(part)) if message.contains(part) && !message.contains(value) => {}

@@ -3,9 +3,9 @@
 //! The client connects to these addresses, not to a name, so that it reaches exactly what was checked.
 
 use crate::{
-    address::Class,
-    policy::{Leave, Policy},
-    refusal::Refusal,
+    address::AddressClass,
+    policy::{AccessGrant, NetworkPolicy},
+    refusal::FetchRefusal,
 };
 use std::{
     fmt, io,
@@ -25,10 +25,10 @@ use ureq::{
 use url::Url;
 
 /// Maximum number of addresses tried per host; the capacity of the connection.
-const MOST_ADDRESSES: usize = 16;
+const MAX_ADDRESSES: usize = 16;
 
 /// A name resolver.
-pub trait Lookup: fmt::Debug + Send + Sync {
+pub trait AddressLookup: fmt::Debug + Send + Sync {
     /// Returns all addresses of a host.
     fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }
@@ -37,7 +37,7 @@ pub trait Lookup: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 
-impl Lookup for SystemLookup {
+impl AddressLookup for SystemLookup {
     fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         Ok((host, port).to_socket_addrs()?.collect())
     }
@@ -45,14 +45,14 @@ impl Lookup for SystemLookup {
 
 /// Resolves a host once, and returns its addresses only if all of them are allowed.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    pub(crate) policy: Policy,
-    pub(crate) lookup: Arc<dyn Lookup>,
+pub(crate) struct GuardedResolver {
+    pub(crate) policy: NetworkPolicy,
+    pub(crate) lookup: Arc<dyn AddressLookup>,
 }
 
-impl Guard {
+impl GuardedResolver {
     /// The system resolver has no deadline, so it runs on its own thread.
-    fn look_up(&self, leave: &Leave, timeout: NextTimeout) -> Result<Vec<SocketAddr>, Error> {
+    fn look_up(&self, leave: &AccessGrant, timeout: NextTimeout) -> Result<Vec<SocketAddr>, Error> {
         if let Some(address) = leave.address {
             return Ok(vec![SocketAddr::new(address, leave.port)]);
         }
@@ -71,22 +71,22 @@ impl Guard {
 }
 
 /// A single non-public address refuses the whole name: attackers add a public one to disguise it.
-fn vet(leave: &Leave, found: &[SocketAddr]) -> Result<(), Refusal> {
+fn check_addresses(leave: &AccessGrant, found: &[SocketAddr]) -> Result<(), FetchRefusal> {
     if leave.address.is_some() {
         // The policy lists this address.
         return Ok(());
     }
     for address in found {
-        let class = Class::of(address.ip());
-        if class != Class::Public && !(leave.private && class.at_home()) {
+        let class = AddressClass::of(address.ip());
+        if class != AddressClass::Public && !(leave.private && class.at_home()) {
             let (host, setting) = (leave.host.clone(), leave.setting.clone());
-            return Err(Refusal::Inside { host, address: address.ip(), class, setting });
+            return Err(FetchRefusal::Inside { host, address: address.ip(), class, setting });
         }
     }
     Ok(())
 }
 
-impl Resolver for Guard {
+impl Resolver for GuardedResolver {
     fn resolve(
         &self,
         uri: &Uri,
@@ -95,12 +95,12 @@ impl Resolver for Guard {
     ) -> Result<ResolvedSocketAddrs, Error> {
         // Parsed again from the sent URL, so that two parsers can't disagree.
         let url = Url::parse(&uri.to_string()).map_err(|error| Error::BadUri(error.to_string()))?;
-        let refuse = |refusal: Refusal| Error::Other(Box::new(refusal));
+        let refuse = |refusal: FetchRefusal| Error::Other(Box::new(refusal));
         let leave = self.policy.leave(&url).map_err(refuse)?;
         let found = self.look_up(&leave, timeout)?;
-        vet(&leave, &found).map_err(refuse)?;
+        check_addresses(&leave, &found).map_err(refuse)?;
         let mut addresses = self.empty();
-        for address in found.into_iter().take(MOST_ADDRESSES) {
+        for address in found.into_iter().take(MAX_ADDRESSES) {
             // The lookup does not change the port.
             addresses.push(SocketAddr::new(address.ip(), leave.port));
         }

@@ -1,9 +1,9 @@
 //! Parses robots.txt, RFC 9309.
 
 use crate::{
-    client::{Body, Client, Validators},
-    refusal::FetchError,
-    spelling,
+    client::{BodyLimit, GuardedClient, CacheValidators},
+    refusal::GuardedFetchError,
+    url_encoding,
 };
 use std::{
     collections::HashMap,
@@ -12,22 +12,22 @@ use std::{
 use url::Url;
 
 /// User agent name matched against rule groups.
-const TOKEN: &str = "docent";
+const ROBOTS_AGENT: &str = "docent";
 /// Maximum size read of a file: the minimum that the RFC requires.
-const MOST_BYTES: u64 = 500 << 10;
+const MAX_ROBOTS_BYTES: u64 = 500 << 10;
 /// Maximum crawl delay that is honored.
-const LONGEST_DELAY: Duration = Duration::from_secs(30);
+const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
 /// How long rules are cached, as the RFC recommends.
-const HOLDS: Duration = Duration::from_hours(24);
+const ROBOTS_LIFETIME: Duration = Duration::from_hours(24);
 /// Maximum number of cached sites.
-const MOST_SITES: usize = 1_000;
+const MAX_CACHED_SITES: usize = 1_000;
 /// Maximum number of sitemaps per file.
-const MOST_SITEMAPS: usize = 100;
+const MAX_SITEMAPS: usize = 100;
 
 /// Rules of a site for docent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Robots {
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     /// Requested pause between two requests, at most 30 seconds.
     pub delay: Option<Duration>,
     /// Sitemap URLs, as written.
@@ -35,7 +35,7 @@ pub struct Robots {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
+struct RobotsRule {
     allow: bool,
     /// Normalized path pattern; the longest match wins.
     pattern: String,
@@ -43,18 +43,18 @@ struct Rule {
 
 /// A group of rules being parsed.
 #[derive(Debug, Default)]
-struct Group {
+struct RobotsGroup {
     agents: Vec<String>,
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     delay: Option<Duration>,
 }
 
 impl Robots {
     /// Parses a file, even a malformed one; of a long file, the first 500 KB.
     pub fn parse(bytes: &[u8]) -> Self {
-        let most = usize::try_from(MOST_BYTES).unwrap_or(usize::MAX);
+        let most = usize::try_from(MAX_ROBOTS_BYTES).unwrap_or(usize::MAX);
         let text = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<RobotsGroup> = Vec::new();
         let mut sitemaps = Vec::new();
         let mut open = false;
         for line in text.trim_start_matches('\u{feff}').split(['\n', '\r']) {
@@ -64,7 +64,7 @@ impl Robots {
             if key == "user-agent" {
                 // Consecutive user-agent lines belong to one group.
                 if !open {
-                    groups.push(Group::default());
+                    groups.push(RobotsGroup::default());
                 }
                 open = true;
                 if let Some(group) = groups.last_mut() {
@@ -74,7 +74,7 @@ impl Robots {
             }
             if key == "sitemap" {
                 // Neither belongs to a group nor ends one.
-                if sitemaps.len() < MOST_SITEMAPS {
+                if sitemaps.len() < MAX_SITEMAPS {
                     sitemaps.push(value.to_owned());
                 }
                 continue;
@@ -89,13 +89,13 @@ impl Robots {
 
     /// Whether a URL may be fetched.
     pub fn allows(&self, url: &Url) -> bool {
-        let mut target = spelling::normal(url.path());
+        let mut target = url_encoding::normal(url.path());
         if target == "/robots.txt" {
             return true;
         }
         if let Some(query) = url.query() {
             target.push('?');
-            target.push_str(&spelling::normal(query));
+            target.push_str(&url_encoding::normal(query));
         }
         let matching = self.rules.iter().filter(|rule| matches(&rule.pattern, &target));
         // Of two equally long matches, the one that allows wins.
@@ -103,22 +103,22 @@ impl Robots {
     }
 }
 
-impl Group {
+impl RobotsGroup {
     /// Whether the line ends the list of agents.
     fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
             "allow" | "disallow" => {
                 // An empty rule matches nothing.
                 if !value.is_empty() {
-                    let pattern = spelling::normal(value);
-                    self.rules.push(Rule { allow: key == "allow", pattern });
+                    let pattern = url_encoding::normal(value);
+                    self.rules.push(RobotsRule { allow: key == "allow", pattern });
                 }
                 true
             }
             "crawl-delay" => {
                 let seconds =
                     value.parse().ok().and_then(|it| Duration::try_from_secs_f64(it).ok());
-                self.delay = seconds.map(|delay| delay.min(LONGEST_DELAY)).or(self.delay);
+                self.delay = seconds.map(|delay| delay.min(MAX_CRAWL_DELAY)).or(self.delay);
                 true
             }
             _ => false,
@@ -136,9 +136,9 @@ fn token(value: &str) -> String {
 }
 
 /// Merges all groups for docent, or else all groups for `*`.
-fn for_docent(groups: Vec<Group>) -> (Vec<Rule>, Option<Duration>) {
+fn for_docent(groups: Vec<RobotsGroup>) -> (Vec<RobotsRule>, Option<Duration>) {
     let named = |name: &str| groups.iter().any(|group| group.agents.iter().any(|it| it == name));
-    let name = if named(TOKEN) { TOKEN } else { "*" };
+    let name = if named(ROBOTS_AGENT) { ROBOTS_AGENT } else { "*" };
     let (mut rules, mut delay) = (Vec::new(), None);
     for group in groups.into_iter().filter(|group| group.agents.iter().any(|it| it == name)) {
         rules.extend(group.rules);
@@ -172,7 +172,7 @@ fn matches(pattern: &str, target: &str) -> bool {
 
 /// Why a site's rules are unavailable. The site is not crawled this time.
 #[derive(Debug, thiserror::Error)]
-pub enum Unanswered {
+pub enum RobotsUnavailable {
     /// The server returned an error.
     #[error("{url} returned status {status}; the site is not crawled without robots.txt; try again later")]
     Status {
@@ -188,7 +188,7 @@ pub enum Unanswered {
         url: String,
         /// The cause.
         #[source]
-        source: FetchError,
+        source: GuardedFetchError,
     },
 }
 
@@ -201,12 +201,12 @@ pub struct RobotsCache {
 impl RobotsCache {
     /// The rules for a URL. A site without the file allows everything; one that can't answer allows nothing, and is
     /// asked again the next time.
-    pub fn rules(&mut self, client: &Client, url: &Url) -> Result<&Robots, Unanswered> {
+    pub fn rules(&mut self, client: &GuardedClient, url: &Url) -> Result<&Robots, RobotsUnavailable> {
         let site = url.origin().ascii_serialization();
-        let fresh = self.sites.get(&site).is_some_and(|(_, at)| at.elapsed() < HOLDS);
+        let fresh = self.sites.get(&site).is_some_and(|(_, at)| at.elapsed() < ROBOTS_LIFETIME);
         if !fresh {
             let robots = ask(client, url)?;
-            if self.sites.len() >= MOST_SITES {
+            if self.sites.len() >= MAX_CACHED_SITES {
                 self.sites.clear();
             }
             self.sites.insert(site.clone(), (robots, Instant::now()));
@@ -215,21 +215,21 @@ impl RobotsCache {
     }
 }
 
-fn ask(client: &Client, url: &Url) -> Result<Robots, Unanswered> {
+fn ask(client: &GuardedClient, url: &Url) -> Result<Robots, RobotsUnavailable> {
     let mut place = url.clone();
     place.set_path("/robots.txt");
     place.set_query(None);
     place.set_fragment(None);
-    let answer = client.get_body(&place, &Validators::default(), Body::First(MOST_BYTES));
+    let answer = client.get_body(&place, &CacheValidators::default(), BodyLimit::First(MAX_ROBOTS_BYTES));
     match answer {
         Ok(answer) => match answer.status {
             200..=299 => Ok(Robots::parse(&answer.body)),
             // 429 says nothing about the file.
-            429 => Err(Unanswered::Status { url: place.to_string(), status: 429 }),
+            429 => Err(RobotsUnavailable::Status { url: place.to_string(), status: 429 }),
             400..=499 => Ok(Robots::default()),
-            status => Err(Unanswered::Status { url: place.to_string(), status }),
+            status => Err(RobotsUnavailable::Status { url: place.to_string(), status }),
         },
-        Err(source) => Err(Unanswered::Fetch { url: place.to_string(), source }),
+        Err(source) => Err(RobotsUnavailable::Fetch { url: place.to_string(), source }),
     }
 }
 

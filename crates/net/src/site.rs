@@ -1,16 +1,16 @@
 //! The scope of a crawl: start page, paths and globs.
 
-use crate::{file_name::digest, spelling};
+use crate::{file_name::digest, url_encoding};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::time::Duration;
 use url::Url;
 
 /// Maximum length of a URL; longer ones are crawler traps.
-const LONGEST_URL: usize = 2_000;
+const MAX_URL_BYTES: usize = 2_000;
 
 /// A documentation site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
+pub struct CrawlSite {
     /// The start page.
     pub start: Url,
     /// Path prefix of its pages, with the scheme, host and port of the start page.
@@ -29,7 +29,7 @@ pub struct Site {
     pub keep_query: bool,
 }
 
-impl Site {
+impl CrawlSite {
     /// Creates a site of all pages in the folder of the start page: `/docs/` for `/docs/intro` and `/docs/`.
     pub fn new(start: Url) -> Self {
         let scope = start.path().rsplit_once('/').map_or("/", |(folder, _)| folder);
@@ -73,7 +73,7 @@ pub struct BadGlob {
 
 /// Decides which URLs are pages of a site, and normalizes them.
 #[derive(Debug)]
-pub(crate) struct Scope {
+pub(crate) struct SiteScope {
     start: Url,
     /// Path prefix with a leading slash and no trailing one.
     prefix: String,
@@ -82,9 +82,9 @@ pub(crate) struct Scope {
     keep_query: bool,
 }
 
-impl Scope {
-    pub(crate) fn new(site: &Site) -> Result<Self, BadGlob> {
-        let scope = spelling::normal(site.scope.trim_matches('/'));
+impl SiteScope {
+    pub(crate) fn new(site: &CrawlSite) -> Result<Self, BadGlob> {
+        let scope = url_encoding::normal(site.scope.trim_matches('/'));
         let prefix = if scope.is_empty() { String::new() } else { format!("/{scope}") };
         let include = if site.include.is_empty() { None } else { Some(globs(&site.include)?) };
         Ok(Self {
@@ -98,7 +98,7 @@ impl Scope {
 
     /// Returns the normalized URL if it is a page of the site.
     pub(crate) fn admit(&self, mut url: Url) -> Option<Url> {
-        if url.as_str().len() > LONGEST_URL
+        if url.as_str().len() > MAX_URL_BYTES
             || !url.username().is_empty()
             || url.password().is_some()
         {
@@ -108,7 +108,7 @@ impl Scope {
         if !self.keep_query || url.query() == Some("") {
             url.set_query(None);
         }
-        let path = spelling::normal(url.path());
+        let path = url_encoding::normal(url.path());
         if path != url.path() {
             url.set_path(&path);
         }
@@ -120,7 +120,7 @@ impl Scope {
         if !below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
             return false;
         }
-        let path = spelling::plain(path.trim_start_matches('/'));
+        let path = url_encoding::plain(path.trim_start_matches('/'));
         self.include.as_ref().is_none_or(|globs| globs.is_match(&path))
             && !self.exclude.is_match(&path)
     }
@@ -141,13 +141,13 @@ fn globs(list: &[String]) -> Result<GlobSet, BadGlob> {
 mod tests {
     use super::*;
 
-    fn site(start: &str) -> Site {
-        Site::new(Url::parse(start).unwrap())
+    fn site(start: &str) -> CrawlSite {
+        CrawlSite::new(Url::parse(start).unwrap())
     }
 
-    fn check(site: &Site, link: &str, want: Option<&str>) {
+    fn check(site: &CrawlSite, link: &str, want: Option<&str>) {
         let url = site.start.join(link).unwrap();
-        let got = Scope::new(site).unwrap().admit(url);
+        let got = SiteScope::new(site).unwrap().admit(url);
         assert_eq!(got.as_ref().map(Url::as_str), want, "{link}");
     }
 
@@ -189,14 +189,14 @@ mod tests {
             check(&docs, link, want);
         }
         check(&docs, &format!("/docs/{}", "a".repeat(2_000)), None);
-        let queries = Site { keep_query: true, ..docs };
+        let queries = CrawlSite { keep_query: true, ..docs };
         check(&queries, "guide?b=1#c", Some("https://a.test/docs/guide?b=1"));
         check(&queries, "guide?", Some("https://a.test/docs/guide"));
     }
 
     #[test]
     fn globs_narrow_the_scope() {
-        let globs = Site {
+        let globs = CrawlSite {
             include: vec!["docs/en/**".to_owned(), "/docs/*".to_owned()],
             exclude: vec!["**/old/**".to_owned()],
             ..site("https://a.test/docs/")
@@ -205,7 +205,7 @@ mod tests {
         check(&globs, "a", Some("https://a.test/docs/a"));
         check(&globs, "de/a", None);
         check(&globs, "en/old/a", None);
-        let bad = Site { exclude: vec!["[".to_owned()], ..globs };
+        let bad = CrawlSite { exclude: vec!["[".to_owned()], ..globs };
         assert!(Scope::new(&bad).unwrap_err().to_string().contains("\"[\" is no glob"));
     }
 }

@@ -1,29 +1,29 @@
 //! Reads sitemaps, in XML or as lines of text, compressed or not.
 
 use crate::{
-    client::{Body, Client, Validators},
-    refusal::FetchError,
-    unpack::{self, Taken},
-    written::parse_url,
+    client::{BodyLimit, GuardedClient, CacheValidators},
+    refusal::GuardedFetchError,
+    unpack::{self, BodyRead},
+    address_syntax::parse_url,
 };
-use docent_xml::{BadXml, Node};
+use docent_xml::{XmlError, Node};
 use std::collections::HashSet;
 use url::Url;
 
 /// Maximum uncompressed size of a sitemap, and of all sitemaps of a site.
-const MOST_BYTES: u64 = 50 << 20;
+const MAX_SITEMAP_BYTES: u64 = 50 << 20;
 /// Maximum number of URLs per site.
-const MOST_URLS: usize = 50_000;
+const MAX_URLS: usize = 50_000;
 /// Maximum number of XML nodes per sitemap.
-const MOST_NODES: u32 = 2_000_000;
+const MAX_NODES: u32 = 2_000_000;
 /// Maximum nesting of sitemap indexes.
-const DEEPEST: usize = 2;
+const MAX_INDEX_DEPTH: usize = 2;
 /// Maximum number of sitemaps fetched per site.
-const MOST_FILES: usize = 200;
+const MAX_FILES: usize = 200;
 
 /// A page in a sitemap.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct SitemapPage {
     /// Its URL.
     pub url: Url,
     /// Last modification, as written.
@@ -34,7 +34,7 @@ pub struct Listed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sitemap {
     /// Pages.
-    Pages(Vec<Listed>),
+    Pages(Vec<SitemapPage>),
     /// More sitemaps.
     Index(Vec<Url>),
 }
@@ -44,7 +44,7 @@ pub enum Sitemap {
 pub enum BadSitemap {
     /// The fetch failed.
     #[error(transparent)]
-    Fetch(#[from] FetchError),
+    Fetch(#[from] GuardedFetchError),
     /// The server returned another status.
     #[error("{url} returned status {status}")]
     Status {
@@ -61,7 +61,7 @@ pub enum BadSitemap {
     Packed(#[source] std::io::Error),
     /// It is not XML, or defines entities.
     #[error("cannot parse the sitemap as XML")]
-    Xml(#[source] BadXml),
+    Xml(#[source] XmlError),
     /// It is not a sitemap.
     #[error("<{0}> is neither <urlset> nor <sitemapindex>")]
     Other(String),
@@ -73,8 +73,8 @@ impl Sitemap {
         if !unpack::is_packed(bytes) {
             return Self::read(bytes);
         }
-        match unpack::take(bytes, true, MOST_BYTES, None) {
-            Ok(Taken::Whole(bytes)) => Self::read(&bytes),
+        match unpack::read_bounded(bytes, true, MAX_SITEMAP_BYTES, None) {
+            Ok(BodyRead::Whole(bytes)) => Self::read(&bytes),
             Ok(_) => Err(BadSitemap::TooLarge),
             Err(error) => Err(BadSitemap::Packed(error)),
         }
@@ -84,18 +84,18 @@ impl Sitemap {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim_start();
         if !text.starts_with('<') {
-            let lines = text.lines().filter_map(|line| place(line, None));
-            return Ok(Self::Pages(lines.take(MOST_URLS).collect()));
+            let lines = text.lines().filter_map(|line| listed_page(line, None));
+            return Ok(Self::Pages(lines.take(MAX_URLS).collect()));
         }
-        let document = docent_xml::parse_within(text, MOST_NODES).map_err(BadSitemap::Xml)?;
+        let document = docent_xml::parse_within(text, MAX_NODES).map_err(BadSitemap::Xml)?;
         let root = document.root_element();
         let entries = root.children().filter_map(|entry| {
-            place(said(entry, "loc")?, said(entry, "lastmod").map(|text| text.trim().to_owned()))
+            listed_page(child_text(entry, "loc")?, child_text(entry, "lastmod").map(|text| text.trim().to_owned()))
         });
         match root.tag_name().name() {
-            "urlset" => Ok(Self::Pages(entries.take(MOST_URLS).collect())),
+            "urlset" => Ok(Self::Pages(entries.take(MAX_URLS).collect())),
             "sitemapindex" => {
-                Ok(Self::Index(entries.map(|entry| entry.url).take(MOST_FILES).collect()))
+                Ok(Self::Index(entries.map(|entry| entry.url).take(MAX_FILES).collect()))
             }
             other => Err(BadSitemap::Other(other.chars().take(40).collect())),
         }
@@ -103,16 +103,16 @@ impl Sitemap {
 
     /// Fetches a sitemap and those it lists, two levels deep. Passes unusable ones to `problem`.
     pub fn gather(
-        client: &Client,
+        client: &GuardedClient,
         roots: &[Url],
         problem: &mut dyn FnMut(&Url, BadSitemap),
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Vec<Listed> {
+    ) -> Vec<SitemapPage> {
         let mut queue: Vec<(Url, usize)> = roots.iter().rev().map(|url| (url.clone(), 0)).collect();
         let (mut seen, mut found) = (HashSet::new(), Vec::new());
-        let mut left = MOST_BYTES;
+        let mut left = MAX_SITEMAP_BYTES;
         while let Some((url, depth)) = queue.pop() {
-            if seen.len() >= MOST_FILES || found.len() >= MOST_URLS || !seen.insert(url.clone()) {
+            if seen.len() >= MAX_FILES || found.len() >= MAX_URLS || !seen.insert(url.clone()) {
                 continue;
             }
             if !go_on() {
@@ -120,10 +120,10 @@ impl Sitemap {
             }
             match fetch(client, &url, &mut left) {
                 Ok(Self::Pages(pages)) => {
-                    let room = MOST_URLS.saturating_sub(found.len());
+                    let room = MAX_URLS.saturating_sub(found.len());
                     found.extend(pages.into_iter().take(room));
                 }
-                Ok(Self::Index(more)) if depth < DEEPEST => {
+                Ok(Self::Index(more)) if depth < MAX_INDEX_DEPTH => {
                     queue.extend(more.into_iter().rev().map(|url| (url, depth + 1)));
                 }
                 Ok(Self::Index(_)) => {}
@@ -134,8 +134,8 @@ impl Sitemap {
     }
 }
 
-fn fetch(client: &Client, url: &Url, left: &mut u64) -> Result<Sitemap, BadSitemap> {
-    let answer = client.get_body(url, &Validators::default(), Body::AtMost(*left))?;
+fn fetch(client: &GuardedClient, url: &Url, left: &mut u64) -> Result<Sitemap, BadSitemap> {
+    let answer = client.get_body(url, &CacheValidators::default(), BodyLimit::AtMost(*left))?;
     if answer.status != 200 {
         return Err(BadSitemap::Status { url: url.to_string(), status: answer.status });
     }
@@ -143,11 +143,11 @@ fn fetch(client: &Client, url: &Url, left: &mut u64) -> Result<Sitemap, BadSitem
     Sitemap::parse(&answer.body)
 }
 
-fn place(text: &str, modified: Option<String>) -> Option<Listed> {
-    Some(Listed { url: parse_url(text.trim()).ok()?, modified })
+fn listed_page(text: &str, modified: Option<String>) -> Option<SitemapPage> {
+    Some(SitemapPage { url: parse_url(text.trim()).ok()?, modified })
 }
 
-fn said<'a>(entry: Node<'a, '_>, name: &str) -> Option<&'a str> {
+fn child_text<'a>(entry: Node<'a, '_>, name: &str) -> Option<&'a str> {
     entry.children().find(|child| child.tag_name().name() == name)?.text()
 }
 

@@ -7,11 +7,11 @@ use std::{
 };
 
 /// Bytes per read; the deadline is checked in between.
-const STEP: usize = 16 << 10;
+const READ_STEP_BYTES: usize = 16 << 10;
 
 /// Result of reading.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum BodyRead {
     /// Everything.
     Whole(Vec<u8>),
     /// The first bytes; there are more.
@@ -21,34 +21,34 @@ pub(crate) enum Taken {
 }
 
 /// Reads up to `most` bytes, before and after decompression.
-pub(crate) fn take(
+pub(crate) fn read_bounded(
     reader: impl Read,
     packed: bool,
     most: u64,
     deadline: Option<Instant>,
-) -> io::Result<Taken> {
+) -> io::Result<BodyRead> {
     let mut raw = reader.take(most.saturating_add(1));
     if !packed {
-        return bounded(&mut raw, most, deadline);
+        return read_up_to(&mut raw, most, deadline);
     }
     let mut unpacked = MultiGzDecoder::new(&mut raw);
-    match bounded(&mut unpacked, most, deadline) {
+    match read_up_to(&mut unpacked, most, deadline) {
         // Truncated at the limit, not corrupt.
-        Err(_) if raw.limit() == 0 => Ok(Taken::Cut(Vec::new())),
+        Err(_) if raw.limit() == 0 => Ok(BodyRead::Cut(Vec::new())),
         taken => taken,
     }
 }
 
-fn bounded(reader: &mut impl Read, most: u64, deadline: Option<Instant>) -> io::Result<Taken> {
+fn read_up_to(reader: &mut impl Read, most: u64, deadline: Option<Instant>) -> io::Result<BodyRead> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     let mut step = vec![0; STEP];
     loop {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(Taken::Late);
+            return Ok(BodyRead::Late);
         }
         let count = match reader.read(&mut step) {
-            Ok(0) => return Ok(Taken::Whole(bytes)),
+            Ok(0) => return Ok(BodyRead::Whole(bytes)),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
@@ -56,7 +56,7 @@ fn bounded(reader: &mut impl Read, most: u64, deadline: Option<Instant>) -> io::
         bytes.extend_from_slice(step.get(..count).unwrap_or_default());
         if bytes.len() > most {
             bytes.truncate(most);
-            return Ok(Taken::Cut(bytes));
+            return Ok(BodyRead::Cut(bytes));
         }
     }
 }
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn what_is_read_is_bounded() {
-        let whole = |bytes: &[u8]| Some(Taken::Whole(bytes.to_vec()));
-        let cut = |bytes: &[u8]| Some(Taken::Cut(bytes.to_vec()));
+        let whole = |bytes: &[u8]| Some(BodyRead::Whole(bytes.to_vec()));
+        let cut = |bytes: &[u8]| Some(BodyRead::Cut(bytes.to_vec()));
         let empty_members = pack(b"").repeat(100);
         for (name, bytes, packed, want) in [
             ("empty", Vec::new(), false, whole(b"")),
@@ -98,13 +98,13 @@ mod tests {
         assert_eq!(take(&*bomb, true, 2_000, None).unwrap(), Taken::Cut(vec![b'a'; 2_000]));
         assert_eq!(take(&*bomb, true, 1 << 20, None).unwrap(), Taken::Whole(vec![b'a'; 1 << 20]));
         let torn = bomb.get(..bomb.len() / 2).unwrap();
-        take(torn, true, 2 << 20, None).unwrap_err();
+        read_bounded(torn, true, 2 << 20, None).unwrap_err();
     }
 
     #[test]
     fn a_reader_without_an_end_ends_at_the_deadline() {
-        struct Drip;
-        impl Read for Drip {
+        struct DripReader;
+        impl Read for DripReader {
             fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
                 std::thread::sleep(Duration::from_millis(1));
                 bytes[0] = b'a';

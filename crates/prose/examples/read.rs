@@ -3,7 +3,7 @@
 //! With `--time`, prints only the elapsed time. With `--outline`, prints only titles and headings.
 #![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 
-use docent_prose::{Document, Format};
+use docent_prose::{ProseDocument, ProseFormat};
 use std::{io::Write as _, time::Instant};
 
 fn main() -> std::io::Result<()> {
@@ -14,7 +14,7 @@ fn main() -> std::io::Result<()> {
     let (mut bytes, mut sections, mut furniture) = (0, 0, 0);
     let mut seconds = 0.0;
     for path in &paths {
-        let Some(format) = Format::of(path) else { continue };
+        let Some(format) = ProseFormat::of(path) else { continue };
         let file = std::fs::read(path)?;
         let start = Instant::now();
         let document = format.read(path, &file);
@@ -46,7 +46,7 @@ fn main() -> std::io::Result<()> {
 fn print(
     out: &mut impl std::io::Write,
     path: &str,
-    document: &Document,
+    document: &ProseDocument,
     outline: bool,
 ) -> std::io::Result<()> {
     writeln!(out, "path: {path}\ntitle: {}", document.title)?;

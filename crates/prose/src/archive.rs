@@ -2,20 +2,20 @@
 //!
 //! Writes nothing, and does not open nested archives.
 
-mod tape;
+mod tar_reader;
 pub(crate) mod zip;
 
 use crate::format::Unreadable;
 use std::collections::HashSet;
 
 /// Maximum problems listed; further ones are counted.
-const LISTED: usize = 100;
+const MAX_LISTED_PROBLEMS: usize = 100;
 /// Maximum bytes of a path; longer ones are an attack on memory.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 /// Archives that unpack to less than this have no ratio limit.
-const HARMLESS: u64 = 10 << 20;
+const MIN_RATIO_CHECK_BYTES: u64 = 10 << 20;
 /// Extensions of nested archives.
-const NESTED: [&str; 13] = [
+const ARCHIVE_EXTENSIONS: [&str; 13] = [
     ".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".txz", ".tar.zst", ".tar.bz2", ".tbz2", ".7z",
     ".rar", ".jar", ".whl",
 ];
@@ -33,7 +33,7 @@ pub enum Archive {
 
 /// Limits on the content of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ArchiveLimits {
     /// Maximum files; later ones are skipped.
     pub entries: usize,
     /// Maximum bytes of one file; larger ones are skipped.
@@ -44,7 +44,7 @@ pub struct Limits {
     pub ratio: u64,
 }
 
-impl Default for Limits {
+impl Default for ArchiveLimits {
     fn default() -> Self {
         Self { entries: 100_000, entry_bytes: 32 << 20, total_bytes: 2 << 30, ratio: 200 }
     }
@@ -52,7 +52,7 @@ impl Default for Limits {
 
 /// One file of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct ArchiveEntry<'a> {
     /// Relative, with `/`, and without `.` and `..`.
     pub path: &'a str,
     /// Its content.
@@ -61,16 +61,16 @@ pub struct Entry<'a> {
 
 /// Skipped files of an archive, as messages for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Problems {
+pub struct ArchiveProblems {
     /// The first hundred problems.
     pub listed: Vec<String>,
     /// The number of further problems.
     pub more: usize,
 }
 
-impl Problems {
+impl ArchiveProblems {
     fn add(&mut self, path: &str, what: &str) {
-        if self.listed.len() < LISTED {
+        if self.listed.len() < MAX_LISTED_PROBLEMS {
             let path: String = path.chars().filter(|c| !c.is_control()).take(200).collect();
             let line = if path.is_empty() { what.to_owned() } else { format!("{path}: {what}") };
             self.listed.push(line);
@@ -82,7 +82,7 @@ impl Problems {
 
 impl Archive {
     /// Detects an archive by file name.
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let ends = |end: &str| name.len() > end.len() && name.ends_with(end);
         match () {
@@ -109,45 +109,45 @@ impl Archive {
     pub fn entries(
         self,
         bytes: &[u8],
-        limits: &Limits,
+        limits: &ArchiveLimits,
         wanted: &dyn Fn(&str) -> bool,
-        each: &mut dyn FnMut(Entry<'_>),
-    ) -> Result<Problems, Unreadable> {
+        each: &mut dyn FnMut(ArchiveEntry<'_>),
+    ) -> Result<ArchiveProblems, Unreadable> {
         if bytes.is_empty() {
             return Err(Unreadable::Empty);
         }
-        let mut intake = Intake::new(limits, wanted, each);
+        let mut intake = ArchiveIntake::new(limits, wanted, each);
         match self {
             Self::Zip => zip::entries(bytes, &mut intake)?,
-            Self::Tar => tape::entries(tape::Source::Plain(bytes), &mut intake)?,
-            Self::TarGz => tape::entries(tape::Source::gzip(bytes), &mut intake)?,
+            Self::Tar => tar_reader::entries(tar_reader::TarSource::Plain(bytes), &mut intake)?,
+            Self::TarGz => tar_reader::entries(tar_reader::TarSource::gzip(bytes), &mut intake)?,
         }
         Ok(intake.problems)
     }
 }
 
 /// Checks shared by all archive formats for every file.
-struct Intake<'a> {
-    limits: &'a Limits,
+struct ArchiveIntake<'a> {
+    limits: &'a ArchiveLimits,
     wanted: &'a dyn Fn(&str) -> bool,
-    each: &'a mut dyn FnMut(Entry<'_>),
+    each: &'a mut dyn FnMut(ArchiveEntry<'_>),
     seen: HashSet<String>,
     files: usize,
-    problems: Problems,
+    problems: ArchiveProblems,
 }
 
-impl<'a> Intake<'a> {
+impl<'a> ArchiveIntake<'a> {
     fn new(
-        limits: &'a Limits,
+        limits: &'a ArchiveLimits,
         wanted: &'a dyn Fn(&str) -> bool,
-        each: &'a mut dyn FnMut(Entry<'_>),
+        each: &'a mut dyn FnMut(ArchiveEntry<'_>),
     ) -> Self {
-        let (seen, problems) = (HashSet::new(), Problems::default());
+        let (seen, problems) = (HashSet::new(), ArchiveProblems::default());
         Self { limits, wanted, each, seen, files: 0, problems }
     }
 
     /// Whether the limit allows one more file.
-    fn room(&mut self) -> bool {
+    fn has_room(&mut self) -> bool {
         let room = self.files < self.limits.entries;
         self.files += 1;
         if !room {
@@ -168,7 +168,7 @@ impl<'a> Intake<'a> {
             }
         };
         let lower = path.to_ascii_lowercase();
-        if NESTED.iter().any(|end| lower.ends_with(end)) {
+        if ARCHIVE_EXTENSIONS.iter().any(|end| lower.ends_with(end)) {
             self.problems.add(&path, "nested archives are not opened");
             return None;
         }
@@ -188,7 +188,7 @@ impl<'a> Intake<'a> {
     }
 
     fn hand_out(&mut self, path: &str, bytes: &[u8]) {
-        (self.each)(Entry { path, bytes });
+        (self.each)(ArchiveEntry { path, bytes });
     }
 
     const fn too_large(&self) -> Unreadable {
@@ -201,7 +201,7 @@ fn inside(name: &str) -> Result<String, &'static str> {
     if name.contains('\0') {
         return Err("its name contains a NUL byte");
     }
-    if name.len() > LONGEST_PATH {
+    if name.len() > MAX_PATH_BYTES {
         return Err("its name is too long");
     }
     // Some archives use the other separator; both are checked, so that neither leads outside.

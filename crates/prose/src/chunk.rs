@@ -1,15 +1,15 @@
 //! Splits documents into chunks that are short enough to be found and read as one hit.
 
-use crate::document::{Block, Document, Kind, Section};
+use crate::document::{DocumentBlock, ProseDocument, BlockKind, DocumentSection};
 
 /// Target words of a chunk: one embedding cannot represent a thousand.
-const WORDS: usize = 200;
+const TARGET_CHUNK_WORDS: usize = 200;
 /// Maximum words of an unsplit code block or table; longer ones are split between lines.
-const MOST_WORDS: usize = 1500;
+const MAX_BLOCK_WORDS: usize = 1500;
 /// Bytes without spaces that count as one more word.
-const WORD: usize = 40;
+const BYTES_PER_EXTRA_WORD: usize = 40;
 /// Maximum subsections listed for a section without text.
-const NAMED: usize = 40;
+const MAX_NAMED_SUBSECTIONS: usize = 40;
 
 /// A chunk of one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Chunk {
 }
 
 /// The chunks of a document, in order. Every section has at least one.
-pub fn chunks(document: &Document) -> Vec<Chunk> {
+pub fn chunks(document: &ProseDocument) -> Vec<Chunk> {
     let mut all = Vec::new();
     for (section, what) in document.sections.iter().enumerate() {
         let pieces = if what.blocks.iter().all(is_contents) {
@@ -40,30 +40,30 @@ pub fn chunks(document: &Document) -> Vec<Chunk> {
 }
 
 /// Whether a block is a table of contents, which repeats headings of other documents.
-fn is_contents(block: &Block) -> bool {
-    block.kind == Kind::Contents
+fn is_contents(block: &DocumentBlock) -> bool {
+    block.kind == BlockKind::Contents
 }
 
 /// The text for a section without its own: the headings directly below it.
-fn contents(sections: &[Section], at: usize) -> String {
+fn contents(sections: &[DocumentSection], at: usize) -> String {
     let level = sections[at].level;
-    let below: Vec<&Section> =
+    let below: Vec<&DocumentSection> =
         sections[at + 1..].iter().take_while(|section| section.level > level).collect();
     let nearest = below.iter().map(|section| section.level).min();
-    let named = below.iter().filter(|section| Some(section.level) == nearest).take(NAMED);
+    let named = below.iter().filter(|section| Some(section.level) == nearest).take(MAX_NAMED_SUBSECTIONS);
     let lines: Vec<String> =
         named.filter_map(|section| Some(format!("- {}", section.heading()?))).collect();
     lines.join("\n")
 }
 
 /// Groups blocks until a chunk is full.
-fn pieces(section: &Section) -> Vec<(Option<u32>, String)> {
+fn pieces(section: &DocumentSection) -> Vec<(Option<u32>, String)> {
     let mut pieces: Vec<(Option<u32>, String)> = Vec::new();
     let mut words = 0;
-    for (page, text) in whole(&section.blocks) {
+    for (page, text) in merge_blocks(&section.blocks) {
         let more = count(&text);
         match pieces.last_mut() {
-            Some((_, piece)) if words + more <= WORDS => {
+            Some((_, piece)) if words + more <= TARGET_CHUNK_WORDS => {
                 piece.push_str("\n\n");
                 piece.push_str(&text);
                 words += more;
@@ -78,44 +78,44 @@ fn pieces(section: &Section) -> Vec<(Option<u32>, String)> {
 }
 
 /// Units that must not be split: a block with its lead-in sentence.
-fn whole(blocks: &[Block]) -> Vec<(Option<u32>, String)> {
+fn merge_blocks(blocks: &[DocumentBlock]) -> Vec<(Option<u32>, String)> {
     let mut all: Vec<(Option<u32>, String)> = Vec::new();
     let mut led_in = false;
     for block in blocks.iter().filter(|block| !is_contents(block)) {
-        for (n, text) in bounded(block).into_iter().enumerate() {
+        for (n, text) in split_block(block).into_iter().enumerate() {
             match all.last_mut() {
-                Some((_, before)) if led_in && n == 0 && block.kind != Kind::Paragraph => {
+                Some((_, before)) if led_in && n == 0 && block.kind != BlockKind::Paragraph => {
                     before.push_str("\n\n");
                     before.push_str(&text);
                 }
                 _ => all.push((block.page, text)),
             }
         }
-        led_in = block.kind == Kind::Paragraph
+        led_in = block.kind == BlockKind::Paragraph
             && block.text.plain.ends_with(':')
-            && count(&block.text.plain) <= WORDS;
+            && count(&block.text.plain) <= TARGET_CHUNK_WORDS;
     }
     all
 }
 
 /// Splits a block that is far too long into parts that are readable on their own.
-fn bounded(block: &Block) -> Vec<String> {
+fn split_block(block: &DocumentBlock) -> Vec<String> {
     let text = &block.text.plain;
-    if count(text) <= MOST_WORDS {
+    if count(text) <= MAX_BLOCK_WORDS {
         return vec![text.clone()];
     }
     let lines: Vec<&str> = text.lines().collect();
     let (head, body, tail) = match block.kind {
-        Kind::Code if lines.len() > 2 => {
+        BlockKind::Code if lines.len() > 2 => {
             (&lines[..1], &lines[1..lines.len() - 1], &lines[lines.len() - 1..])
         }
-        Kind::Table if lines.len() > 2 => (&lines[..2], &lines[2..], &lines[..0]),
+        BlockKind::Table if lines.len() > 2 => (&lines[..2], &lines[2..], &lines[..0]),
         _ => (&lines[..0], &lines[..], &lines[..0]),
     };
     // Every part repeats them, so that long ones would grow with the square of the block.
     let repeated: usize = head.iter().chain(tail).map(|line| count(line)).sum();
     let (head, body, tail) =
-        if repeated <= WORDS { (head, body, tail) } else { (&lines[..0], &lines[..], &lines[..0]) };
+        if repeated <= TARGET_CHUNK_WORDS { (head, body, tail) } else { (&lines[..0], &lines[..], &lines[..0]) };
     let mut parts = Vec::new();
     let mut part: Vec<String> = Vec::new();
     let mut words = 0;
@@ -128,7 +128,7 @@ fn bounded(block: &Block) -> Vec<String> {
     for line in body.iter().flat_map(|line| lengths(line)) {
         // Blank lines have no words, but a length.
         let more = count(&line).max(1);
-        if !part.is_empty() && words + more > MOST_WORDS {
+        if !part.is_empty() && words + more > MAX_BLOCK_WORDS {
             end(&mut part);
             words = 0;
         }
@@ -143,15 +143,15 @@ fn bounded(block: &Block) -> Vec<String> {
 
 /// Splits a line that is far too long between words, or within an overlong word.
 fn lengths(line: &str) -> Vec<String> {
-    if count(line) <= MOST_WORDS {
+    if count(line) <= MAX_BLOCK_WORDS {
         return vec![line.to_owned()];
     }
     let mut parts: Vec<String> = Vec::new();
     let mut words = 0;
-    for word in line.split_whitespace().flat_map(cut) {
+    for word in line.split_whitespace().flat_map(split_word) {
         let more = count(word);
         match parts.last_mut() {
-            Some(part) if words + more <= MOST_WORDS => {
+            Some(part) if words + more <= MAX_BLOCK_WORDS => {
                 part.push(' ');
                 part.push_str(word);
                 words += more;
@@ -166,10 +166,10 @@ fn lengths(line: &str) -> Vec<String> {
 }
 
 /// Splits a run without spaces into pieces that each fill a part.
-fn cut(mut word: &str) -> Vec<&str> {
+fn split_word(mut word: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
-    while word.len() > MOST_WORDS * WORD {
-        let (piece, rest) = word.split_at(word.floor_char_boundary(MOST_WORDS * WORD));
+    while word.len() > MAX_BLOCK_WORDS * BYTES_PER_EXTRA_WORD {
+        let (piece, rest) = word.split_at(word.floor_char_boundary(MAX_BLOCK_WORDS * BYTES_PER_EXTRA_WORD));
         pieces.push(piece);
         word = rest;
     }
@@ -179,30 +179,30 @@ fn cut(mut word: &str) -> Vec<&str> {
 
 /// Counts words; long runs without spaces count by their length, as do long runs of spaces.
 fn count(text: &str) -> usize {
-    let words: usize = text.split_whitespace().map(|word| 1 + word.len() / WORD).sum();
-    words.max(text.len() / WORD)
+    let words: usize = text.split_whitespace().map(|word| 1 + word.len() / BYTES_PER_EXTRA_WORD).sum();
+    words.max(text.len() / BYTES_PER_EXTRA_WORD)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Writer;
+    use crate::document::DocumentWriter;
 
     fn words(word: &str, count: usize) -> String {
         vec![word; count].join(" ")
     }
 
-    fn texts(document: &Document) -> Vec<String> {
+    fn texts(document: &ProseDocument) -> Vec<String> {
         chunks(document).into_iter().map(|chunk| chunk.text).collect()
     }
 
     #[test]
     fn paragraphs_are_put_together_until_a_piece_is_full() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         writer.heading(1, "T", None);
         for (page, word) in (1..).zip(["a", "b", "c"]) {
             writer.page(page);
-            writer.plain(Kind::Paragraph, words(word, 90));
+            writer.plain(BlockKind::Paragraph, words(word, 90));
         }
         let all = chunks(&writer.finish(None, "f"));
         let [a, b, c] = ["a", "b", "c"].map(|word| words(word, 90));
@@ -215,12 +215,12 @@ mod tests {
 
     #[test]
     fn code_tables_and_lists_stay_with_what_leads_in_to_them() {
-        for kind in [Kind::Code, Kind::Table, Kind::List] {
-            let mut writer = Writer::default();
-            writer.plain(Kind::Paragraph, words("x", 190));
-            writer.plain(Kind::Paragraph, "Choose one of these:");
+        for kind in [BlockKind::Code, BlockKind::Table, BlockKind::List] {
+            let mut writer = DocumentWriter::default();
+            writer.plain(BlockKind::Paragraph, words("x", 190));
+            writer.plain(BlockKind::Paragraph, "Choose one of these:");
             writer.plain(kind, words("y", 400));
-            writer.plain(Kind::Paragraph, "After.");
+            writer.plain(BlockKind::Paragraph, "After.");
             let got = texts(&writer.finish(None, "f"));
             let want = [
                 words("x", 190),
@@ -234,10 +234,10 @@ mod tests {
     #[test]
     fn a_block_without_end_is_parted_between_lines() {
         let rows: Vec<String> = (0..2000).map(|n| format!("| {n} | x |")).collect();
-        let mut writer = Writer::default();
-        writer.plain(Kind::Table, format!("| n | what |\n| --- | --- |\n{}", rows.join("\n")));
+        let mut writer = DocumentWriter::default();
+        writer.plain(BlockKind::Table, format!("| n | what |\n| --- | --- |\n{}", rows.join("\n")));
         writer.code("sh", &vec!["one two three"; 1000].join("\n"));
-        writer.plain(Kind::Paragraph, words("p", 4000));
+        writer.plain(BlockKind::Paragraph, words("p", 4000));
         let got = texts(&writer.finish(None, "f"));
         assert!(got.len() > 6, "{}", got.len());
         assert!(got.iter().all(|text| count(text) <= MOST_WORDS + 10));
@@ -256,16 +256,16 @@ mod tests {
         let head = words("h", 5000);
         let table = format!("| {head} |\n| --- |\n{}", vec!["| x |"; 5000].join("\n"));
         let cases = [
-            (Kind::Paragraph, "語".repeat(100_000)),
-            (Kind::Paragraph, words(&"w".repeat(1000), 500)),
-            (Kind::Code, format!("```\na{}b\n```", "\n".repeat(300_000))),
-            (Kind::Code, format!("```\na{}b\n```", " ".repeat(300_000))),
-            (Kind::Table, table),
+            (BlockKind::Paragraph, "語".repeat(100_000)),
+            (BlockKind::Paragraph, words(&"w".repeat(1000), 500)),
+            (BlockKind::Code, format!("```\na{}b\n```", "\n".repeat(300_000))),
+            (BlockKind::Code, format!("```\na{}b\n```", " ".repeat(300_000))),
+            (BlockKind::Table, table),
         ];
         for (kind, text) in cases {
             let letters = |text: &str| text.split_whitespace().map(str::len).sum::<usize>();
             let all = letters(&text);
-            let mut writer = Writer::default();
+            let mut writer = DocumentWriter::default();
             writer.plain(kind, text);
             let got = texts(&writer.finish(None, "f"));
             let longest = got.iter().map(String::len).max();
@@ -277,12 +277,12 @@ mod tests {
 
     #[test]
     fn tables_of_contents_are_not_searched() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         writer.heading(1, "Chapter", None);
-        writer.plain(Kind::Contents, "- 1.1. Elsewhere");
-        writer.plain(Kind::Paragraph, "text");
+        writer.plain(BlockKind::Contents, "- 1.1. Elsewhere");
+        writer.plain(BlockKind::Paragraph, "text");
         writer.heading(1, "Book", None);
-        writer.plain(Kind::Contents, "- 1. Chapter");
+        writer.plain(BlockKind::Contents, "- 1. Chapter");
         let document = writer.finish(None, "f");
         assert_eq!(texts(&document), ["text", ""]);
         assert!(document.markdown(&|_| None).contains("- 1.1. Elsewhere\n\ntext"));
@@ -290,11 +290,11 @@ mod tests {
 
     #[test]
     fn a_section_without_text_names_those_below() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         writer.heading(1, "Top", None);
         writer.heading(2, "A", None);
         writer.heading(3, "Deep", None);
-        writer.plain(Kind::Paragraph, "text");
+        writer.plain(BlockKind::Paragraph, "text");
         writer.heading(2, "B", None);
         assert_eq!(texts(&writer.finish(None, "f")), ["- A\n- B", "- Deep", "text", ""]);
     }

@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 /// Maximum bytes of a heading, because all sections below repeat it.
-const LONGEST_HEADING: usize = 400;
+const MAX_HEADING_BYTES: usize = 400;
 
 /// One document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Document {
+pub struct ProseDocument {
     /// Display title.
     pub title: String,
     /// In order. Only the first may have no heading.
-    pub sections: Vec<Section>,
+    pub sections: Vec<DocumentSection>,
     /// The documented version, if stated.
     pub version: Option<String>,
     /// Its generator, such as `Sphinx`, if detected.
@@ -24,7 +24,7 @@ pub struct Document {
 
 /// The content under one heading, up to the next.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Section {
+pub struct DocumentSection {
     /// The headings above it and its own, outermost first; empty before the first heading.
     pub path: Vec<String>,
     /// 1 to 6; 0 before the first heading.
@@ -34,12 +34,12 @@ pub struct Section {
     /// The page of its heading, counted from 1, for paged formats.
     pub page: Option<u32>,
     /// Its blocks in order, without the heading.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DocumentBlock>,
 }
 
 /// The kind of a block. Only paragraphs and quotations may be separated from what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum BlockKind {
     /// Running text.
     #[default]
     Paragraph,
@@ -57,34 +57,34 @@ pub enum Kind {
 
 /// A block of Markdown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Block {
+pub struct DocumentBlock {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: BlockKind,
     /// Its text.
-    pub text: Text,
+    pub text: LinkedText,
     /// The page that it begins on, for paged formats.
     pub page: Option<u32>,
 }
 
 /// Text with links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Text {
+pub struct LinkedText {
     /// Markdown, without the links.
     pub plain: String,
     /// Its links, in order, not nested.
-    pub links: Vec<Link>,
+    pub links: Vec<TextLink>,
 }
 
 /// A link in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct TextLink {
     /// The byte range of its label.
     pub label: Range<usize>,
     /// The target as written: a relative path, an anchor or a URL.
     pub target: String,
 }
 
-impl Text {
+impl LinkedText {
     /// Text without links.
     pub fn new(plain: impl Into<String>) -> Self {
         Self { plain: plain.into(), links: Vec::new() }
@@ -95,12 +95,12 @@ impl Text {
         let start = self.plain.len();
         self.plain.push_str(label);
         if !label.trim().is_empty() {
-            self.links.push(Link { label: start..self.plain.len(), target: target.into() });
+            self.links.push(TextLink { label: start..self.plain.len(), target: target.into() });
         }
     }
 
     /// The text as Markdown with links, each target mapped by `resolve`; links mapped to `None` are dropped.
-    pub fn linked(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
+    pub fn to_markdown(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
         let mut text = String::with_capacity(self.plain.len());
         let mut from = 0;
         for link in &self.links {
@@ -123,7 +123,7 @@ impl Text {
     }
 }
 
-impl Section {
+impl DocumentSection {
     /// Its own heading, if any.
     pub fn heading(&self) -> Option<&str> {
         self.path.last().map(String::as_str)
@@ -138,10 +138,10 @@ impl Section {
     }
 }
 
-impl Document {
+impl ProseDocument {
     /// The document as Markdown.
     pub fn markdown(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
-        joined(&self.sections, resolve)
+        join_sections(&self.sections, resolve)
     }
 
     /// Finds a section by heading, path (`A > B`) or anchor: the range of it and its subsections.
@@ -150,7 +150,7 @@ impl Document {
         let is = |known: &str| {
             !wanted.is_empty() && (known == wanted || known.to_lowercase() == wanted.to_lowercase())
         };
-        let named = |section: &Section| {
+        let named = |section: &DocumentSection| {
             section.heading().is_some_and(is)
                 || section.anchor.as_deref() == Some(wanted)
                 || is(&section.path.join(" > "))
@@ -163,25 +163,25 @@ impl Document {
 }
 
 /// Joins sections as Markdown.
-pub(crate) fn joined(sections: &[Section], resolve: &dyn Fn(&str) -> Option<String>) -> String {
+pub(crate) fn join_sections(sections: &[DocumentSection], resolve: &dyn Fn(&str) -> Option<String>) -> String {
     let all = sections.iter().map(|section| section.markdown(resolve));
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Maximum headings and blocks of one document. A book of a thousand pages has thirty thousand; each takes hundreds of
 /// bytes, for as few as four in the source.
-pub(crate) const MOST_PIECES: usize = 500_000;
+pub(crate) const MAX_PIECES: usize = 500_000;
 
 /// Builds a document while its source is read from top to bottom.
 #[derive(Debug, Default)]
-pub struct Writer {
-    sections: Vec<Section>,
+pub struct DocumentWriter {
+    sections: Vec<DocumentSection>,
     pieces: usize,
     open: Vec<(u8, String)>,
     page: Option<u32>,
 }
 
-impl Writer {
+impl DocumentWriter {
     /// Sets the page of the following text.
     pub fn page(&mut self, number: u32) {
         self.page = Some(number);
@@ -194,40 +194,40 @@ impl Writer {
         if whole.is_empty() || !self.has_room() {
             return;
         }
-        let is_long = whole.len() > LONGEST_HEADING;
-        let heading = if is_long { shortened(&whole) } else { whole.clone() };
+        let is_long = whole.len() > MAX_HEADING_BYTES;
+        let heading = if is_long { shorten_heading(&whole) } else { whole.clone() };
         let level = level.clamp(1, 6);
         self.open.retain(|(outer, _)| *outer < level);
         self.open.push((level, heading));
         let path = self.open.iter().map(|(_, heading)| heading.clone()).collect();
-        self.sections.push(Section { path, level, anchor, page: self.page, blocks: Vec::new() });
+        self.sections.push(DocumentSection { path, level, anchor, page: self.page, blocks: Vec::new() });
         if is_long {
-            self.plain(Kind::Paragraph, whole);
+            self.plain(BlockKind::Paragraph, whole);
         }
     }
 
     /// Adds a block to the open section. Blank ones are skipped.
-    pub fn block(&mut self, kind: Kind, text: Text) {
+    pub fn block(&mut self, kind: BlockKind, text: LinkedText) {
         if text.plain.trim().is_empty() || !self.has_room() {
             return;
         }
         if self.sections.is_empty() {
-            self.sections.push(Section { page: self.page, ..Section::default() });
+            self.sections.push(DocumentSection { page: self.page, ..DocumentSection::default() });
         }
         if let Some(section) = self.sections.last_mut() {
-            section.blocks.push(Block { kind, text: trimmed(text), page: self.page });
+            section.blocks.push(DocumentBlock { kind, text: trim_text(text), page: self.page });
         }
     }
 
     /// Counts one more piece, if the limit allows it.
     fn has_room(&mut self) -> bool {
         self.pieces += 1;
-        self.pieces <= MOST_PIECES
+        self.pieces <= MAX_PIECES
     }
 
     /// Adds a block without links.
-    pub fn plain(&mut self, kind: Kind, text: impl Into<String>) {
-        self.block(kind, Text::new(text));
+    pub fn plain(&mut self, kind: BlockKind, text: impl Into<String>) {
+        self.block(kind, LinkedText::new(text));
     }
 
     /// Adds code in a fence that is longer than any in it.
@@ -238,22 +238,22 @@ impl Writer {
         }
         let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest.max(2) + 1);
-        self.plain(Kind::Code, format!("{fence}{language}\n{code}\n{fence}"));
+        self.plain(BlockKind::Code, format!("{fence}{language}\n{code}\n{fence}"));
     }
 
     /// The first heading, if there is one.
     pub fn first_heading(&self) -> Option<&str> {
-        self.sections.iter().find_map(Section::heading)
+        self.sections.iter().find_map(DocumentSection::heading)
     }
 
     /// Finishes the document. Without a title it uses its first heading, or else its file name.
-    pub fn finish(self, title: Option<String>, path: &str) -> Document {
+    pub fn finish(self, title: Option<String>, path: &str) -> ProseDocument {
         let title = title.map(|title| squeeze(&title)).filter(|title| !title.is_empty());
         let title = title.or_else(|| self.first_heading().map(str::to_owned));
         let name = || path.rsplit('/').next().unwrap_or(path).to_owned();
         let title = title.unwrap_or_else(name);
-        let problems = (self.pieces > MOST_PIECES).then(left_out).into_iter().collect();
-        Document { title, sections: self.sections, problems, ..Document::default() }
+        let problems = (self.pieces > MAX_PIECES).then(left_out).into_iter().collect();
+        ProseDocument { title, sections: self.sections, problems, ..ProseDocument::default() }
     }
 }
 
@@ -263,23 +263,23 @@ pub(crate) fn left_out() -> String {
 }
 
 /// Truncates a heading to its first words.
-fn shortened(heading: &str) -> String {
-    let (start, _) = heading.split_at(heading.floor_char_boundary(LONGEST_HEADING));
+fn shorten_heading(heading: &str) -> String {
+    let (start, _) = heading.split_at(heading.floor_char_boundary(MAX_HEADING_BYTES));
     let words = start.rsplit_once(' ').map_or(start, |(words, _)| words);
     format!("{words} …")
 }
 
 /// Trims blank lines, including the indentation of the first line.
-fn trimmed(text: Text) -> Text {
+fn trim_text(text: LinkedText) -> LinkedText {
     let end = text.plain.trim_end().len();
     let start = text.plain.len() - text.plain.trim_start().len();
     let within = |at: usize| at.clamp(start, end) - start;
     let links = text.links.into_iter().map(|link| {
         let label = within(link.label.start)..within(link.label.end);
-        Link { label, target: link.target }
+        TextLink { label, target: link.target }
     });
     let links = links.filter(|link| !link.label.is_empty()).collect();
-    Text { plain: text.plain.get(start..end).unwrap_or_default().to_owned(), links }
+    LinkedText { plain: text.plain.get(start..end).unwrap_or_default().to_owned(), links }
 }
 
 /// Collapses white space to single spaces, and trims.
@@ -293,13 +293,13 @@ mod tests {
 
     #[test]
     fn headings_nest_by_level() {
-        let mut writer = Writer::default();
-        writer.plain(Kind::Paragraph, "before");
+        let mut writer = DocumentWriter::default();
+        writer.plain(BlockKind::Paragraph, "before");
         for (level, heading) in [(1, "A"), (3, "B"), (2, "C"), (2, " D\n d"), (1, "E"), (2, " ")] {
             writer.heading(level, heading, None);
         }
         writer.page(7);
-        writer.plain(Kind::Paragraph, "end");
+        writer.plain(BlockKind::Paragraph, "end");
         let document = writer.finish(None, "x/f.md");
         let paths: Vec<String> =
             document.sections.iter().map(|section| section.path.join(" > ")).collect();
@@ -312,22 +312,22 @@ mod tests {
 
     #[test]
     fn a_document_has_so_many_pieces_and_no_more() {
-        let mut writer = Writer::default();
-        for _ in 0..MOST_PIECES {
+        let mut writer = DocumentWriter::default();
+        for _ in 0..MAX_PIECES {
             writer.heading(1, "a", None);
-            writer.plain(Kind::Paragraph, "b");
+            writer.plain(BlockKind::Paragraph, "b");
         }
         let document = writer.finish(None, "f.md");
         assert_eq!(document.sections.len(), MOST_PIECES / 2);
         assert_eq!(document.problems, [left_out()]);
-        let mut writer = Writer::default();
-        writer.plain(Kind::Paragraph, "b");
+        let mut writer = DocumentWriter::default();
+        writer.plain(BlockKind::Paragraph, "b");
         assert!(writer.finish(None, "f.md").problems.is_empty());
     }
 
     #[test]
     fn a_heading_without_end_is_cut_and_its_text_kept() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         let long = "größe ".repeat(1000);
         writer.heading(1, &long, None);
         writer.heading(2, &"ß".repeat(1000), None);
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_section_is_found_by_heading_path_and_anchor_with_all_below() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         writer.heading(1, "Top", None);
         writer.heading(2, "Größe", Some("size".into()));
         writer.heading(3, "Units", None);
@@ -357,13 +357,13 @@ mod tests {
 
     #[test]
     fn links_stand_beside_the_text_and_come_back_as_markdown() {
-        let mut text = Text::new("  See ");
+        let mut text = LinkedText::new("  See ");
         text.link("Größe", "size.html#a");
         text.plain.push_str(" and ");
         text.link("that", "gone.html");
         text.plain.push('.');
-        let mut writer = Writer::default();
-        writer.block(Kind::Paragraph, text);
+        let mut writer = DocumentWriter::default();
+        writer.block(BlockKind::Paragraph, text);
         let document = writer.finish(None, "f");
         let resolve = |target: &str| (target != "gone.html").then(|| format!("docs/{target}"));
         assert_eq!(document.markdown(&resolve), "See [Größe](docs/size.html#a) and that.");
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_fence_is_longer_than_what_it_holds() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         writer.code("md", "\n```\nx\n```\n");
         writer.code("", "\n");
         let document = writer.finish(None, "f");

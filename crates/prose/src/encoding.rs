@@ -5,11 +5,11 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
 /// The first bytes, in which a page must declare its encoding.
-const HEAD: usize = 1024;
+const MAX_DECLARATION_BYTES: usize = 1024;
 /// One NUL per this many bytes is a mistake; more mean binary data.
-const STRAY: usize = 1000;
+const BYTES_PER_STRAY_NUL: usize = 1000;
 /// Bytes used for detection; more would only take longer.
-const ENOUGH: usize = 64 << 10;
+const DETECTION_BYTES: usize = 64 << 10;
 
 /// Decodes a file.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, Unreadable> {
@@ -24,10 +24,10 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, Unreadable> {
 pub fn marked_up(bytes: &[u8]) -> Result<String, Unreadable> {
     let plain = nonblank(bytes)?;
     let zeros = if is_wide(bytes) { 0 } else { memchr::memchr_iter(0, plain).count() };
-    if zeros > plain.len() / STRAY {
+    if zeros > plain.len() / BYTES_PER_STRAY_NUL {
         return Err(Unreadable::Binary);
     }
-    let text = decode(plain, declared)?;
+    let text = decode(plain, declared_encoding)?;
     Ok(if zeros > 0 { text.replace('\0', "") } else { text })
 }
 
@@ -63,8 +63,8 @@ fn decode(
 }
 
 /// The encoding that a file declares: `<?xml encoding="…"`, `<meta charset=…>`, or in the type of its content.
-fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
-    let head = bytes.get(..HEAD).unwrap_or(bytes).to_ascii_lowercase();
+fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = bytes.get(..MAX_DECLARATION_BYTES).unwrap_or(bytes).to_ascii_lowercase();
     ["encoding=", "charset="].into_iter().find_map(|mark| {
         let at = memchr::memmem::find(&head, mark.as_bytes())? + mark.len();
         let rest = head.get(at..)?.trim_ascii_start();
@@ -87,8 +87,8 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
         return UTF_8;
     }
     let first = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
-    let sample = bytes.get(first.saturating_sub(HEAD)..).unwrap_or(bytes);
-    let sample = sample.get(..ENOUGH).unwrap_or(sample);
+    let sample = bytes.get(first.saturating_sub(MAX_DECLARATION_BYTES)..).unwrap_or(bytes);
+    let sample = sample.get(..DETECTION_BYTES).unwrap_or(sample);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample, true);
     detector.guess(None, Utf8Detection::Deny)

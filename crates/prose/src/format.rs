@@ -1,10 +1,10 @@
 //! Document formats, their detection, and reading errors.
 
-use crate::{document::Document, encoding, read};
+use crate::{document::ProseDocument, encoding, read};
 
 /// A document format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
+pub enum ProseFormat {
     /// HTML.
     Html,
     /// Markdown and MDX.
@@ -68,9 +68,9 @@ pub enum Unreadable {
     Stopped,
 }
 
-impl Format {
+impl ProseFormat {
     /// Detects the format by file name.
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         if let Some(known) = Self::by_whole_name(name) {
             return Some(known);
@@ -122,10 +122,10 @@ impl Format {
         (described && matches!(ending, "json" | "yaml" | "yml")).then_some(Self::OpenApi)
     }
 
-    /// Whether a file of this name may be a document, to be decided by [`Format::guess`].
+    /// Whether a file of this name may be a document, to be decided by [`ProseFormat::guess`].
     pub fn may_be(path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        Self::of(path).is_some() || is_data(name) || read::man::may_be_named(name)
+        Self::from_path(path).is_some() || is_data(name) || read::man::may_be_named(name)
     }
 
     /// Detects the format by file name and, if that is ambiguous, by the first bytes.
@@ -134,7 +134,7 @@ impl Format {
             return Some(Self::Man);
         }
         let name = path.rsplit('/').next().unwrap_or(path);
-        match Self::of(path) {
+        match Self::from_path(path) {
             Some(Self::Plain) if read::asciidoc::is_head(bytes) => Some(Self::AsciiDoc),
             // Keys and signatures go by the same ending.
             Some(Self::AsciiDoc) if bytes.starts_with(b"-----BEGIN PGP") => None,
@@ -191,7 +191,7 @@ impl Format {
     }
 
     /// Reads a document. The path gives its name and the base of relative links.
-    pub fn read(self, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
+    pub fn read(self, path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable> {
         self.read_until(path, bytes, &|| false)
     }
 
@@ -201,7 +201,7 @@ impl Format {
         path: &str,
         bytes: &[u8],
         stopped: &dyn Fn() -> bool,
-    ) -> Result<Document, Unreadable> {
+    ) -> Result<ProseDocument, Unreadable> {
         if stopped() {
             return Err(Unreadable::Stopped);
         }
@@ -235,23 +235,23 @@ mod tests {
     #[test]
     fn formats_are_detected_by_name() {
         let cases = [
-            ("a/index.html", Some(Format::Html)),
-            ("A.HTM", Some(Format::Html)),
-            ("readme.md", Some(Format::Markdown)),
-            ("a.mdx", Some(Format::Markdown)),
-            ("notes.txt", Some(Format::Plain)),
+            ("a/index.html", Some(ProseFormat::Html)),
+            ("A.HTM", Some(ProseFormat::Html)),
+            ("readme.md", Some(ProseFormat::Markdown)),
+            ("a.mdx", Some(ProseFormat::Markdown)),
+            ("notes.txt", Some(ProseFormat::Plain)),
             ("a.md/LICENSE", None),
             ("photo.png", None),
-            ("docs/llms.txt", Some(Format::Markdown)),
-            ("src/README", Some(Format::Plain)),
-            ("ChangeLog", Some(Format::Plain)),
+            ("docs/llms.txt", Some(ProseFormat::Markdown)),
+            ("src/README", Some(ProseFormat::Plain)),
+            ("ChangeLog", Some(ProseFormat::Plain)),
             ("install", None),
-            ("_sources/a.rst.txt", Some(Format::Rst)),
-            ("a.rst", Some(Format::Rst)),
-            ("a.ipynb", Some(Format::Notebook)),
-            ("api/openapi.yaml", Some(Format::OpenApi)),
-            ("Swagger.JSON", Some(Format::OpenApi)),
-            ("pets.openapi.yml", Some(Format::OpenApi)),
+            ("_sources/a.rst.txt", Some(ProseFormat::Rst)),
+            ("a.rst", Some(ProseFormat::Rst)),
+            ("a.ipynb", Some(ProseFormat::Notebook)),
+            ("api/openapi.yaml", Some(ProseFormat::OpenApi)),
+            ("Swagger.JSON", Some(ProseFormat::OpenApi)),
+            ("pets.openapi.yml", Some(ProseFormat::OpenApi)),
             ("openapi.rs", None),
             ("package.json", None),
         ];
@@ -271,7 +271,7 @@ mod tests {
             ("a.toml", "openapi: 3.0.0\n", false),
         ];
         for (path, text, want) in cases {
-            let want = want.then_some(Format::OpenApi);
+            let want = want.then_some(ProseFormat::OpenApi);
             assert_eq!(Format::guess(path, text.as_bytes()), want, "{text}");
         }
         assert_eq!(Format::guess("a.md", b"openapi: 3"), Some(Format::Markdown));
@@ -280,12 +280,12 @@ mod tests {
     #[test]
     fn empty_and_binary_files_are_reported() {
         let formats = [
-            Format::Html,
-            Format::Markdown,
-            Format::Plain,
-            Format::Rst,
-            Format::Notebook,
-            Format::OpenApi,
+            ProseFormat::Html,
+            ProseFormat::Markdown,
+            ProseFormat::Plain,
+            ProseFormat::Rst,
+            ProseFormat::Notebook,
+            ProseFormat::OpenApi,
         ];
         for format in formats {
             assert_eq!(format.read("a", b" \n"), Err(Unreadable::Empty));

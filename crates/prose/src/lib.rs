@@ -11,8 +11,8 @@ mod encoding;
 mod format;
 mod read;
 
-pub use archive::{Archive, Entry, Limits, Problems};
+pub use archive::{Archive, ArchiveEntry, ArchiveLimits, ArchiveProblems};
 pub use chunk::{Chunk, chunks};
-pub use document::{Block, Document, Kind, Link, Section, Text, Writer};
+pub use document::{DocumentBlock, ProseDocument, BlockKind, TextLink, DocumentSection, LinkedText, DocumentWriter};
 pub use encoding::marked_up as decode_markup;
-pub use format::{Format, Unreadable};
+pub use format::{ProseFormat, Unreadable};

@@ -3,11 +3,11 @@
 //! `DOCENT_BLESS=1` updates the snapshots.
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 
-use docent_prose::{Document, Format};
+use docent_prose::{ProseDocument, ProseFormat};
 use std::{fs, path::Path};
 
 /// A document as readable text.
-fn shown(document: &Document) -> String {
+fn shown(document: &ProseDocument) -> String {
     let mut lines = vec![
         format!("title: {}", document.title),
         format!("generator: {}", document.generator.unwrap_or("-")),
@@ -40,7 +40,7 @@ fn pages_are_read_as_their_snapshots_say() {
         }
         count += 1;
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let document = Format::Html.read(&name, &fs::read(&path).unwrap()).unwrap();
+        let document = ProseFormat::Html.read(&name, &fs::read(&path).unwrap()).unwrap();
         let got = shown(&document);
         let snapshot = path.with_extension("snapshot");
         if bless {

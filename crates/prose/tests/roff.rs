@@ -2,11 +2,11 @@
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
-use docent_prose::{Document, Format, chunks};
+use docent_prose::{ProseDocument, ProseFormat, chunks};
 use std::{fmt::Write as _, fs, path::Path};
 
 /// A document as readable text.
-fn dump(document: &Document) -> String {
+fn dump(document: &ProseDocument) -> String {
     let mut out = format!(
         "title: {}\nversion: {:?}\ngenerator: {:?}\nproblems: {:?}\nchunks: {}\n",
         document.title,
@@ -25,7 +25,7 @@ fn dump(document: &Document) -> String {
     out
 }
 
-fn check(path: &str, format: Format) {
+fn check(path: &str, format: ProseFormat) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path);
     let bytes = fs::read(&file).unwrap();
     assert_eq!(Format::guess(path, &bytes), Some(format), "{path}");
@@ -52,13 +52,13 @@ fn man_pages_read_as_before() {
         "roff/strlcpy.3bsd",
         "roff/swaymsg.1",
     ] {
-        check(path, Format::Man);
+        check(path, ProseFormat::Man);
     }
 }
 
 #[test]
 fn asciidoc_reads_as_before() {
     for path in ["asciidoc/command.txt", "asciidoc/guide.adoc"] {
-        check(path, Format::AsciiDoc);
+        check(path, ProseFormat::AsciiDoc);
     }
 }

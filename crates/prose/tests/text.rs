@@ -1,7 +1,7 @@
 //! Compares documents in text formats with their snapshots.
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 
-use docent_prose::{Document, Format};
+use docent_prose::{ProseDocument, ProseFormat};
 use std::path::{Path, PathBuf};
 
 fn fixtures() -> Vec<PathBuf> {
@@ -16,7 +16,7 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-fn shown(document: &Document) -> String {
+fn shown(document: &ProseDocument) -> String {
     let version = document.version.as_deref().unwrap_or("-");
     let mut lines = vec![format!("title: {}\nversion: {version}", document.title)];
     for section in &document.sections {
@@ -41,7 +41,7 @@ fn documents_are_read_as_their_snapshots_say() {
     for path in files {
         let name = path.to_str().unwrap().to_owned();
         let bytes = std::fs::read(&path).unwrap();
-        let format = Format::guess(&name, &bytes).unwrap();
+        let format = ProseFormat::guess(&name, &bytes).unwrap();
         let got = shown(&format.read(&name, &bytes).unwrap());
         let snapshot = PathBuf::from(format!("{name}.snapshot"));
         if std::env::var_os("DOCENT_BLESS").is_some() {
@@ -54,7 +54,7 @@ fn documents_are_read_as_their_snapshots_say() {
 
 /// Calls a reader on a thread with the usual stack size, so that deep recursion is detected.
 fn survives(name: &str, text: &str) {
-    let formats = [Format::Markdown, Format::Plain, Format::Rst, Format::Notebook, Format::OpenApi];
+    let formats = [ProseFormat::Markdown, ProseFormat::Plain, ProseFormat::Rst, ProseFormat::Notebook, ProseFormat::OpenApi];
     for format in formats {
         let text = text.to_owned();
         let call = move || {
@@ -154,7 +154,7 @@ fn every_prefix_of_a_document_is_survived() {
     for path in fixtures() {
         let name = path.to_str().unwrap().to_owned();
         let text = std::fs::read_to_string(&path).unwrap();
-        let format = Format::guess(&name, text.as_bytes()).unwrap();
+        let format = ProseFormat::guess(&name, text.as_bytes()).unwrap();
         let step = (text.len() / 60).max(1);
         let ends = (1..text.len()).step_by(step).filter(|end| text.is_char_boundary(*end));
         for end in ends {

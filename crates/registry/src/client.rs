@@ -6,7 +6,7 @@ use std::fmt;
 /// A client program with a list of MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Client {
+pub enum McpClient {
     /// Claude Desktop.
     ClaudeDesktop,
     /// Claude Code.
@@ -29,7 +29,7 @@ pub enum Client {
 
 /// Syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Syntax {
+pub(crate) enum FileSyntax {
     /// Standard JSON.
     Json,
     /// JSON with comments and trailing commas.
@@ -40,7 +40,7 @@ pub(crate) enum Syntax {
 
 /// Variable syntax in a client's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Variables {
+pub(crate) enum VariableSyntax {
     /// No variables: the text is literal.
     Literal,
     /// `${VAR}` and `${VAR:-default}`.
@@ -51,7 +51,7 @@ pub(crate) enum Variables {
     Shell,
 }
 
-impl Client {
+impl McpClient {
     /// All clients, in the order in which they are listed.
     pub const ALL: [Self; 9] = [
         Self::ClaudeDesktop,
@@ -128,26 +128,26 @@ impl Client {
         }
     }
 
-    pub(crate) const fn syntax(self) -> Syntax {
+    pub(crate) const fn syntax(self) -> FileSyntax {
         match self {
-            Self::ClaudeDesktop | Self::ClaudeCode | Self::Windsurf => Syntax::Json,
-            Self::VsCode | Self::Cursor | Self::Zed | Self::GeminiCli => Syntax::JsonWithComments,
-            Self::Codex => Syntax::Toml,
-            Self::Goose => Syntax::Yaml,
+            Self::ClaudeDesktop | Self::ClaudeCode | Self::Windsurf => FileSyntax::Json,
+            Self::VsCode | Self::Cursor | Self::Zed | Self::GeminiCli => FileSyntax::JsonWithComments,
+            Self::Codex => FileSyntax::Toml,
+            Self::Goose => FileSyntax::Yaml,
         }
     }
 
-    pub(crate) const fn variables(self) -> Variables {
+    pub(crate) const fn variables(self) -> VariableSyntax {
         match self {
-            Self::ClaudeDesktop | Self::Zed | Self::Codex | Self::Goose => Variables::Literal,
-            Self::ClaudeCode => Variables::Braces,
-            Self::VsCode | Self::Cursor | Self::Windsurf => Variables::Prefixed,
-            Self::GeminiCli => Variables::Shell,
+            Self::ClaudeDesktop | Self::Zed | Self::Codex | Self::Goose => VariableSyntax::Literal,
+            Self::ClaudeCode => VariableSyntax::Braces,
+            Self::VsCode | Self::Cursor | Self::Windsurf => VariableSyntax::Prefixed,
+            Self::GeminiCli => VariableSyntax::Shell,
         }
     }
 }
 
-impl fmt::Display for Client {
+impl fmt::Display for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.title())
     }

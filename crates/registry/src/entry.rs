@@ -1,10 +1,10 @@
-//! Parses an entry, in any client's format, into a [`Server`].
+//! Parses an entry, in any client's format, into a [`McpServerEntry`].
 
 use crate::{
-    client::{Client, Variables},
-    fields::{Fields, Held, Unit},
-    problem::Problem,
-    server::{Meta, RemoteKind, SecretFile, SecretUse, Sensitivity, Server, Visibility, Way},
+    client::{McpClient, VariableSyntax},
+    fields::{EntryFields, TextOrFile, TimeUnit},
+    problem::EntryProblem,
+    server::{ServerMeta, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry, EntryVisibility, EntryTransport},
     template::{escape, from_client},
 };
 use indexmap::IndexMap;
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 /// A parsed entry.
 #[derive(Debug)]
-pub(crate) enum Entry {
-    Server(Box<Server>),
+pub(crate) enum ParsedEntry {
+    Server(Box<McpServerEntry>),
     /// A part of the client itself, such as one of Goose's own extensions.
     PassedOver,
     Bad,
@@ -21,20 +21,20 @@ pub(crate) enum Entry {
 
 /// The conventions of a client's entries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
-    variables: Variables,
+pub(crate) struct EntryDialect {
+    variables: VariableSyntax,
     /// The transport of `url` without a type.
     plain_url: Option<RemoteKind>,
-    timeout: Unit,
-    client: Option<Client>,
+    timeout: TimeUnit,
+    client: Option<McpClient>,
 }
 
-impl Manner {
+impl EntryDialect {
     /// docent's own files, and blocks of unknown clients.
-    pub(crate) const OWN: Self = Self {
-        variables: Variables::Braces,
+    pub(crate) const DOCENT: Self = Self {
+        variables: VariableSyntax::Braces,
         plain_url: None,
-        timeout: Unit::Milliseconds,
+        timeout: TimeUnit::Milliseconds,
         client: None,
     };
 
@@ -42,18 +42,18 @@ impl Manner {
         self.client.is_none()
     }
 
-    pub(crate) fn of(client: Client) -> Self {
+    pub(crate) fn of(client: McpClient) -> Self {
         let counts_seconds = matches!(client, Client::Goose | Client::Zed);
         Self {
             variables: client.variables(),
-            plain_url: (client == Client::GeminiCli).then_some(RemoteKind::Sse),
-            timeout: if counts_seconds { Unit::Seconds } else { Unit::Milliseconds },
+            plain_url: (client == McpClient::GeminiCli).then_some(RemoteKind::Sse),
+            timeout: if counts_seconds { TimeUnit::Seconds } else { TimeUnit::Milliseconds },
             client: Some(client),
         }
     }
 }
 
-const URLS: [(&str, Option<RemoteKind>); 5] = [
+const URL_FIELDS: [(&str, Option<RemoteKind>); 5] = [
     ("httpUrl", Some(RemoteKind::Http)),
     ("serverUrl", None),
     ("server_url", None),
@@ -61,7 +61,7 @@ const URLS: [(&str, Option<RemoteKind>); 5] = [
     ("url", None),
 ];
 /// The fields of an entry, by their names in docent's own files.
-pub const FIELDS: [&str; 29] = [
+pub const ENTRY_FIELDS: [&str; 29] = [
     "command",
     "args",
     "env",
@@ -93,48 +93,48 @@ pub const FIELDS: [&str; 29] = [
     "always_allow",
 ];
 /// Types of Goose's extensions that are not servers.
-const PARTS_OF_GOOSE: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
+const GOOSE_EXTENSION_TYPES: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
 
 /// Parses one entry. The problems have no file yet.
-pub(crate) fn read(name: &str, value: Value, manner: Manner) -> (Entry, Vec<Problem>) {
+pub(crate) fn read(name: &str, value: Value, manner: EntryDialect) -> (ParsedEntry, Vec<EntryProblem>) {
     let Value::Object(map) = value else {
         let problem =
-            Problem::new("the entry is not an object", "write its fields between { and }");
-        return (Entry::Bad, vec![problem.in_entry(name)]);
+            EntryProblem::new("the entry is not an object", "write its fields between { and }");
+        return (ParsedEntry::Bad, vec![problem.in_entry(name)]);
     };
-    let mut fields = Fields::new(map);
+    let mut fields = EntryFields::new(map);
     if is_part_of_client(&mut fields, manner) {
-        return (Entry::PassedOver, Vec::new());
+        return (ParsedEntry::PassedOver, Vec::new());
     }
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        fields.wrong("name", "it is not valid", "give the entry a readable name");
+        fields.add_problem("name", "it is not valid", "give the entry a readable name");
     }
     let mut secrets = Vec::new();
     let way = read_way(&mut fields, manner, &mut secrets);
     let env_file = fields.text(&["envFile", "env_file"]);
     let disabled =
         fields.flag(&["disabled"]).unwrap_or(false) | !fields.flag(&["enabled"]).unwrap_or(true);
-    fields.aside();
+    fields.tolerate_problems();
     let timeout = fields.duration(&[
-        ("timeout_ms", Unit::Milliseconds),
-        ("timeoutMs", Unit::Milliseconds),
-        ("tool_timeout_sec", Unit::Seconds),
-        ("toolTimeoutSec", Unit::Seconds),
-        ("timeout_sec", Unit::Seconds),
+        ("timeout_ms", TimeUnit::Milliseconds),
+        ("timeoutMs", TimeUnit::Milliseconds),
+        ("tool_timeout_sec", TimeUnit::Seconds),
+        ("toolTimeoutSec", TimeUnit::Seconds),
+        ("timeout_sec", TimeUnit::Seconds),
         ("timeout", manner.timeout),
     ]);
     let start_timeout = fields.duration(&[
-        ("startup_timeout_ms", Unit::Milliseconds),
-        ("startup_timeout_sec", Unit::Seconds),
-        ("start_timeout_ms", Unit::Milliseconds),
-        ("startTimeoutMs", Unit::Milliseconds),
+        ("startup_timeout_ms", TimeUnit::Milliseconds),
+        ("startup_timeout_sec", TimeUnit::Seconds),
+        ("start_timeout_ms", TimeUnit::Milliseconds),
+        ("startTimeoutMs", TimeUnit::Milliseconds),
     ]);
     let meta = read_meta(&mut fields);
     drop_client_fields(&mut fields, manner, name);
     let (unknown, problems, broken) = fields.finish();
     let problems = problems.into_iter().map(|problem| problem.in_entry(name)).collect();
-    let Some(way) = way.filter(|_| !broken) else { return (Entry::Bad, problems) };
-    let mut server = Server::new(name, way);
+    let Some(way) = way.filter(|_| !broken) else { return (ParsedEntry::Bad, problems) };
+    let mut server = McpServerEntry::new(name, way);
     server.disabled = disabled;
     server.timeout = timeout;
     server.start_timeout = start_timeout;
@@ -142,54 +142,54 @@ pub(crate) fn read(name: &str, value: Value, manner: Manner) -> (Entry, Vec<Prob
     server.secrets = secrets;
     server.meta = meta;
     server.unknown = unknown;
-    (Entry::Server(Box::new(server)), problems)
+    (ParsedEntry::Server(Box::new(server)), problems)
 }
 
 /// Also flattens nested fields of older formats.
-fn is_part_of_client(fields: &mut Fields, manner: Manner) -> bool {
+fn is_part_of_client(fields: &mut EntryFields, manner: EntryDialect) -> bool {
     // A registry has the transport under `mcp`, and older versions of Goose under `config`.
     let below = match manner.client {
         None => &["mcp"][..],
-        Some(Client::Goose) => &["config"],
+        Some(McpClient::Goose) => &["config"],
         Some(_) => &[],
     };
     match fields.take(below) {
         Some((_, Value::Object(map))) => fields.merge(map),
         Some((name, _)) => {
-            fields.wrong(name, "it is not an object", "write its fields between { and }");
+            fields.add_problem(name, "it is not an object", "write its fields between { and }");
         }
         None => {}
     }
     match manner.client {
-        Some(Client::Goose) => {
+        Some(McpClient::Goose) => {
             let Some((name, kind)) = fields.take(&["type"]) else { return false };
-            let own = kind.as_str().is_some_and(|kind| PARTS_OF_GOOSE.contains(&kind));
+            let own = kind.as_str().is_some_and(|kind| GOOSE_EXTENSION_TYPES.contains(&kind));
             fields.merge([(name.to_owned(), kind)].into_iter().collect());
             own
         }
-        Some(Client::Zed) => !fields.has("command") && !fields.has("url"),
+        Some(McpClient::Zed) => !fields.has("command") && !fields.has("url"),
         _ => false,
     }
 }
 
 /// Drops fields that only the client itself needs.
-fn drop_client_fields(fields: &mut Fields, manner: Manner, name: &str) {
+fn drop_client_fields(fields: &mut EntryFields, manner: EntryDialect, name: &str) {
     match manner.client {
-        Some(Client::Goose) => {
+        Some(McpClient::Goose) => {
             if let Some((field, value)) = fields.take(&["name"])
                 && value.as_str() != Some(name)
             {
                 fields.merge([(field.to_owned(), value)].into_iter().collect());
             }
         }
-        Some(Client::Zed) => {
+        Some(McpClient::Zed) => {
             fields.take(&["source"]);
         }
         _ => {}
     }
 }
 
-fn read_way(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) -> Option<Way> {
+fn read_way(fields: &mut EntryFields, manner: EntryDialect, secrets: &mut Vec<SecretFile>) -> Option<EntryTransport> {
     let named = if fields.has("type") { "type" } else { "transport" };
     let kind = fields.text(&[named]);
     let said = match kind.as_deref().map(kind_of) {
@@ -197,63 +197,63 @@ fn read_way(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) 
         Some(Some(said)) => Some(said),
         Some(None) => {
             let remedy = "write stdio, http, sse or ws";
-            fields.wrong(named, "unknown transport", remedy);
+            fields.add_problem(named, "unknown transport", remedy);
             return None;
         }
     };
     let program = fields.has("command") || fields.has("cmd");
-    let remote = URLS.iter().any(|(name, _)| fields.has(name));
+    let remote = URL_FIELDS.iter().any(|(name, _)| fields.has(name));
     match (said, program, remote) {
-        (Some(Said::Program) | None, true, false) | (Some(Said::Program), true, true) => {
+        (Some(DeclaredTransport::Program) | None, true, false) | (Some(DeclaredTransport::Program), true, true) => {
             read_program(fields, manner, secrets)
         }
-        (Some(Said::Remote(_)) | None, false, true) | (Some(Said::Remote(_)), true, true) => {
+        (Some(DeclaredTransport::Remote(_)) | None, false, true) | (Some(DeclaredTransport::Remote(_)), true, true) => {
             let kind = match said {
-                Some(Said::Remote(kind)) => kind,
+                Some(DeclaredTransport::Remote(kind)) => kind,
                 _ => None,
             };
             read_remote(fields, manner, kind, secrets)
         }
-        (Some(Said::Program), false, _) => {
-            fields.wrong("command", "it is missing", "write the program to start");
+        (Some(DeclaredTransport::Program), false, _) => {
+            fields.add_problem("command", "it is missing", "write the program to start");
             None
         }
-        (Some(Said::Remote(_)), _, false) => {
-            fields.wrong("url", "it is missing", "write the server's address");
+        (Some(DeclaredTransport::Remote(_)), _, false) => {
+            fields.add_problem("url", "it is missing", "write the server's address");
             None
         }
         (None, true, true) => {
             let what = "the entry has both a command and an address";
-            fields.wrong("type", what, "choose one with `type`, or remove one");
+            fields.add_problem("type", what, "choose one with `type`, or remove one");
             None
         }
         (None, false, false) => {
             let what = "the entry has neither a command nor an address";
-            fields.wrong("command", what, "write a `command` or a `url`");
+            fields.add_problem("command", what, "write a `command` or a `url`");
             None
         }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Said {
+enum DeclaredTransport {
     Program,
     Remote(Option<RemoteKind>),
 }
 
-fn kind_of(name: &str) -> Option<Said> {
+fn kind_of(name: &str) -> Option<DeclaredTransport> {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     Some(match plain.to_ascii_lowercase().as_str() {
-        "stdio" | "local" => Said::Program,
-        "http" | "streamablehttp" | "streamable" => Said::Remote(Some(RemoteKind::Http)),
-        "sse" => Said::Remote(Some(RemoteKind::Sse)),
-        "ws" | "websocket" => Said::Remote(Some(RemoteKind::WebSocket)),
-        "remote" => Said::Remote(None),
+        "stdio" | "local" => DeclaredTransport::Program,
+        "http" | "streamablehttp" | "streamable" => DeclaredTransport::Remote(Some(RemoteKind::Http)),
+        "sse" => DeclaredTransport::Remote(Some(RemoteKind::Sse)),
+        "ws" | "websocket" => DeclaredTransport::Remote(Some(RemoteKind::WebSocket)),
+        "remote" => DeclaredTransport::Remote(None),
         _ => return None,
     })
 }
 
-fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) -> Option<Way> {
+fn read_program(fields: &mut EntryFields, manner: EntryDialect, secrets: &mut Vec<SecretFile>) -> Option<EntryTransport> {
     let mut first_args = Vec::new();
     let command = match fields.take(&["command", "cmd"])? {
         // Older versions of Zed have the program and its arguments below `command`.
@@ -277,7 +277,7 @@ fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFil
         _ => None,
     };
     let Some(command) = command.filter(|command| !command.trim().is_empty()) else {
-        fields.wrong("command", "the program is missing", "write the program's name or path");
+        fields.add_problem("command", "the program is missing", "write the program's name or path");
         return None;
     };
     let args = first_args.into_iter().chain(fields.texts(&["args"]));
@@ -286,16 +286,16 @@ fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFil
     let mut env = IndexMap::new();
     for (name, held) in fields.pairs(&["env", "envs"]) {
         match held {
-            Held::Text(text) => {
+            TextOrFile::Text(text) => {
                 env.insert(name, template(text));
             }
-            Held::File(path) => {
+            TextOrFile::File(path) => {
                 secrets.push(SecretFile { goes: SecretUse::Variable(name), path: template(path) });
             }
         }
     }
     for (name, held) in fields.pairs(&["env_files", "envFiles"]) {
-        let (Held::Text(path) | Held::File(path)) = held;
+        let (TextOrFile::Text(path) | TextOrFile::File(path)) = held;
         secrets.push(SecretFile { goes: SecretUse::Variable(name), path: template(path) });
     }
     for name in fields.texts(&["env_keys"]) {
@@ -304,11 +304,11 @@ fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFil
     }
     let inherit = read_inherited(fields);
     let cwd = fields.text(&["cwd"]).map(template);
-    Some(Way::Program { command: template(command), args, env, inherit, cwd })
+    Some(EntryTransport::Program { command: template(command), args, env, inherit, cwd })
 }
 
 /// Codex lists inherited variables, as strings or as objects with a name.
-fn read_inherited(fields: &mut Fields) -> Vec<String> {
+fn read_inherited(fields: &mut EntryFields) -> Vec<String> {
     let Some((field, value)) = fields.take(&["env_vars", "inherit_env", "inheritEnv"]) else {
         return Vec::new();
     };
@@ -316,63 +316,63 @@ fn read_inherited(fields: &mut Fields) -> Vec<String> {
         |item: &Value| item.as_str().or_else(|| item.get("name")?.as_str()).map(str::to_owned);
     let names = value.as_array().and_then(|items| items.iter().map(name).collect());
     if names.is_none() {
-        fields.wrong(field, "it is not a list of names", "write names in quotes between [ and ]");
+        fields.add_problem(field, "it is not a list of names", "write names in quotes between [ and ]");
     }
     names.unwrap_or_default()
 }
 
 fn read_remote(
-    fields: &mut Fields,
-    manner: Manner,
+    fields: &mut EntryFields,
+    manner: EntryDialect,
     said: Option<RemoteKind>,
     secrets: &mut Vec<SecretFile>,
-) -> Option<Way> {
-    let (field, means) = *URLS.iter().find(|(name, _)| fields.has(name))?;
+) -> Option<EntryTransport> {
+    let (field, means) = *URL_FIELDS.iter().find(|(name, _)| fields.has(name))?;
     let url = from_client(fields.text(&[field])?, manner.variables);
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let socket = matches!(scheme.as_deref(), Some("ws" | "wss"));
     if !socket && !matches!(scheme.as_deref(), Some("http" | "https")) && !url.contains("${") {
-        fields.wrong(field, "it is not a server address", "write one that starts with https://");
+        fields.add_problem(field, "it is not a server address", "write one that starts with https://");
         return None;
     }
     let plain = (field == "url").then_some(manner.plain_url).flatten();
     let kind = said.or(means).or(socket.then_some(RemoteKind::WebSocket)).or(plain);
     let headers = read_headers(fields, manner, secrets);
-    Some(Way::Remote { url, kind, headers })
+    Some(EntryTransport::Remote { url, kind, headers })
 }
 
 fn read_headers(
-    fields: &mut Fields,
-    manner: Manner,
+    fields: &mut EntryFields,
+    manner: EntryDialect,
     secrets: &mut Vec<SecretFile>,
 ) -> IndexMap<String, String> {
     let template = |text: String| from_client(text, manner.variables);
     let mut headers = IndexMap::new();
     // Goose expands its own variables in headers first, then those of the environment.
-    let goose = manner.client == Some(Client::Goose);
+    let goose = manner.client == Some(McpClient::Goose);
     let own = if goose { fields.pairs(&["envs"]) } else { IndexMap::new() };
     if goose {
         fields.take(&["env_keys"]);
     }
     for (name, held) in fields.pairs(&["headers", "http_headers", "httpHeaders"]) {
         match held {
-            Held::Text(text) if goose => {
+            TextOrFile::Text(text) if goose => {
                 headers.insert(name, with_own_variables(&text, &own));
             }
-            Held::Text(text) => {
+            TextOrFile::Text(text) => {
                 headers.insert(name, template(text));
             }
-            Held::File(path) => {
+            TextOrFile::File(path) => {
                 secrets.push(SecretFile { goes: SecretUse::Header(name), path: template(path) });
             }
         }
     }
     for (name, held) in fields.pairs(&["header_files", "headerFiles"]) {
-        let (Held::Text(path) | Held::File(path)) = held;
+        let (TextOrFile::Text(path) | TextOrFile::File(path)) = held;
         secrets.push(SecretFile { goes: SecretUse::Header(name), path: template(path) });
     }
     for (name, held) in fields.pairs(&["env_http_headers", "envHttpHeaders"]) {
-        let (Held::Text(variable) | Held::File(variable)) = held;
+        let (TextOrFile::Text(variable) | TextOrFile::File(variable)) = held;
         headers.insert(name, format!("${{{variable}}}"));
     }
     let variable = fields.text(&[
@@ -391,18 +391,18 @@ fn read_headers(
     headers
 }
 
-fn with_own_variables(text: &str, own: &IndexMap<String, Held>) -> String {
+fn with_own_variables(text: &str, own: &IndexMap<String, TextOrFile>) -> String {
     let mut text = text.to_owned();
     for (name, held) in own {
-        if let Held::Text(value) = held {
+        if let TextOrFile::Text(value) = held {
             text = text.replace(&format!("${{{name}}}"), &escape(value));
         }
     }
     text
 }
 
-fn read_meta(fields: &mut Fields) -> Meta {
-    let mut meta = Meta {
+fn read_meta(fields: &mut EntryFields) -> ServerMeta {
+    let mut meta = ServerMeta {
         title: fields.text(&["title", "displayName", "display_name"]),
         description: fields.text(&["description", "summary"]).filter(|text| !text.is_empty()),
         tags: fields.texts(&["tags"]),
@@ -410,18 +410,18 @@ fn read_meta(fields: &mut Fields) -> Meta {
         examples: fields.texts(&["examples"]),
         auto_discover: fields.flag(&["autoDiscoverTools", "auto_discover_tools"]),
         always_allow: fields.texts(&["alwaysAllow", "always_allow"]),
-        ..Meta::default()
+        ..ServerMeta::default()
     };
     if let Some(name) = fields.text(&["visibility"]) {
         match name.replace(['-', '_'], "").to_ascii_lowercase().as_str() {
             "default" => {}
-            "optin" => meta.visibility = Visibility::OptIn,
-            "experimental" => meta.visibility = Visibility::Experimental,
+            "optin" => meta.visibility = EntryVisibility::OptIn,
+            "experimental" => meta.visibility = EntryVisibility::Experimental,
             _ => {
                 // The more restrictive choice.
-                meta.visibility = Visibility::OptIn;
+                meta.visibility = EntryVisibility::OptIn;
                 let remedy = "write default, opt_in or experimental; opt_in is assumed";
-                fields.wrong("visibility", "unknown value", remedy);
+                fields.add_problem("visibility", "unknown value", remedy);
             }
         }
     }
@@ -433,7 +433,7 @@ fn read_meta(fields: &mut Fields) -> Meta {
             _ => {
                 meta.sensitivity = Sensitivity::High;
                 let remedy = "write low, medium or high; high is assumed";
-                fields.wrong("sensitivity", "unknown value", remedy);
+                fields.add_problem("sensitivity", "unknown value", remedy);
             }
         }
     }
@@ -443,7 +443,7 @@ fn read_meta(fields: &mut Fields) -> Meta {
             let priority = number as i32;
             meta.priority = Some(priority);
         } else {
-            fields.wrong("priority", "it is not a whole number up to 1000", "write one from 1 to 10");
+            fields.add_problem("priority", "it is not a whole number up to 1000", "write one from 1 to 10");
         }
     }
     meta

@@ -1,9 +1,9 @@
 //! Expands variables in a server's strings. An unset variable is a problem, never an empty string.
 
 use crate::{
-    problem::Problem,
-    server::{Need, Server, Way},
-    template::{Named, Piece, needs, pieces},
+    problem::EntryProblem,
+    server::{Requirement, McpServerEntry, EntryTransport},
+    template::{VariableName, TemplatePiece, needs, pieces},
 };
 
 /// Expands the variables of a server. `lookup` gets the name of a variable, `input:ID`, or an editor's variable such as
@@ -12,13 +12,13 @@ use crate::{
 /// An unset or empty variable with a default gets the default. The resulting strings are not templates any more: a `${`
 /// in them is literal. Secret files are not read yet: see [`crate::with_secrets`].
 pub fn expand(
-    server: &Server,
+    server: &McpServerEntry,
     lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<Server, Vec<Problem>> {
-    let mut filler = Filler { lookup, problems: Vec::new() };
+) -> Result<McpServerEntry, Vec<EntryProblem>> {
+    let mut filler = VariableFiller { lookup, problems: Vec::new() };
     let mut full = server.clone();
     match &mut full.way {
-        Way::Program { command, args, env, inherit, cwd } => {
+        EntryTransport::Program { command, args, env, inherit, cwd } => {
             filler.fill("command", command);
             for arg in args {
                 filler.fill("args", arg);
@@ -37,7 +37,7 @@ pub fn expand(
                 }
             }
         }
-        Way::Remote { url, headers, .. } => {
+        EntryTransport::Remote { url, headers, .. } => {
             filler.fill("url", url);
             for (name, value) in headers {
                 filler.fill(&format!("headers.{name}"), value);
@@ -59,16 +59,16 @@ pub fn expand(
 }
 
 /// Expands the variables of one string.
-pub fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Problem> {
-    let mut filler = Filler { lookup, problems: Vec::new() };
+pub fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, EntryProblem> {
+    let mut filler = VariableFiller { lookup, problems: Vec::new() };
     let mut full = text.to_owned();
     filler.fill("", &mut full);
     filler.problems.into_iter().next().map_or(Ok(full), Err)
 }
 
-impl Server {
+impl McpServerEntry {
     /// Lists what the server requires before it can be used, without duplicates.
-    pub fn needs(&self) -> Vec<Need> {
+    pub fn needs(&self) -> Vec<Requirement> {
         let mut all = Vec::new();
         let mut add = |template: &str| {
             for need in needs(template) {
@@ -78,34 +78,34 @@ impl Server {
             }
         };
         match &self.way {
-            Way::Program { command, args, env, cwd, .. } => {
+            EntryTransport::Program { command, args, env, cwd, .. } => {
                 add(command);
                 args.iter().chain(env.values()).chain(cwd).for_each(|text| add(text));
             }
-            Way::Remote { url, headers, .. } => {
+            EntryTransport::Remote { url, headers, .. } => {
                 add(url);
                 headers.values().for_each(|text| add(text));
             }
         }
         let files = self.env_file.iter().chain(self.secrets.iter().map(|secret| &secret.path));
         files.clone().for_each(|path| add(path));
-        all.extend(files.map(|path| Need::File(path.clone())));
+        all.extend(files.map(|path| Requirement::File(path.clone())));
         all
     }
 }
 
-struct Filler<'a> {
+struct VariableFiller<'a> {
     lookup: &'a dyn Fn(&str) -> Option<String>,
-    problems: Vec<Problem>,
+    problems: Vec<EntryProblem>,
 }
 
-impl Filler<'_> {
+impl VariableFiller<'_> {
     fn fill(&mut self, field: &str, template: &mut String) {
         let mut text = String::with_capacity(template.len());
         for piece in pieces(template) {
             match piece {
-                Piece::Text(part) => text.push_str(part),
-                Piece::Variable { named, default } => match self.value(named, default) {
+                TemplatePiece::Text(part) => text.push_str(part),
+                TemplatePiece::Variable { named, default } => match self.value(named, default) {
                     Ok(value) => text.push_str(&value),
                     Err(problem) => self.problems.push(problem.in_field(field)),
                 },
@@ -114,28 +114,28 @@ impl Filler<'_> {
         *template = text;
     }
 
-    fn value(&self, named: Named<'_>, default: Option<&str>) -> Result<String, Problem> {
+    fn value(&self, named: VariableName<'_>, default: Option<&str>) -> Result<String, EntryProblem> {
         let found = match named {
-            Named::Variable(name) | Named::Editor(name) => (self.lookup)(name),
-            Named::Input(id) => (self.lookup)(&format!("input:{id}")),
+            VariableName::Variable(name) | VariableName::Editor(name) => (self.lookup)(name),
+            VariableName::Input(id) => (self.lookup)(&format!("input:{id}")),
         };
         match (found, default) {
             (Some(value), None) => Ok(value),
             (Some(value), Some(_)) if !value.is_empty() => Ok(value),
             (_, Some(default)) => Ok(default.to_owned()),
-            (None, None) => Err(missing(named)),
+            (None, None) => Err(missing_value(named)),
         }
     }
 }
 
-fn missing(named: Named<'_>) -> Problem {
+fn missing_value(named: VariableName<'_>) -> EntryProblem {
     match named {
-        Named::Variable(name) => Problem::unset_variable(name),
-        Named::Input(id) => Problem::new(
+        VariableName::Variable(name) => EntryProblem::unset_variable(name),
+        VariableName::Input(id) => EntryProblem::new(
             format!("an editor asks its user for {id:?}, which docent does not do"),
             format!("write a variable such as ${{env:NAME}} instead of ${{input:{id}}}"),
         ),
-        Named::Editor(name) => Problem::new(
+        VariableName::Editor(name) => EntryProblem::new(
             format!("only an editor knows ${{{name}}}"),
             "write the path or the value itself",
         ),
@@ -143,12 +143,12 @@ fn missing(named: Named<'_>) -> Problem {
 }
 
 /// A line break in a header would start another header, and arguments can't contain a NUL.
-fn check_characters(way: &Way, problems: &mut Vec<Problem>) {
+fn check_characters(way: &EntryTransport, problems: &mut Vec<EntryProblem>) {
     let mut bad = |field: String, what: &str| {
-        problems.push(Problem::new(what, "remove it from the value").in_field(&field));
+        problems.push(EntryProblem::new(what, "remove it from the value").in_field(&field));
     };
     match way {
-        Way::Program { command, args, env, cwd, .. } => {
+        EntryTransport::Program { command, args, env, cwd, .. } => {
             let texts = std::iter::once(("command", command))
                 .chain(args.iter().map(|arg| ("args", arg)))
                 .chain(cwd.iter().map(|cwd| ("cwd", cwd)));
@@ -161,7 +161,7 @@ fn check_characters(way: &Way, problems: &mut Vec<Problem>) {
                 }
             }
         }
-        Way::Remote { headers, .. } => {
+        EntryTransport::Remote { headers, .. } => {
             for (name, value) in headers {
                 let plain = |b: u8| b.is_ascii_graphic() && b != b':';
                 if name.is_empty() || !name.bytes().all(plain) {

@@ -1,15 +1,15 @@
 //! Takes fields out of an entry by name, with a problem for each of the wrong type. The remaining fields are unknown.
 
-use crate::problem::Problem;
+use crate::problem::EntryProblem;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// The fields of one entry.
 #[derive(Debug)]
-pub(crate) struct Fields {
+pub(crate) struct EntryFields {
     map: Map<String, Value>,
-    problems: Vec<Problem>,
+    problems: Vec<EntryProblem>,
     /// Whether an essential field is invalid.
     broken: bool,
     /// Whether further problems don't break the entry.
@@ -18,36 +18,36 @@ pub(crate) struct Fields {
 
 /// A value, or the file that contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum TextOrFile {
     Text(String),
     File(String),
 }
 
 /// Unit of a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum TimeUnit {
     Seconds,
     Milliseconds,
 }
 
-impl Fields {
+impl EntryFields {
     pub(crate) const fn new(map: Map<String, Value>) -> Self {
         Self { map, problems: Vec::new(), broken: false, aside: false }
     }
 
     /// From here on, problems are reported but don't break the entry.
-    pub(crate) const fn aside(&mut self) {
+    pub(crate) const fn tolerate_problems(&mut self) {
         self.aside = true;
     }
 
     /// Returns the remaining fields, the problems, and whether the entry is unusable.
-    pub(crate) fn finish(self) -> (Map<String, Value>, Vec<Problem>, bool) {
+    pub(crate) fn finish(self) -> (Map<String, Value>, Vec<EntryProblem>, bool) {
         (self.map, self.problems, self.broken)
     }
 
-    pub(crate) fn wrong(&mut self, field: &str, what: &str, remedy: &str) {
+    pub(crate) fn add_problem(&mut self, field: &str, what: &str, remedy: &str) {
         self.broken |= !self.aside;
-        self.problems.push(Problem::new(what, remedy).in_field(field));
+        self.problems.push(EntryProblem::new(what, remedy).in_field(field));
     }
 
     /// Takes the first of these fields that exists and is not null.
@@ -73,7 +73,7 @@ impl Fields {
         let (name, value) = self.take(names)?;
         let text = scalar(value);
         if text.is_none() {
-            self.wrong(name, "it is not a string", "write a string in quotes");
+            self.add_problem(name, "it is not a string", "write a string in quotes");
         }
         text
     }
@@ -85,7 +85,7 @@ impl Fields {
             _ => None,
         };
         if texts.is_none() {
-            self.wrong(name, "it is not a list of strings", "write strings in quotes between [ and ]");
+            self.add_problem(name, "it is not a list of strings", "write strings in quotes between [ and ]");
         }
         texts.unwrap_or_default()
     }
@@ -94,7 +94,7 @@ impl Fields {
         let (name, value) = self.take(names)?;
         let flag = value.as_bool();
         if flag.is_none() {
-            self.wrong(name, "it is not true or false", "write true or false without quotes");
+            self.add_problem(name, "it is not true or false", "write true or false without quotes");
         }
         flag
     }
@@ -103,31 +103,31 @@ impl Fields {
         let (name, value) = self.take(names)?;
         let number = value.as_f64();
         if number.is_none() {
-            self.wrong(name, "it is not a number", "write a number without quotes");
+            self.add_problem(name, "it is not a number", "write a number without quotes");
         }
         number
     }
 
     /// Takes a duration: the first of these fields, each with its unit.
-    pub(crate) fn duration(&mut self, names: &[(&str, Unit)]) -> Option<Duration> {
+    pub(crate) fn duration(&mut self, names: &[(&str, TimeUnit)]) -> Option<Duration> {
         let (name, unit) = *names.iter().find(|(name, _)| self.has(name))?;
         let number = self.number(&[name])?;
         let seconds = match unit {
-            Unit::Seconds => number,
-            Unit::Milliseconds => number / 1000.0,
+            TimeUnit::Seconds => number,
+            TimeUnit::Milliseconds => number / 1000.0,
         };
         let duration = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
         if duration.is_none() {
-            self.wrong(name, "it is not a duration", "write a number greater than 0");
+            self.add_problem(name, "it is not a duration", "write a number greater than 0");
         }
         duration
     }
 
     /// Takes names with strings, or with the files that contain them (`{"file": "path"}`).
-    pub(crate) fn pairs(&mut self, names: &[&str]) -> IndexMap<String, Held> {
+    pub(crate) fn pairs(&mut self, names: &[&str]) -> IndexMap<String, TextOrFile> {
         let Some((field, value)) = self.take(names) else { return IndexMap::new() };
         let Value::Object(map) = value else {
-            self.wrong(field, "it is not an object", "write names with strings between { and }");
+            self.add_problem(field, "it is not an object", "write names with strings between { and }");
             return IndexMap::new();
         };
         let mut pairs = IndexMap::new();
@@ -157,10 +157,10 @@ fn scalar(value: Value) -> Option<String> {
     }
 }
 
-fn held(value: Value) -> Option<Held> {
+fn held(value: Value) -> Option<TextOrFile> {
     if let Value::Object(map) = &value {
         let path = map.get("file")?.as_str()?;
-        return (map.len() == 1).then(|| Held::File(path.to_owned()));
+        return (map.len() == 1).then(|| TextOrFile::File(path.to_owned()));
     }
-    scalar(value).map(Held::Text)
+    scalar(value).map(TextOrFile::Text)
 }

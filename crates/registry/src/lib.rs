@@ -1,7 +1,7 @@
 //! Configuration files of MCP clients: reads their servers and adds docent to them.
 //!
 //! Nothing here reads the environment, starts a program or prints: the caller passes the home folder, the platform and
-//! the values of variables, and gets a list of [`Problem`]s along with what could be read.
+//! the values of variables, and gets a list of [`EntryProblem`]s along with what could be read.
 
 mod client;
 mod edit;
@@ -18,15 +18,15 @@ mod server;
 mod shape;
 mod template;
 
-pub use client::Client;
-pub use edit::{Edited, with_server, with_table, without_server, without_table};
-pub use entry::FIELDS;
+pub use client::McpClient;
+pub use edit::{EditedText, with_server, with_table, without_server, without_table};
+pub use entry::ENTRY_FIELDS;
 pub use expand::{expand, expand_text};
-pub use places::{Places, Platform, Scope, Source, candidates, find, is_installed};
-pub use plan::{Folders, Links, Plan, PlanError, Receipt, undo};
-pub use problem::Problem;
-pub use read::{Form, Input, Reading, read, read_tables};
+pub use places::{ClientFolders, OsPlatform, ConfigScope, ConfigFile, candidates, find, is_installed};
+pub use plan::{MissingFolders, LinkPolicy, ConfigChange, ConfigChangeError, ChangeReceipt, undo};
+pub use problem::EntryProblem;
+pub use read::{ConfigFormat, EditorInput, ConfigContents, read, read_tables};
 pub use secrets::{secret_text, with_secrets};
 pub use server::{
-    Meta, Need, RemoteKind, SecretFile, SecretUse, Sensitivity, Server, Visibility, Way,
+    ServerMeta, Requirement, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry, EntryVisibility, EntryTransport,
 };

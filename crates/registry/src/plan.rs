@@ -1,12 +1,12 @@
 //! A change to a file: shown as a diff, applied atomically, and undone.
 
 use crate::{
-    client::Client,
-    edit::{Edited, with_server, without_server},
-    problem::Problem,
-    server::Server,
+    client::McpClient,
+    edit::{EditedText, with_server, without_server},
+    problem::EntryProblem,
+    server::McpServerEntry,
 };
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
@@ -21,9 +21,9 @@ use std::{
 
 /// A planned change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct ConfigChange {
     /// The client of the configuration.
-    pub client: Client,
+    pub client: McpClient,
     /// The written entry.
     pub name: String,
     /// The file.
@@ -35,12 +35,12 @@ pub struct Plan {
     /// Whether the block of servers is created for the entry.
     pub block: bool,
     /// What to do if the file is a symbolic link.
-    pub links: Links,
+    pub links: LinkPolicy,
 }
 
 /// What to do with a file that is a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkPolicy {
     /// Change the link's target: many users keep their configuration elsewhere and link to it. A link owned by another
     /// user is refused.
     FollowOwn,
@@ -50,7 +50,7 @@ pub enum Links {
 
 /// Whether missing folders are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Folders {
+pub enum MissingFolders {
     /// Create them: the client is installed, or the user requested it.
     Make,
     /// A missing folder means that the client is not installed.
@@ -59,9 +59,9 @@ pub enum Folders {
 
 /// A record of a change, so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct ChangeReceipt {
     /// The client of the configuration.
-    pub client: Client,
+    pub client: McpClient,
     /// The written entry.
     pub name: String,
     /// The file as given.
@@ -80,7 +80,7 @@ pub struct Receipt {
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
-pub enum PlanError {
+pub enum ConfigChangeError {
     /// It was changed by someone else.
     #[error("{} has changed since it was read, and was not modified; {remedy}", path.display())]
     Changed {
@@ -109,7 +109,7 @@ pub enum PlanError {
     },
     /// The file can't be changed as requested.
     #[error(transparent)]
-    Problem(#[from] Problem),
+    Problem(#[from] EntryProblem),
     /// An I/O error.
     #[error("{what} {} failed; check its path, mode and owner", path.display())]
     Io {
@@ -123,15 +123,15 @@ pub enum PlanError {
     },
 }
 
-impl Plan {
+impl ConfigChange {
     /// Plans to add a server to a client's file under its name. A different entry of that name is replaced if `replace`
     /// is set.
     pub fn install(
-        client: Client,
+        client: McpClient,
         path: &Path,
-        server: &Server,
+        server: &McpServerEntry,
         replace: bool,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, ConfigChangeError> {
         let before = text_if_there(path)?;
         let edited = with_server(client, before.as_deref(), &server.name, server, replace);
         Self::of(client, path, &server.name, before, edited)
@@ -139,11 +139,11 @@ impl Plan {
 
     /// Plans to remove a server from a client's file, and the empty block if `drop_block` is set.
     pub fn remove(
-        client: Client,
+        client: McpClient,
         path: &Path,
         name: &str,
         drop_block: bool,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, ConfigChangeError> {
         let before = text_if_there(path)?;
         let text = before.clone().unwrap_or_default();
         let edited = without_server(client, &text, name, drop_block);
@@ -152,36 +152,36 @@ impl Plan {
 
     /// Plans to restore a file that was not changed since. It is for display: [`undo`] restores the file and removes
     /// what was created.
-    pub fn restore(receipt: &Receipt) -> Result<Self, PlanError> {
+    pub fn restore(receipt: &ChangeReceipt) -> Result<Self, ConfigChangeError> {
         let before = text_if_there(&receipt.target)?;
         receipt.check(before.as_ref().map(String::as_bytes))?;
         let after = match &receipt.backup {
             Some(backup) => read_backup(backup)
                 .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
-                .map_err(failed("reading", backup))?,
+                .map_err(io_failure("reading", backup))?,
             None => String::new(),
         };
         let (client, name, path) = (receipt.client, receipt.name.clone(), receipt.path.clone());
-        let (block, links) = (receipt.block, Links::FollowOwn);
+        let (block, links) = (receipt.block, LinkPolicy::FollowOwn);
         Ok(Self { client, name, path, before, after, block, links })
     }
 
     fn of(
-        client: Client,
+        client: McpClient,
         path: &Path,
         name: &str,
         before: Option<String>,
-        edited: Result<Edited, Problem>,
-    ) -> Result<Self, PlanError> {
-        let Edited { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
+        edited: Result<EditedText, EntryProblem>,
+    ) -> Result<Self, ConfigChangeError> {
+        let EditedText { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
         let (name, path) = (name.to_owned(), path.to_owned());
-        Ok(Self { client, name, path, before, after, block, links: Links::FollowOwn })
+        Ok(Self { client, name, path, before, after, block, links: LinkPolicy::FollowOwn })
     }
 
     /// Refuses to change the file if any part of its path is a link.
     #[must_use]
     pub fn refusing_links(self) -> Self {
-        Self { links: Links::Refuse, ..self }
+        Self { links: LinkPolicy::Refuse, ..self }
     }
 
     /// Whether nothing would change.
@@ -199,10 +199,10 @@ impl Plan {
     }
 
     /// Checks whether the file's folder exists or may be created.
-    pub fn check_folder(&self, folders: Folders) -> Result<(), PlanError> {
+    pub fn check_folder(&self, folders: MissingFolders) -> Result<(), ConfigChangeError> {
         match self.path.parent() {
-            Some(folder) if folders == Folders::Keep && !folder.is_dir() => {
-                Err(PlanError::NoFolder { path: folder.to_owned() })
+            Some(folder) if folders == MissingFolders::Keep && !folder.is_dir() => {
+                Err(ConfigChangeError::NoFolder { path: folder.to_owned() })
             }
             _ => Ok(()),
         }
@@ -210,15 +210,15 @@ impl Plan {
 
     /// Applies the change: keeps the old file in `backups`, and replaces it atomically. A file that has changed since
     /// the plan was made is not modified.
-    pub fn apply(&self, backups: &Path, folders: Folders) -> Result<Receipt, PlanError> {
+    pub fn apply(&self, backups: &Path, folders: MissingFolders) -> Result<ChangeReceipt, ConfigChangeError> {
         let target = match self.links {
-            Links::FollowOwn => target_of(&self.path)?,
-            Links::Refuse => self.path.clone(),
+            LinkPolicy::FollowOwn => target_of(&self.path)?,
+            LinkPolicy::Refuse => self.path.clone(),
         };
         let now = read_if_there(&target)?;
         if now.as_deref() != self.before.as_ref().map(String::as_bytes) {
             let remedy = "run the command again";
-            return Err(PlanError::Changed { path: target, remedy });
+            return Err(ConfigChangeError::Changed { path: target, remedy });
         }
         let made = make_folders(&target, folders)?;
         let backup = match &self.before {
@@ -226,7 +226,7 @@ impl Plan {
             None => None,
         };
         replace(&target, self.after.as_bytes())?;
-        Ok(Receipt {
+        Ok(ChangeReceipt {
             client: self.client,
             name: self.name.clone(),
             path: self.path.clone(),
@@ -239,33 +239,33 @@ impl Plan {
     }
 }
 
-impl Receipt {
+impl ChangeReceipt {
     /// Combines the receipt of a change with an older one of the same entry, so that both are undone together. If the
     /// file was changed in between, only the entry can be removed.
     #[must_use]
-    pub fn since(self, older: Self, plan: &Plan) -> Self {
+    pub fn since(self, older: Self, plan: &ConfigChange) -> Self {
         let before = plan.before.as_deref().unwrap_or_default();
         let joins = older.written == digest(before.as_bytes());
         Self { written: if joins { self.written } else { older.written.clone() }, ..older }
     }
 
     /// Checks whether the file still has the written contents.
-    fn check(&self, now: Option<&[u8]>) -> Result<(), PlanError> {
+    fn check(&self, now: Option<&[u8]>) -> Result<(), ConfigChangeError> {
         if now.map(digest).as_ref() == Some(&self.written) {
             return Ok(());
         }
         let remedy = "remove the entry from it instead";
-        Err(PlanError::Changed { path: self.target.clone(), remedy })
+        Err(ConfigChangeError::Changed { path: self.target.clone(), remedy })
     }
 }
 
 /// Restores the file if it was not changed since. Otherwise remove the entry with [`crate::without_server`].
-pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
+pub fn undo(receipt: &ChangeReceipt) -> Result<(), ConfigChangeError> {
     let target = &receipt.target;
     receipt.check(read_if_there(target)?.as_deref())?;
     let Some(backup) = &receipt.backup else {
-        let (folder, name) = located(target);
-        folder.remove(name).map_err(failed("removing", target))?;
+        let (folder, name) = split_target(target);
+        folder.remove(name).map_err(io_failure("removing", target))?;
         for folder in receipt.folders.iter().rev() {
             // A folder that is used by now stays.
             if fs::remove_dir(folder).is_err() {
@@ -274,43 +274,43 @@ pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
         }
         return Ok(());
     };
-    let old = read_backup(backup).map_err(failed("reading", backup))?;
+    let old = read_backup(backup).map_err(io_failure("reading", backup))?;
     replace(target, &old)
 }
 
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PlanError {
+fn io_failure(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigChangeError {
     let path = path.to_owned();
-    move |source| PlanError::Io { what, path, source }
+    move |source| ConfigChangeError::Io { what, path, source }
 }
 
-fn text_if_there(path: &Path) -> Result<Option<String>, PlanError> {
+fn text_if_there(path: &Path) -> Result<Option<String>, ConfigChangeError> {
     let bytes = read_if_there(path)?;
     let text = bytes.map(String::from_utf8).transpose();
-    text.map_err(|_| Problem::new("it is not UTF-8", "save it as UTF-8").in_file(path).into())
+    text.map_err(|_| EntryProblem::new("it is not UTF-8", "save it as UTF-8").in_file(path).into())
 }
 
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlanError> {
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigChangeError> {
     // Reading a pipe would block.
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
-        return Err(failed("reading", path)(io::ErrorKind::InvalidInput.into()));
+        return Err(io_failure("reading", path)(io::ErrorKind::InvalidInput.into()));
     }
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("reading", path)(error)),
+        Err(error) => Err(io_failure("reading", path)(error)),
     }
 }
 
 /// Returns the target of a path: many users keep their configuration elsewhere and link to it.
-fn target_of(path: &Path) -> Result<PathBuf, PlanError> {
-    if path.is_symlink() && !is_own_link(path).map_err(failed("following", path))? {
-        return Err(PlanError::ForeignLink { path: path.to_owned() });
+fn target_of(path: &Path) -> Result<PathBuf, ConfigChangeError> {
+    if path.is_symlink() && !is_own_link(path).map_err(io_failure("following", path))? {
+        return Err(ConfigChangeError::ForeignLink { path: path.to_owned() });
     }
     match fs::canonicalize(path) {
         Ok(target) => Ok(target),
-        Err(_) if path.is_symlink() => Err(PlanError::DeadLink { path: path.to_owned() }),
+        Err(_) if path.is_symlink() => Err(ConfigChangeError::DeadLink { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
-        Err(error) => Err(failed("following", path)(error)),
+        Err(error) => Err(io_failure("following", path)(error)),
     }
 }
 
@@ -322,7 +322,7 @@ fn is_own_link(link: &Path) -> io::Result<bool> {
     Ok(owner == folder.uid() || owner == 0)
 }
 
-fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanError> {
+fn make_folders(target: &Path, folders: MissingFolders) -> Result<Vec<PathBuf>, ConfigChangeError> {
     let folder = target.parent().unwrap_or(target);
     let mut missing: Vec<PathBuf> = folder
         .ancestors()
@@ -332,24 +332,24 @@ fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanErr
     if missing.is_empty() {
         return Ok(missing);
     }
-    if folders == Folders::Keep {
-        return Err(PlanError::NoFolder { path: folder.to_owned() });
+    if folders == MissingFolders::Keep {
+        return Err(ConfigChangeError::NoFolder { path: folder.to_owned() });
     }
-    Folder::resolve(folder).make(Access::Shared).map_err(failed("creating the folder", folder))?;
+    ManagedFolder::resolve(folder).make(FileAccess::Shared).map_err(io_failure("creating the folder", folder))?;
     missing.reverse();
     Ok(missing)
 }
 
 /// Reads a backup.
 fn read_backup(backup: &Path) -> io::Result<Vec<u8>> {
-    let folder = Folder::from(backup.parent().unwrap_or(Path::new("")));
+    let folder = ManagedFolder::from(backup.parent().unwrap_or(Path::new("")));
     folder.read_bytes(backup.file_name().unwrap_or_default())
 }
 
 /// Copies the file to the folder of backups, under a free name.
-fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanError> {
-    let folder = Folder::from(backups);
-    folder.make(Access::Private).map_err(failed("creating the folder", backups))?;
+fn back_up(target: &Path, backups: &Path, plan: &ConfigChange) -> Result<PathBuf, ConfigChangeError> {
+    let folder = ManagedFolder::from(backups);
+    folder.make(FileAccess::Private).map_err(io_failure("creating the folder", backups))?;
     let name =
         target.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let bytes = plan.before.as_deref().unwrap_or_default().as_bytes();
@@ -364,15 +364,15 @@ fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanEr
         match write_new(&folder, &name, bytes) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed("writing", &path)(error)),
+            Err(error) => return Err(io_failure("writing", &path)(error)),
         }
     }
-    Err(failed("writing", backups)(io::Error::other("no free name")))
+    Err(io_failure("writing", backups)(io::Error::other("no free name")))
 }
 
 /// Writes a new file atomically.
-fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let (new, mut file) = folder.create_temporary(Access::Private)?;
+fn write_new(folder: &ManagedFolder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let (new, mut file) = folder.create_temporary(FileAccess::Private)?;
     let written = file
         .write_all(bytes)
         .and_then(|()| file.sync_all())
@@ -385,14 +385,14 @@ fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// Replaces a file atomically, keeping its mode and owner. The path is resolved already; new links in it are not
 /// followed.
-fn replace(target: &Path, bytes: &[u8]) -> Result<(), PlanError> {
-    let (folder, name) = located(target);
-    folder.replace(name, bytes, Access::Kept, Durability::Synced).map_err(failed("writing", target))
+fn replace(target: &Path, bytes: &[u8]) -> Result<(), ConfigChangeError> {
+    let (folder, name) = split_target(target);
+    folder.replace(name, bytes, FileAccess::Kept, Durability::Synced).map_err(io_failure("writing", target))
 }
 
-fn located(target: &Path) -> (Folder, &OsStr) {
+fn split_target(target: &Path) -> (ManagedFolder, &OsStr) {
     let folder = target.parent().unwrap_or(Path::new(""));
-    let folder = if folder.is_absolute() { Folder::exact(folder) } else { Folder::resolve(folder) };
+    let folder = if folder.is_absolute() { ManagedFolder::exact(folder) } else { ManagedFolder::resolve(folder) };
     (folder, target.file_name().unwrap_or_default())
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 /// A problem: where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct EntryProblem {
     /// The file, if known.
     pub file: Option<PathBuf>,
     /// The entry: a server's name.
@@ -20,7 +20,7 @@ pub struct Problem {
     pub remedy: String,
 }
 
-impl Problem {
+impl EntryProblem {
     /// Creates a problem without a location.
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { file: None, entry: None, field: None, what: what.into(), remedy: remedy.into() }
@@ -54,7 +54,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for EntryProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
             write!(f, "{}: ", file.display())?;
@@ -69,4 +69,4 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for EntryProblem {}

@@ -1,20 +1,20 @@
 //! Reads whole files: their entries, and problems with invalid ones.
 
 use crate::{
-    client::{Client, Syntax},
-    entry::{self, Entry, Manner},
-    parse::{self, parse, split_mark},
-    problem::Problem,
-    server::Server,
+    client::{McpClient, FileSyntax},
+    entry::{self, ParsedEntry, EntryDialect},
+    parse::{self, parse, split_byte_order_mark},
+    problem::EntryProblem,
+    server::McpServerEntry,
 };
 use serde_json::{Map, Value};
 use std::{collections::HashSet, path::Path};
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ConfigFormat {
     /// A client's configuration.
-    Client(Client),
+    Client(McpClient),
     /// JSON with a block of servers, of an unknown client.
     Block,
     /// A registry with descriptions of servers (`mcp.registry.json`).
@@ -23,20 +23,20 @@ pub enum Form {
 
 /// The contents of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reading {
+pub struct ConfigContents {
     /// The servers, in the order of the file.
-    pub servers: Vec<Server>,
+    pub servers: Vec<McpServerEntry>,
     /// Values that an editor would ask its user for.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<EditorInput>,
     /// Skipped entries, which are parts of the client itself.
     pub passed_over: Vec<String>,
     /// Problems. An invalid entry does not affect the others.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<EntryProblem>,
 }
 
 /// A question that an editor asks before it starts a server (`${input:id}`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Input {
+pub struct EditorInput {
     /// The id in `${input:…}`.
     pub id: String,
     /// The question's text.
@@ -46,11 +46,11 @@ pub struct Input {
 }
 
 /// Keys of blocks of servers in a file of an unknown client.
-const BLOCKS: [&str; 5] = ["mcpServers", "mcp_servers", EDITOR_BLOCK, "servers", "context_servers"];
+const SERVER_BLOCK_KEYS: [&str; 5] = ["mcpServers", "mcp_servers", EDITOR_BLOCK_KEY, "servers", "context_servers"];
 /// The block of servers in an editor's settings.
-const EDITOR_BLOCK: &str = "mcp.servers";
+const EDITOR_BLOCK_KEY: &str = "mcp.servers";
 
-impl Form {
+impl ConfigFormat {
     /// Determines the kind of a file by its path.
     pub fn of(path: &Path) -> Self {
         let part = |path: Option<&Path>| {
@@ -60,38 +60,38 @@ impl Form {
         let folder = part(path.parent()).unwrap_or_default();
         let client = match (folder.as_str(), name.as_str()) {
             (_, "mcp.registry.json") => return Self::Registry,
-            (_, "claude_desktop_config.json") => Client::ClaudeDesktop,
-            (_, ".mcp.json" | ".claude.json") => Client::ClaudeCode,
-            (".cursor", "mcp.json") => Client::Cursor,
-            (_, "mcp.json") => Client::VsCode,
-            (_, "mcp_config.json") => Client::Windsurf,
-            (".zed" | "zed", "settings.json") => Client::Zed,
-            (".gemini", "settings.json") => Client::GeminiCli,
-            (".codex", "config.toml") => Client::Codex,
-            ("goose" | "config", "config.yaml") => Client::Goose,
+            (_, "claude_desktop_config.json") => McpClient::ClaudeDesktop,
+            (_, ".mcp.json" | ".claude.json") => McpClient::ClaudeCode,
+            (".cursor", "mcp.json") => McpClient::Cursor,
+            (_, "mcp.json") => McpClient::VsCode,
+            (_, "mcp_config.json") => McpClient::Windsurf,
+            (".zed" | "zed", "settings.json") => McpClient::Zed,
+            (".gemini", "settings.json") => McpClient::GeminiCli,
+            (".codex", "config.toml") => McpClient::Codex,
+            ("goose" | "config", "config.yaml") => McpClient::Goose,
             _ => return Self::Block,
         };
         Self::Client(client)
     }
 
-    const fn syntax(self) -> Syntax {
+    const fn syntax(self) -> FileSyntax {
         match self {
             Self::Client(client) => client.syntax(),
-            Self::Block => Syntax::JsonWithComments,
-            Self::Registry => Syntax::Json,
+            Self::Block => FileSyntax::JsonWithComments,
+            Self::Registry => FileSyntax::Json,
         }
     }
 }
 
 /// Reads a file of this kind.
-pub fn read(form: Form, file: &Path, bytes: &[u8]) -> Reading {
-    let mut reading = Reading::default();
+pub fn read(form: ConfigFormat, file: &Path, bytes: &[u8]) -> ConfigContents {
+    let mut reading = ConfigContents::default();
     let Ok(text) = std::str::from_utf8(bytes) else {
-        let problem = Problem::new("it is not UTF-8", "save it as UTF-8");
+        let problem = EntryProblem::new("it is not UTF-8", "save it as UTF-8");
         reading.problems.push(problem.in_file(file));
         return reading;
     };
-    let (_, text) = split_mark(text);
+    let (_, text) = split_byte_order_mark(text);
     match parse(form.syntax(), text) {
         Ok(Value::Object(root)) => {
             note_repeated_keys(form, text, &mut reading);
@@ -99,60 +99,60 @@ pub fn read(form: Form, file: &Path, bytes: &[u8]) -> Reading {
         }
         Ok(_) => reading
             .problems
-            .push(Problem::new("the file is not an object", "write its fields between { and }")),
+            .push(EntryProblem::new("the file is not an object", "write its fields between { and }")),
         Err(problem) => reading.problems.push(problem),
     }
     finish(reading, file)
 }
 
 /// Reads docent's own tables: the value of `mcp_servers` in docent.toml, or of `mcpServers` in docent.json.
-pub fn read_tables(file: &Path, tables: &Value) -> Reading {
-    let mut reading = Reading::default();
-    add_block(&mut reading, "mcp_servers", tables.clone(), Manner::OWN, None);
+pub fn read_tables(file: &Path, tables: &Value) -> ConfigContents {
+    let mut reading = ConfigContents::default();
+    add_block(&mut reading, "mcp_servers", tables.clone(), EntryDialect::DOCENT, None);
     finish(reading, file)
 }
 
-fn finish(mut reading: Reading, file: &Path) -> Reading {
+fn finish(mut reading: ConfigContents, file: &Path) -> ConfigContents {
     for problem in &mut reading.problems {
         problem.file = Some(file.to_owned());
     }
     reading
 }
 
-fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
+fn read_root(form: ConfigFormat, mut root: Map<String, Value>, reading: &mut ConfigContents) {
     match form {
-        Form::Registry => match root.shift_remove("servers") {
+        ConfigFormat::Registry => match root.shift_remove("servers") {
             Some(Value::Array(entries)) => add_list(reading, entries),
-            Some(block) => add_block(reading, "servers", block, Manner::OWN, None),
-            None => reading.problems.push(Problem::new(
+            Some(block) => add_block(reading, "servers", block, EntryDialect::DOCENT, None),
+            None => reading.problems.push(EntryProblem::new(
                 "the registry has no `servers`",
                 "write the entries under `servers`, between [ and ]",
             )),
         },
-        Form::Block => {
+        ConfigFormat::Block => {
             join_editor_blocks(&mut root, reading);
-            let key = BLOCKS.into_iter().find(|key| root.contains_key(*key));
+            let key = SERVER_BLOCK_KEYS.into_iter().find(|key| root.contains_key(*key));
             match key.and_then(|key| Some((key, root.shift_remove(key)?))) {
-                Some((key, block)) => add_block(reading, key, block, Manner::OWN, None),
-                None => reading.problems.push(Problem::new(
+                Some((key, block)) => add_block(reading, key, block, EntryDialect::DOCENT, None),
+                None => reading.problems.push(EntryProblem::new(
                     "the file has no block of servers",
                     "write the entries under `mcpServers`",
                 )),
             }
         }
-        Form::Client(client) => {
-            let manner = Manner::of(client);
-            if client == Client::VsCode {
+        ConfigFormat::Client(client) => {
+            let manner = EntryDialect::of(client);
+            if client == McpClient::VsCode {
                 add_inputs(reading, root.shift_remove("inputs"));
                 join_editor_blocks(&mut root, reading);
-                if let Some(block) = root.shift_remove(EDITOR_BLOCK) {
+                if let Some(block) = root.shift_remove(EDITOR_BLOCK_KEY) {
                     merge_block(&mut root, client.block(), block, reading);
                 }
             }
             if let Some(block) = root.shift_remove(client.block()) {
                 add_block(reading, client.block(), block, manner, None);
             }
-            if client == Client::ClaudeCode
+            if client == McpClient::ClaudeCode
                 && let Some(Value::Object(projects)) = root.shift_remove("projects")
             {
                 add_projects(reading, projects, manner);
@@ -162,16 +162,16 @@ fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
 }
 
 /// Merges settings with dots in their names and nested objects, which editors treat alike.
-fn join_editor_blocks(root: &mut Map<String, Value>, reading: &mut Reading) {
+fn join_editor_blocks(root: &mut Map<String, Value>, reading: &mut ConfigContents) {
     if let Some(Value::Object(mut mcp)) = root.shift_remove("mcp")
         && let Some(block) = mcp.shift_remove("servers")
     {
-        merge_block(root, EDITOR_BLOCK, block, reading);
+        merge_block(root, EDITOR_BLOCK_KEY, block, reading);
     }
 }
 
 /// Adds the entries of a block to those under a key. Of two entries of the same name, the one under the key is kept.
-fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: &mut Reading) {
+fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: &mut ConfigContents) {
     let kept = match root.get_mut(key) {
         Some(Value::Object(kept)) => kept,
         Some(other) if !other.is_null() => {
@@ -190,24 +190,24 @@ fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: 
                 if kept.contains_key(&name) {
                     let what =
                         format!("another entry of this name under `{key}` is used");
-                    reading.problems.push(Problem::new(what, "remove one").in_entry(&name));
+                    reading.problems.push(EntryProblem::new(what, "remove one").in_entry(&name));
                 } else {
                     kept.insert(name, entry);
                 }
             }
         }
         Value::Null => {}
-        _ => reading.problems.push(not_a_block(EDITOR_BLOCK)),
+        _ => reading.problems.push(not_a_block(EDITOR_BLOCK_KEY)),
     }
 }
 
-fn not_a_block(key: &str) -> Problem {
+fn not_a_block(key: &str) -> EntryProblem {
     let remedy = "write the entries between { and }, each under its name";
-    Problem::new("it is not an object of entries", remedy).in_field(key)
+    EntryProblem::new("it is not an object of entries", remedy).in_field(key)
 }
 
 /// `~/.claude.json` has a block for each folder.
-fn add_projects(reading: &mut Reading, projects: Map<String, Value>, manner: Manner) {
+fn add_projects(reading: &mut ConfigContents, projects: Map<String, Value>, manner: EntryDialect) {
     for (folder, mut project) in projects {
         let Some(block) = project.get_mut("mcpServers").map(Value::take) else { continue };
         let first = reading.servers.len();
@@ -221,10 +221,10 @@ fn add_projects(reading: &mut Reading, projects: Map<String, Value>, manner: Man
 }
 
 fn add_block(
-    reading: &mut Reading,
+    reading: &mut ConfigContents,
     key: &str,
     block: Value,
-    manner: Manner,
+    manner: EntryDialect,
     project: Option<&str>,
 ) {
     let entries = match block {
@@ -240,71 +240,71 @@ fn add_block(
     }
 }
 
-fn add_list(reading: &mut Reading, entries: Vec<Value>) {
+fn add_list(reading: &mut ConfigContents, entries: Vec<Value>) {
     let mut seen = HashSet::new();
     for (index, mut value) in entries.into_iter().enumerate() {
         let id = value.as_object_mut().and_then(|map| map.shift_remove("id"));
         let Some(id) = id.as_ref().and_then(Value::as_str).map(str::to_owned) else {
-            let problem = Problem::new("the entry has no `id`", "add an `id` in quotes");
+            let problem = EntryProblem::new("the entry has no `id`", "add an `id` in quotes");
             reading.problems.push(problem.in_entry(&format!("servers[{index}]")));
             continue;
         };
         if !seen.insert(id.clone()) {
-            let problem = Problem::new(
+            let problem = EntryProblem::new(
                 "this id is repeated, and the first entry is used",
                 "give each entry its own id",
             );
             reading.problems.push(problem.in_entry(&id));
             continue;
         }
-        add_entry(reading, &id, value, Manner::OWN, None);
+        add_entry(reading, &id, value, EntryDialect::OWN, None);
     }
 }
 
 fn add_entry(
-    reading: &mut Reading,
+    reading: &mut ConfigContents,
     name: &str,
     value: Value,
-    manner: Manner,
+    manner: EntryDialect,
     project: Option<&str>,
 ) {
     let (entry, problems) = entry::read(name, value, manner);
     reading.problems.extend(problems);
     match entry {
-        Entry::Server(mut server) => {
+        ParsedEntry::Server(mut server) => {
             server.project = project.map(str::to_owned);
             reading.servers.push(*server);
         }
-        Entry::PassedOver => reading.passed_over.push(name.to_owned()),
-        Entry::Bad => {}
+        ParsedEntry::PassedOver => reading.passed_over.push(name.to_owned()),
+        ParsedEntry::Bad => {}
     }
 }
 
-fn add_inputs(reading: &mut Reading, inputs: Option<Value>) {
+fn add_inputs(reading: &mut ConfigContents, inputs: Option<Value>) {
     let Some(Value::Array(inputs)) = inputs else { return };
     for input in inputs {
         let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some(id) = text("id") else { continue };
         let secret = input.get("password").and_then(Value::as_bool).unwrap_or(false);
-        reading.inputs.push(Input { id, description: text("description"), secret });
+        reading.inputs.push(EditorInput { id, description: text("description"), secret });
     }
 }
 
 /// Reports repeated keys, which lose an entry: the parsers of clients keep the last one.
-fn note_repeated_keys(form: Form, text: &str, reading: &mut Reading) {
+fn note_repeated_keys(form: ConfigFormat, text: &str, reading: &mut ConfigContents) {
     let syntax = form.syntax();
-    if !matches!(syntax, Syntax::Json | Syntax::JsonWithComments) || form == Form::Registry {
+    if !matches!(syntax, Syntax::Json | Syntax::JsonWithComments) || form == ConfigFormat::Registry {
         return;
     }
     let Ok(tree) = parse::json(syntax, text) else { return };
     let Some(root) = tree.value.as_ref().and_then(|value| value.as_object()) else { return };
     let keys: &[&str] = match &form {
-        Form::Client(Client::VsCode) => &[Client::VsCode.block(), EDITOR_BLOCK],
-        Form::Client(client) => &[client.block()],
-        Form::Block | Form::Registry => &BLOCKS,
+        ConfigFormat::Client(McpClient::VsCode) => &[McpClient::VsCode.block(), EDITOR_BLOCK_KEY],
+        ConfigFormat::Client(client) => &[client.block()],
+        ConfigFormat::Block | ConfigFormat::Registry => &SERVER_BLOCK_KEYS,
     };
     let twice = |name: &str| {
-        Problem::new("it occurs twice, and the last one is used", "remove one").in_entry(name)
+        EntryProblem::new("it occurs twice, and the last one is used", "remove one").in_entry(name)
     };
     for name in parse::repeated_keys(root) {
         if keys.contains(&name) {

@@ -1,17 +1,17 @@
 //! Inserts values from files. The caller reads the files.
 
 use crate::{
-    problem::Problem,
-    server::{SecretUse, Server, Way},
+    problem::EntryProblem,
+    server::{SecretUse, McpServerEntry, EntryTransport},
 };
 use std::io;
 
 /// Inserts the contents of secret files and of the env file. `read` gets each path as written, with variables expanded.
 /// One line break at the end of a secret is not part of it. The entry itself takes precedence over the env file.
 pub fn with_secrets(
-    server: &Server,
+    server: &McpServerEntry,
     read: &dyn Fn(&str) -> io::Result<String>,
-) -> Result<Server, Vec<Problem>> {
+) -> Result<McpServerEntry, Vec<EntryProblem>> {
     let mut full = server.clone();
     let mut problems = Vec::new();
     for secret in std::mem::take(&mut full.secrets) {
@@ -36,18 +36,18 @@ pub fn with_secrets(
 pub fn secret_text(
     path: &str,
     read: &dyn Fn(&str) -> io::Result<String>,
-) -> Result<String, Problem> {
+) -> Result<String, EntryProblem> {
     let text = read(path).map_err(|error| unreadable(path, &error))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let text = text.strip_suffix('\r').unwrap_or(text);
     if text.is_empty() {
-        return Err(Problem::new(
+        return Err(EntryProblem::new(
             format!("the file {path:?} is empty"),
             "write the secret into it",
         ));
     }
     if text.contains(['\r', '\n', '\0']) {
-        return Err(Problem::new(
+        return Err(EntryProblem::new(
             format!("the file {path:?} has more than one line"),
             "keep only the secret in it",
         ));
@@ -55,29 +55,29 @@ pub fn secret_text(
     Ok(text.to_owned())
 }
 
-fn unreadable(path: &str, error: &io::Error) -> Problem {
-    Problem::new(
+fn unreadable(path: &str, error: &io::Error) -> EntryProblem {
+    EntryProblem::new(
         format!("the file {path:?} can't be read: {error}"),
         "create it, or correct its path or mode",
     )
 }
 
-fn put(way: &mut Way, goes: &SecretUse, text: String, problems: &mut Vec<Problem>) {
+fn put(way: &mut EntryTransport, goes: &SecretUse, text: String, problems: &mut Vec<EntryProblem>) {
     match (way, goes) {
-        (Way::Program { env, .. }, SecretUse::Variable(name)) => {
+        (EntryTransport::Program { env, .. }, SecretUse::Variable(name)) => {
             env.insert(name.clone(), text);
         }
-        (Way::Remote { headers, .. }, SecretUse::Header(name)) => {
+        (EntryTransport::Remote { headers, .. }, SecretUse::Header(name)) => {
             headers.insert(name.clone(), text);
         }
-        (Way::Remote { headers, .. }, SecretUse::Bearer) => {
+        (EntryTransport::Remote { headers, .. }, SecretUse::Bearer) => {
             headers.insert("Authorization".to_owned(), format!("Bearer {text}"));
         }
-        (Way::Program { .. }, _) => problems.push(Problem::new(
+        (EntryTransport::Program { .. }, _) => problems.push(EntryProblem::new(
             "a program has no headers",
             "name the file under `env`, or give the server's `url`",
         )),
-        (Way::Remote { .. }, _) => problems.push(Problem::new(
+        (EntryTransport::Remote { .. }, _) => problems.push(EntryProblem::new(
             "a remote server has no environment variables",
             "name the file under `headers`, or give the server's `command`",
         )),
@@ -85,9 +85,9 @@ fn put(way: &mut Way, goes: &SecretUse, text: String, problems: &mut Vec<Problem
 }
 
 /// `NAME=value` lines, with `export`, comments and quotes as usual.
-fn put_variables(way: &mut Way, path: &str, text: &str, problems: &mut Vec<Problem>) {
-    let Way::Program { env, .. } = way else {
-        problems.push(Problem::new(
+fn put_variables(way: &mut EntryTransport, path: &str, text: &str, problems: &mut Vec<EntryProblem>) {
+    let EntryTransport::Program { env, .. } = way else {
+        problems.push(EntryProblem::new(
             "a remote server has no environment variables",
             "remove the env file from the entry",
         ));
@@ -101,7 +101,7 @@ fn put_variables(way: &mut Way, path: &str, text: &str, problems: &mut Vec<Probl
         let line = line.strip_prefix("export ").unwrap_or(line);
         let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name.trim()))
         else {
-            problems.push(Problem::new(
+            problems.push(EntryProblem::new(
                 format!("line {} of {path:?} is not NAME=value", index + 1),
                 "fix it, or put a # before it",
             ));

@@ -9,11 +9,11 @@ use std::{fmt, time::Duration};
 /// Strings are templates: `${VAR}`, `${VAR:-default}` and `${env:VAR}` are variables, and `$${` is a literal `${`.
 /// [`crate::expand`] inserts the values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct McpServerEntry {
     /// The entry's name.
     pub name: String,
     /// Its transport.
-    pub way: Way,
+    pub way: EntryTransport,
     /// Whether it is disabled.
     pub disabled: bool,
     /// Timeout of a call.
@@ -27,14 +27,14 @@ pub struct Server {
     /// The project folder of the entry; `None` for all projects.
     pub project: Option<String>,
     /// Its description.
-    pub meta: Meta,
+    pub meta: ServerMeta,
     /// Unknown fields, which are kept.
     pub unknown: Map<String, Value>,
 }
 
 /// Transport of a server.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum EntryTransport {
     /// A program that uses its standard input and output.
     Program {
         /// The program to start, without a shell.
@@ -92,7 +92,7 @@ pub enum SecretUse {
 
 /// Description of a server for search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Meta {
+pub struct ServerMeta {
     /// A name for people.
     pub title: Option<String>,
     /// Its purpose.
@@ -104,7 +104,7 @@ pub struct Meta {
     /// Example requests.
     pub examples: Vec<String>,
     /// When it is shown.
-    pub visibility: Visibility,
+    pub visibility: EntryVisibility,
     /// Sensitivity of its use.
     pub sensitivity: Sensitivity,
     /// Higher comes first among equal matches.
@@ -117,7 +117,7 @@ pub struct Meta {
 
 /// When a search shows a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Visibility {
+pub enum EntryVisibility {
     /// Always.
     #[default]
     Default,
@@ -141,7 +141,7 @@ pub enum Sensitivity {
 
 /// A requirement of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Need {
+pub enum Requirement {
     /// A variable.
     Variable {
         /// Its name, without `env:`.
@@ -157,9 +157,9 @@ pub enum Need {
     File(String),
 }
 
-impl Server {
+impl McpServerEntry {
     /// Creates an entry without a description.
-    pub fn new(name: impl Into<String>, way: Way) -> Self {
+    pub fn new(name: impl Into<String>, way: EntryTransport) -> Self {
         Self {
             name: name.into(),
             way,
@@ -169,7 +169,7 @@ impl Server {
             env_file: None,
             secrets: Vec::new(),
             project: None,
-            meta: Meta::default(),
+            meta: ServerMeta::default(),
             unknown: Map::new(),
         }
     }
@@ -179,7 +179,7 @@ impl Server {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         Self::new(
             name,
-            Way::Program {
+            EntryTransport::Program {
                 command: command.to_owned(),
                 args,
                 env: IndexMap::new(),
@@ -191,18 +191,18 @@ impl Server {
 
     /// A remote server.
     pub fn remote(name: impl Into<String>, url: &str, kind: Option<RemoteKind>) -> Self {
-        Self::new(name, Way::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
+        Self::new(name, EntryTransport::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
     }
 
     /// Summarizes its transport in one line, with the names of variables and headers but not their values.
     pub fn summary(&self) -> String {
         let off = if self.disabled { " (disabled)" } else { "" };
         let (line, names) = match &self.way {
-            Way::Program { command, args, env, .. } => {
+            EntryTransport::Program { command, args, env, .. } => {
                 let line = std::iter::once(command).chain(args).cloned().collect::<Vec<_>>();
                 (line.join(" "), env.keys().cloned().collect::<Vec<_>>())
             }
-            Way::Remote { url, headers, .. } => (url.clone(), headers.keys().cloned().collect()),
+            EntryTransport::Remote { url, headers, .. } => (url.clone(), headers.keys().cloned().collect()),
         };
         if names.is_empty() {
             return format!("{line}{off}");
@@ -223,7 +223,7 @@ impl RemoteKind {
 }
 
 /// Values of variables and headers may be secret, so only their names are shown.
-impl fmt::Debug for Way {
+impl fmt::Debug for EntryTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program { command, args, env, inherit, cwd } => f

@@ -1,9 +1,9 @@
 //! Writes a server entry in a client's format. What the client does not support is refused, not left out.
 
 use crate::{
-    client::{Client, Variables},
-    problem::Problem,
-    server::{Meta, RemoteKind, SecretUse, Sensitivity, Server, Visibility, Way},
+    client::{McpClient, VariableSyntax},
+    problem::EntryProblem,
+    server::{ServerMeta, RemoteKind, SecretUse, Sensitivity, McpServerEntry, EntryVisibility, EntryTransport},
     template::{lone_variable, to_client},
 };
 use indexmap::IndexMap;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// Returns the entry of a server for a client's file. The description for search is docent's own and is not written.
-pub(crate) fn shape(client: Client, name: &str, server: &Server) -> Result<Value, Problem> {
-    let shaper = Shaper { client };
+pub(crate) fn write_entry_for(client: McpClient, name: &str, server: &McpServerEntry) -> Result<Value, EntryProblem> {
+    let shaper = EntryWriter { client };
     let mut entry = match &server.way {
-        Way::Program { .. } => shaper.program(name, server)?,
-        Way::Remote { .. } => shaper.remote(name, server)?,
+        EntryTransport::Program { .. } => shaper.program(name, server)?,
+        EntryTransport::Remote { .. } => shaper.remote(name, server)?,
     };
     if !server.secrets.is_empty() {
-        return Err(shaper.cannot("a secret from a file", "set a variable"));
+        return Err(shaper.unsupported("a secret from a file", "set a variable"));
     }
     shaper.switch(server, &mut entry)?;
     shaper.timeouts(server, &mut entry)?;
@@ -28,54 +28,54 @@ pub(crate) fn shape(client: Client, name: &str, server: &Server) -> Result<Value
     Ok(Value::Object(entry))
 }
 
-struct Shaper {
-    client: Client,
+struct EntryWriter {
+    client: McpClient,
 }
 
 type Fields = Map<String, Value>;
 
-impl Shaper {
-    fn cannot(&self, what: &str, instead: &str) -> Problem {
+impl EntryWriter {
+    fn unsupported(&self, what: &str, instead: &str) -> EntryProblem {
         let what = format!("{} does not support {what}", self.client);
-        Problem::new(what, format!("{instead}, or leave it out"))
+        EntryProblem::new(what, format!("{instead}, or leave it out"))
     }
 
-    fn text(&self, template: &str) -> Result<Value, Problem> {
+    fn text(&self, template: &str) -> Result<Value, EntryProblem> {
         to_client(template, self.client.variables())
             .map(Value::String)
-            .map_err(|what| self.cannot(&what, "write the value itself"))
+            .map_err(|what| self.unsupported(&what, "write the value itself"))
     }
 
-    fn program(&self, name: &str, server: &Server) -> Result<Fields, Problem> {
-        let Way::Program { command, args, env, inherit, cwd } = &server.way else {
+    fn program(&self, name: &str, server: &McpServerEntry) -> Result<Fields, EntryProblem> {
+        let EntryTransport::Program { command, args, env, inherit, cwd } = &server.way else {
             return Ok(Fields::new());
         };
         let mut fields = Fields::new();
         match self.client {
-            Client::ClaudeCode | Client::VsCode => put(&mut fields, "type", "stdio"),
-            Client::Zed => put(&mut fields, "source", "custom"),
-            Client::Goose => goose(name, server, "stdio", &mut fields),
+            McpClient::ClaudeCode | McpClient::VsCode => put(&mut fields, "type", "stdio"),
+            McpClient::Zed => put(&mut fields, "source", "custom"),
+            McpClient::Goose => goose(name, server, "stdio", &mut fields),
             _ => {}
         }
-        let key = if self.client == Client::Goose { "cmd" } else { "command" };
+        let key = if self.client == McpClient::Goose { "cmd" } else { "command" };
         put(&mut fields, key, self.text(command)?);
         let args = args.iter().map(|arg| self.text(arg)).collect::<Result<Vec<_>, _>>()?;
         put(&mut fields, "args", args);
         self.variables(env, &mut fields)?;
         match (self.client, inherit.is_empty()) {
             (_, true) => {}
-            (Client::Codex, false) => put(&mut fields, "env_vars", inherit.clone()),
-            _ => return Err(self.cannot("inherited variables", "write them under env")),
+            (McpClient::Codex, false) => put(&mut fields, "env_vars", inherit.clone()),
+            _ => return Err(self.unsupported("inherited variables", "write them under env")),
         }
         if let Some(cwd) = cwd {
             if !matches!(self.client, Client::VsCode | Client::Codex | Client::GeminiCli) {
-                return Err(self.cannot("a working folder", "write full paths"));
+                return Err(self.unsupported("a working folder", "write full paths"));
             }
             put(&mut fields, "cwd", self.text(cwd)?);
         }
         if let Some(path) = &server.env_file {
             if !matches!(self.client, Client::VsCode | Client::Cursor) {
-                return Err(self.cannot("an env file", "write them under env"));
+                return Err(self.unsupported("an env file", "write them under env"));
             }
             put(&mut fields, "envFile", self.text(path)?);
         }
@@ -86,17 +86,17 @@ impl Shaper {
         &self,
         env: &IndexMap<String, String>,
         fields: &mut Fields,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), EntryProblem> {
         let mut written = Fields::new();
         let mut keys = Vec::new();
         for (name, value) in env {
-            if self.client == Client::Goose && lone_variable(value) == Some(name) {
+            if self.client == McpClient::Goose && lone_variable(value) == Some(name) {
                 keys.push(name.clone());
             } else {
                 written.insert(name.clone(), self.text(value)?);
             }
         }
-        let key = if self.client == Client::Goose { "envs" } else { "env" };
+        let key = if self.client == McpClient::Goose { "envs" } else { "env" };
         if !written.is_empty() {
             put(fields, key, Value::Object(written));
         }
@@ -106,45 +106,45 @@ impl Shaper {
         Ok(())
     }
 
-    fn remote(&self, name: &str, server: &Server) -> Result<Fields, Problem> {
-        let Way::Remote { url, kind, headers } = &server.way else { return Ok(Fields::new()) };
+    fn remote(&self, name: &str, server: &McpServerEntry) -> Result<Fields, EntryProblem> {
+        let EntryTransport::Remote { url, kind, headers } = &server.way else { return Ok(Fields::new()) };
         let url = self.text(url)?;
         let mut fields = Fields::new();
         let sse = match kind {
             Some(RemoteKind::WebSocket) => {
-                return Err(self.cannot("a WebSocket", "serve Streamable HTTP"));
+                return Err(self.unsupported("a WebSocket", "serve Streamable HTTP"));
             }
             Some(RemoteKind::Sse) => true,
             Some(RemoteKind::Http) | None => false,
         };
         match self.client {
-            Client::ClaudeDesktop => {
-                return Err(self.cannot("a remote server", "let it start a program"));
+            McpClient::ClaudeDesktop => {
+                return Err(self.unsupported("a remote server", "let it start a program"));
             }
-            Client::Zed | Client::Codex | Client::Goose if sse => {
-                return Err(self.cannot("server-sent events", "serve Streamable HTTP"));
+            McpClient::Zed | McpClient::Codex | McpClient::Goose if sse => {
+                return Err(self.unsupported("server-sent events", "serve Streamable HTTP"));
             }
-            Client::ClaudeCode | Client::VsCode => {
+            McpClient::ClaudeCode | McpClient::VsCode => {
                 put(&mut fields, "type", if sse { "sse" } else { "http" });
                 put(&mut fields, "url", url);
             }
-            Client::Cursor => {
+            McpClient::Cursor => {
                 if let Some(kind) = kind {
                     put(&mut fields, "type", kind.name());
                 }
                 put(&mut fields, "url", url);
             }
-            Client::Windsurf => put(&mut fields, "serverUrl", url),
-            Client::GeminiCli => put(&mut fields, if sse { "url" } else { "httpUrl" }, url),
-            Client::Goose => {
+            McpClient::Windsurf => put(&mut fields, "serverUrl", url),
+            McpClient::GeminiCli => put(&mut fields, if sse { "url" } else { "httpUrl" }, url),
+            McpClient::Goose => {
                 goose(name, server, "streamable_http", &mut fields);
                 put(&mut fields, "uri", url);
             }
-            Client::Zed | Client::Codex => put(&mut fields, "url", url),
+            McpClient::Zed | McpClient::Codex => put(&mut fields, "url", url),
         }
         self.headers(headers, &mut fields)?;
         if server.env_file.is_some() {
-            return Err(self.cannot("variables of a remote server", "use headers"));
+            return Err(self.unsupported("variables of a remote server", "use headers"));
         }
         Ok(fields)
     }
@@ -153,8 +153,8 @@ impl Shaper {
         &self,
         headers: &IndexMap<String, String>,
         fields: &mut Fields,
-    ) -> Result<(), Problem> {
-        let codex = self.client == Client::Codex;
+    ) -> Result<(), EntryProblem> {
+        let codex = self.client == McpClient::Codex;
         let mut written = Fields::new();
         let mut named = Fields::new();
         for (name, value) in headers {
@@ -163,8 +163,8 @@ impl Shaper {
                 put(fields, "bearer_token_env_var", variable);
             } else if let (true, Some(variable)) = (codex, lone_variable(value)) {
                 named.insert(name.clone(), variable.into());
-            } else if self.client == Client::Goose {
-                let text = to_client(value, Variables::Prefixed)
+            } else if self.client == McpClient::Goose {
+                let text = to_client(value, VariableSyntax::Prefixed)
                     .map_err(|what| self.cannot(&what, "write the value itself"))?;
                 written.insert(name.clone(), text.replace("${env:", "${").into());
             } else {
@@ -181,45 +181,45 @@ impl Shaper {
         Ok(())
     }
 
-    fn switch(&self, server: &Server, fields: &mut Fields) -> Result<(), Problem> {
+    fn switch(&self, server: &McpServerEntry, fields: &mut Fields) -> Result<(), EntryProblem> {
         if !server.disabled {
             return Ok(());
         }
         match self.client {
-            Client::Windsurf => put(fields, "disabled", true),
-            Client::Zed | Client::Codex => put(fields, "enabled", false),
-            Client::Goose => {}
-            _ => return Err(self.cannot("a disabled entry", "leave the entry out")),
+            McpClient::Windsurf => put(fields, "disabled", true),
+            McpClient::Zed | McpClient::Codex => put(fields, "enabled", false),
+            McpClient::Goose => {}
+            _ => return Err(self.unsupported("a disabled entry", "leave the entry out")),
         }
         Ok(())
     }
 
-    fn timeouts(&self, server: &Server, fields: &mut Fields) -> Result<(), Problem> {
-        let refused = || self.cannot("this timeout", "use a whole number of the client's unit");
+    fn timeouts(&self, server: &McpServerEntry, fields: &mut Fields) -> Result<(), EntryProblem> {
+        let refused = || self.unsupported("this timeout", "use a whole number of the client's unit");
         if let Some(time) = server.timeout {
             let whole = (time.subsec_nanos() == 0).then(|| json!(time.as_secs()));
             let (key, value) = match self.client {
-                Client::Zed | Client::Goose => ("timeout", whole),
-                Client::Codex => ("tool_timeout_sec", whole.or(Some(seconds(time)))),
-                Client::GeminiCli => {
+                McpClient::Zed | McpClient::Goose => ("timeout", whole),
+                McpClient::Codex => ("tool_timeout_sec", whole.or(Some(seconds(time)))),
+                McpClient::GeminiCli => {
                     let millis = time.subsec_nanos().is_multiple_of(1_000_000);
                     ("timeout", millis.then(|| u64::try_from(time.as_millis()).ok().into()))
                 }
-                _ => return Err(self.cannot("a timeout", "set it in the client")),
+                _ => return Err(self.unsupported("a timeout", "set it in the client")),
             };
             put(fields, key, value.ok_or_else(refused)?);
         }
         match (server.start_timeout, self.client) {
             (None, _) => {}
-            (Some(time), Client::Codex) => put(fields, "startup_timeout_sec", seconds(time)),
-            (Some(_), _) => return Err(self.cannot("a start timeout", "set it elsewhere")),
+            (Some(time), McpClient::Codex) => put(fields, "startup_timeout_sec", seconds(time)),
+            (Some(_), _) => return Err(self.unsupported("a start timeout", "set it elsewhere")),
         }
         Ok(())
     }
 }
 
 /// Goose requires a name, a description and an `enabled` flag in each entry.
-fn goose(name: &str, server: &Server, kind: &str, fields: &mut Fields) {
+fn goose(name: &str, server: &McpServerEntry, kind: &str, fields: &mut Fields) {
     let about = server.meta.description.as_deref().or(server.meta.title.as_deref());
     put(fields, "enabled", !server.disabled);
     put(fields, "type", kind);
@@ -236,7 +236,7 @@ fn put(fields: &mut Fields, key: &str, value: impl Into<Value>) {
 }
 
 /// Returns the entry of a server in docent's own tables, with all its settings.
-pub(crate) fn own_shape(server: &Server) -> Value {
+pub(crate) fn write_own_entry(server: &McpServerEntry) -> Value {
     let mut fields = Fields::new();
     let mut files = Fields::new();
     let mut bearer = None;
@@ -253,14 +253,14 @@ pub(crate) fn own_shape(server: &Server) -> Value {
         Value::Object(texts.chain(files.clone()).collect())
     };
     match &server.way {
-        Way::Program { command, args, env, inherit, cwd } => {
+        EntryTransport::Program { command, args, env, inherit, cwd } => {
             put(&mut fields, "command", command.as_str());
             put(&mut fields, "args", args.clone());
             put_full(&mut fields, "env", with_files(env));
             put_full(&mut fields, "inherit_env", inherit.clone());
             put_full(&mut fields, "cwd", cwd.clone());
         }
-        Way::Remote { url, kind, headers } => {
+        EntryTransport::Remote { url, kind, headers } => {
             put_full(&mut fields, "type", kind.map(RemoteKind::name));
             put(&mut fields, "url", url.as_str());
             put_full(&mut fields, "headers", with_files(headers));
@@ -280,7 +280,7 @@ pub(crate) fn own_shape(server: &Server) -> Value {
     Value::Object(fields)
 }
 
-fn put_meta(fields: &mut Fields, meta: &Meta) {
+fn put_meta(fields: &mut Fields, meta: &ServerMeta) {
     put_full(fields, "title", meta.title.clone());
     put_full(fields, "description", meta.description.clone());
     put_full(fields, "tags", meta.tags.clone());
@@ -290,9 +290,9 @@ fn put_meta(fields: &mut Fields, meta: &Meta) {
         fields,
         "visibility",
         match meta.visibility {
-            Visibility::Default => None,
-            Visibility::OptIn => Some("opt_in"),
-            Visibility::Experimental => Some("experimental"),
+            EntryVisibility::Default => None,
+            EntryVisibility::OptIn => Some("opt_in"),
+            EntryVisibility::Experimental => Some("experimental"),
         },
     );
     put_full(
@@ -331,11 +331,11 @@ fn put_full(fields: &mut Fields, key: &str, value: impl Into<Value>) {
 
 /// Whether an existing entry is equivalent to the wanted one. A client may have added its own fields, and an entry
 /// without a protocol detects it.
-pub(crate) fn does_the_same(there: &Server, wanted: &Server) -> bool {
+pub(crate) fn is_equivalent(there: &McpServerEntry, wanted: &McpServerEntry) -> bool {
     let way = match (&there.way, &wanted.way) {
         (
-            Way::Remote { url, kind, headers },
-            Way::Remote { url: other_url, kind: other_kind, headers: other_headers },
+            EntryTransport::Remote { url, kind, headers },
+            EntryTransport::Remote { url: other_url, kind: other_kind, headers: other_headers },
         ) => {
             url == other_url
                 && headers == other_headers

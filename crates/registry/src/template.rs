@@ -1,17 +1,17 @@
 //! Strings with variables: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and `$${` for a literal `${`.
 
-use crate::{client::Variables, server::Need};
+use crate::{client::VariableSyntax, server::Requirement};
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum TemplatePiece<'a> {
     Text(&'a str),
-    Variable { named: Named<'a>, default: Option<&'a str> },
+    Variable { named: VariableName<'a>, default: Option<&'a str> },
 }
 
 /// The name of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named<'a> {
+pub(crate) enum VariableName<'a> {
     /// An environment variable.
     Variable(&'a str),
     /// A value that an editor asks for.
@@ -20,50 +20,50 @@ pub(crate) enum Named<'a> {
     Editor(&'a str),
 }
 
-const EDITOR: [&str; 5] =
+const EDITOR_VARIABLES: [&str; 5] =
     ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"];
 const EDITOR_PREFIXES: [&str; 3] = ["workspaceFolder:", "config:", "command:"];
 
 /// Splits a template. Malformed variables are text.
-pub(crate) fn pieces(template: &str) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(template: &str) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("${") {
         if let Some(before) = before.strip_suffix('$') {
-            pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
-            pieces.push(Piece::Text("${"));
+            pieces.extend((!before.is_empty()).then_some(TemplatePiece::Text(before)));
+            pieces.push(TemplatePiece::Text("${"));
             rest = after;
             continue;
         }
-        pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
+        pieces.extend((!before.is_empty()).then_some(TemplatePiece::Text(before)));
         let variable = after.split_once('}').and_then(|(body, after)| {
             let (name, default) =
                 body.split_once(":-").map_or((body, None), |(name, text)| (name, Some(text)));
-            Some((named(name)?, default, after))
+            Some((parse_variable_name(name)?, default, after))
         });
         rest = if let Some((named, default, after)) = variable {
-            pieces.push(Piece::Variable { named, default });
+            pieces.push(TemplatePiece::Variable { named, default });
             after
         } else {
-            pieces.push(Piece::Text("${"));
+            pieces.push(TemplatePiece::Text("${"));
             after
         };
     }
-    pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    pieces.extend((!rest.is_empty()).then_some(TemplatePiece::Text(rest)));
     pieces
 }
 
-fn named(name: &str) -> Option<Named<'_>> {
-    if EDITOR.contains(&name) || EDITOR_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
-        return Some(Named::Editor(name));
+fn parse_variable_name(name: &str) -> Option<VariableName<'_>> {
+    if EDITOR_VARIABLES.contains(&name) || EDITOR_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return Some(VariableName::Editor(name));
     }
     if let Some(id) = name.strip_prefix("input:") {
-        return (!id.is_empty()).then_some(Named::Input(id));
+        return (!id.is_empty()).then_some(VariableName::Input(id));
     }
     let name = name.strip_prefix("env:").unwrap_or(name);
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
-    (name.starts_with(starts) && name.chars().all(legal)).then_some(Named::Variable(name))
+    (name.starts_with(starts) && name.chars().all(legal)).then_some(VariableName::Variable(name))
 }
 
 /// Escapes a literal text as a template.
@@ -72,11 +72,11 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// Converts a client's string to a template.
-pub(crate) fn from_client(text: String, variables: Variables) -> String {
+pub(crate) fn from_client(text: String, variables: VariableSyntax) -> String {
     match variables {
-        Variables::Literal => escape(&text),
-        Variables::Braces | Variables::Prefixed => text,
-        Variables::Shell => from_shell(&text),
+        VariableSyntax::Literal => escape(&text),
+        VariableSyntax::Braces | VariableSyntax::Prefixed => text,
+        VariableSyntax::Shell => from_shell(&text),
     }
 }
 
@@ -105,18 +105,18 @@ fn from_shell(text: &str) -> String {
 }
 
 /// Converts a template to a client's syntax; the error is what the client does not support.
-pub(crate) fn to_client(template: &str, variables: Variables) -> Result<String, String> {
+pub(crate) fn to_client(template: &str, variables: VariableSyntax) -> Result<String, String> {
     let mut text = String::with_capacity(template.len());
     for piece in pieces(template) {
         match (piece, variables) {
-            (Piece::Text("${"), Variables::Literal) => text.push_str("${"),
-            (Piece::Text("${"), _) => return Err("a `${` that is not a variable".to_owned()),
-            (Piece::Text(part), Variables::Shell) if part.contains('$') => {
+            (TemplatePiece::Text("${"), VariableSyntax::Literal) => text.push_str("${"),
+            (TemplatePiece::Text("${"), _) => return Err("a `${` that is not a variable".to_owned()),
+            (TemplatePiece::Text(part), VariableSyntax::Shell) if part.contains('$') => {
                 return Err("a dollar sign".to_owned());
             }
-            (Piece::Text(part), _) => text.push_str(part),
-            (Piece::Variable { named, default }, _) => {
-                text.push_str(&variable(named, default, variables)?);
+            (TemplatePiece::Text(part), _) => text.push_str(part),
+            (TemplatePiece::Variable { named, default }, _) => {
+                text.push_str(&variable(parse_variable_name, default, variables)?);
             }
         }
     }
@@ -124,43 +124,43 @@ pub(crate) fn to_client(template: &str, variables: Variables) -> Result<String, 
 }
 
 fn variable(
-    named: Named<'_>,
+    named: VariableName<'_>,
     default: Option<&str>,
-    variables: Variables,
+    variables: VariableSyntax,
 ) -> Result<String, String> {
     let name = match named {
-        Named::Variable(name) => name,
-        Named::Input(name) | Named::Editor(name) => return Err(format!("${{{name}}}")),
+        VariableName::Variable(name) => name,
+        VariableName::Input(name) | VariableName::Editor(name) => return Err(format!("${{{name}}}")),
     };
     match (variables, default) {
-        (Variables::Braces, Some(default)) => Ok(format!("${{{name}:-{default}}}")),
-        (Variables::Braces | Variables::Shell, None) => Ok(format!("${{{name}}}")),
-        (Variables::Prefixed, None) => Ok(format!("${{env:{name}}}")),
-        (Variables::Shell, Some(default)) if default.strip_prefix('$') == Some(name) => {
+        (VariableSyntax::Braces, Some(default)) => Ok(format!("${{{name}:-{default}}}")),
+        (VariableSyntax::Braces | VariableSyntax::Shell, None) => Ok(format!("${{{name}}}")),
+        (VariableSyntax::Prefixed, None) => Ok(format!("${{env:{name}}}")),
+        (VariableSyntax::Shell, Some(default)) if default.strip_prefix('$') == Some(name) => {
             Ok(format!("${name}"))
         }
         (_, Some(default)) => Err(format!("the default of ${{{name}:-{default}}}")),
-        (Variables::Literal, None) => Err(format!("${{{name}}}")),
+        (VariableSyntax::Literal, None) => Err(format!("${{{name}}}")),
     }
 }
 
 /// Returns the variable if a template consists of nothing else.
 pub(crate) fn lone_variable(template: &str) -> Option<&str> {
     match pieces(template).as_slice() {
-        [Piece::Variable { named: Named::Variable(name), default: None }] => Some(name),
+        [TemplatePiece::Variable { named: VariableName::Variable(name), default: None }] => Some(name),
         _ => None,
     }
 }
 
 /// Returns the requirements of a template.
-pub(crate) fn needs(template: &str) -> impl Iterator<Item = Need> {
+pub(crate) fn needs(template: &str) -> impl Iterator<Item = Requirement> {
     pieces(template).into_iter().filter_map(|piece| match piece {
-        Piece::Text(_) => None,
-        Piece::Variable { named: Named::Variable(name), default } => {
-            Some(Need::Variable { name: name.to_owned(), default: default.map(str::to_owned) })
+        TemplatePiece::Text(_) => None,
+        TemplatePiece::Variable { named: VariableName::Variable(name), default } => {
+            Some(Requirement::Variable { name: name.to_owned(), default: default.map(str::to_owned) })
         }
-        Piece::Variable { named: Named::Input(id), .. } => Some(Need::Input(id.to_owned())),
-        Piece::Variable { named: Named::Editor(name), .. } => Some(Need::Editor(name.to_owned())),
+        TemplatePiece::Variable { named: VariableName::Input(id), .. } => Some(Requirement::Input(id.to_owned())),
+        TemplatePiece::Variable { named: VariableName::Editor(name), .. } => Some(Requirement::Editor(name.to_owned())),
     })
 }
 
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn a_template_is_taken_apart() {
-        let text = Piece::Text;
-        let plain = |name| Piece::Variable { named: Named::Variable(name), default: None };
-        let check = |template: &str, expected: &[Piece<'_>]| {
+        let text = TemplatePiece::Text;
+        let plain = |name| TemplatePiece::Variable { named: VariableName::Variable(name), default: None };
+        let check = |template: &str, expected: &[TemplatePiece<'_>]| {
             assert_eq!(pieces(template), expected, "{template}");
         };
         check("", &[]);
@@ -186,18 +186,18 @@ mod tests {
         check("${}x", &[text("${"), text("}x")]);
         check("${a b}", &[text("${"), text("a b}")]);
         check("${1}", &[text("${"), text("1}")]);
-        let default = Piece::Variable { named: Named::Variable("A"), default: Some("x:-y") };
+        let default = TemplatePiece::Variable { named: VariableName::Variable("A"), default: Some("x:-y") };
         check("${A:-x:-y}", &[default]);
-        let input = Piece::Variable { named: Named::Input("key id"), default: None };
+        let input = TemplatePiece::Variable { named: VariableName::Input("key id"), default: None };
         check("${input:key id}", &[input]);
-        let folder = Piece::Variable { named: Named::Editor("workspaceFolder"), default: None };
+        let folder = TemplatePiece::Variable { named: VariableName::Editor("workspaceFolder"), default: None };
         check("${workspaceFolder}/x", &[folder, text("/x")]);
     }
 
     #[test]
     fn a_literal_survives_both_ways() {
         for literal in ["", "$", "${A}", "$${A}", "$$${A:-b}", "a${", "ä${Ä}"] {
-            let template = from_client(literal.to_owned(), Variables::Literal);
+            let template = from_client(literal.to_owned(), VariableSyntax::Literal);
             assert_eq!(needs(&template).count(), 0, "{literal}");
             assert_eq!(to_client(&template, Variables::Literal).as_deref(), Ok(literal));
         }
@@ -219,11 +219,11 @@ mod tests {
             let found = to_client(template, variables);
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{template}");
         };
-        check(Variables::Prefixed, "x ${A}", Ok("x ${env:A}"));
-        check(Variables::Braces, "${env:A}", Ok("${A}"));
-        check(Variables::Braces, "${A:-b}", Ok("${A:-b}"));
-        check(Variables::Prefixed, "${A:-b}", Err("the default of ${A:-b}"));
-        check(Variables::Literal, "${A}", Err("${A}"));
-        check(Variables::Braces, "${input:a}", Err("${a}"));
+        check(VariableSyntax::Prefixed, "x ${A}", Ok("x ${env:A}"));
+        check(VariableSyntax::Braces, "${env:A}", Ok("${A}"));
+        check(VariableSyntax::Braces, "${A:-b}", Ok("${A:-b}"));
+        check(VariableSyntax::Prefixed, "${A:-b}", Err("the default of ${A:-b}"));
+        check(VariableSyntax::Literal, "${A}", Err("${A}"));
+        check(VariableSyntax::Braces, "${input:a}", Err("${a}"));
     }
 }

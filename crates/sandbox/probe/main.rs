@@ -1,6 +1,6 @@
 //! The program that the tests confine. It has a single thread, unlike the standard test harness.
 
-use docent_sandbox::{Confinement, Mode, confine, run_confined};
+use docent_sandbox::{Confinement, ConfinementMode, confine, run_confined};
 use std::{
     ffi::OsString,
     process::{Command, ExitCode},
@@ -31,7 +31,7 @@ fn say(outcome: Outcome) -> ExitCode {
 /// Confines this process to the given description and mode, then performs the action in the third argument.
 fn here(mut args: impl Iterator<Item = OsString>) -> Outcome {
     let mut text = || args.next().and_then(|arg| arg.into_string().ok()).unwrap_or_default();
-    let mode: Mode = text().parse()?;
+    let mode: ConfinementMode = text().parse()?;
     let confinement: Confinement = serde_json::from_str(&text())?;
     let act = text();
     let (end, ended) = channel::<()>();

@@ -1,9 +1,9 @@
 //! bubblewrap's arguments: a view of the file system that contains only the paths of a description.
 
 use crate::{
-    Confinement, Mode, Offered,
+    Confinement, ConfinementMode, SandboxSupport,
     plan::leads_out,
-    report::{Control, State},
+    report::{SandboxControl, ControlState},
 };
 use std::{
     collections::BTreeMap,
@@ -12,20 +12,20 @@ use std::{
 };
 
 /// Mounts that bubblewrap creates itself.
-const OWN: [&str; 2] = ["/dev", "/proc"];
+const BUBBLEWRAP_MOUNTS: [&str; 2] = ["/dev", "/proc"];
 
 /// Reports whether bubblewrap will run around the child.
-pub(crate) fn control(asked: bool, mode: Mode, offered: &Offered) -> Control {
+pub(crate) fn control(asked: bool, mode: ConfinementMode, offered: &SandboxSupport) -> SandboxControl {
     let (state, detail) = match (&offered.bubblewrap, asked) {
-        _ if mode == Mode::Off => (State::Off, "the sandbox is off".to_owned()),
-        (_, false) => (State::Off, "not asked for".to_owned()),
-        (None, true) => (State::NotOffered, "bubblewrap is not installed".to_owned()),
+        _ if mode == ConfinementMode::Off => (ControlState::Off, "the sandbox is off".to_owned()),
+        (_, false) => (ControlState::Off, "not asked for".to_owned()),
+        (None, true) => (ControlState::NotOffered, "bubblewrap is not installed".to_owned()),
         (Some(path), true) => (
-            State::InForce,
+            ControlState::InForce,
             format!("{}: other paths and processes are invisible", path.display()),
         ),
     };
-    Control { name: "bubblewrap", state, detail }
+    SandboxControl { name: "bubblewrap", state, detail }
 }
 
 /// Returns the arguments before the program. `files` are readable in addition to the paths of `confinement`.
@@ -69,7 +69,7 @@ fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> 
     };
     let writable = confinement.write.iter().filter(|path| !covered(path));
     binds.extend(writable.map(|path| (path.clone(), true)));
-    binds.retain(|path, _| path.is_absolute() && !OWN.iter().any(|own| path.starts_with(own)));
+    binds.retain(|path, _| path.is_absolute() && !BUBBLEWRAP_MOUNTS.iter().any(|own| path.starts_with(own)));
     binds.retain(|path, _| !leads_out(path, confinement));
     let readable = binds.iter().filter(|(_, writable)| !**writable);
     let readable: Vec<PathBuf> = readable.map(|(path, _)| path.clone()).collect();
@@ -83,7 +83,7 @@ fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ports;
+    use crate::PortSet;
 
     fn text(confinement: &Confinement, cwd: Option<&str>) -> String {
         let arguments = arguments(confinement, &[Path::new("/opt/docent")], cwd.map(Path::new));
@@ -107,8 +107,8 @@ mod tests {
         );
         for open in [
             Confinement::default().udp(true),
-            Confinement::default().connect(Ports::Any),
-            Confinement::default().bind(Ports::Some(vec![80])),
+            Confinement::default().connect(PortSet::Any),
+            Confinement::default().bind(PortSet::Some(vec![80])),
         ] {
             check(open, None, format!("{start} --share-net {places} {own} --"));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// TCP ports that may be used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ports {
+pub enum PortSet {
     /// No port.
     #[default]
     None,
@@ -16,7 +16,7 @@ pub enum Ports {
     Any,
 }
 
-impl Ports {
+impl PortSet {
     /// Returns the individually named ports.
     pub(crate) fn named(&self) -> &[u16] {
         match self {
@@ -34,12 +34,12 @@ impl Ports {
 /// Resource limits of a process. Core dumps are always off, because they would write secrets to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Limits {
+pub struct ResourceLimits {
     /// Maximum number of open files.
     pub open_files: u64,
 }
 
-impl Default for Limits {
+impl Default for ResourceLimits {
     fn default() -> Self {
         Self { open_files: 1024 }
     }
@@ -60,9 +60,9 @@ pub struct Confinement {
     /// opened without leaving it, because a link there may have been planted to open something else.
     pub changeable: Vec<PathBuf>,
     /// Ports that TCP connections may go to.
-    pub connect: Ports,
+    pub connect: PortSet,
     /// Ports that TCP listeners may have.
-    pub bind: Ports,
+    pub bind: PortSet,
     /// Whether UDP sockets may be created. Name lookups need one.
     pub udp: bool,
     /// Whether Unix sockets may be created, to every path that the user may connect to. Connected pairs are always
@@ -77,15 +77,15 @@ pub struct Confinement {
     /// for a process that has read all that it needs and only uses its open descriptors.
     pub sealed: bool,
     /// Resource limits.
-    pub limits: Limits,
+    pub limits: ResourceLimits,
 }
 
 /// Programs and libraries.
-const SYSTEM: [&str; 9] =
+const SYSTEM_FOLDERS: [&str; 9] =
     ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store"];
 
 /// Files that programs read at their start. Not all of `/etc`, which contains secrets that only their mode protects.
-const SETTINGS: [&str; 31] = [
+const SYSTEM_SETTINGS: [&str; 31] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
@@ -120,7 +120,7 @@ const SETTINGS: [&str; 31] = [
 ];
 
 /// Devices without storage, and the terminal.
-const DEVICES: [&str; 6] =
+const ALLOWED_DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 impl Confinement {
@@ -129,7 +129,7 @@ impl Confinement {
     /// more.
     pub fn for_child<P: Into<PathBuf>>(roots: impl IntoIterator<Item = P>) -> Self {
         let spawn = Self { spawn: true, ..Self::default() };
-        spawn.execute(SYSTEM).read(SETTINGS).write(DEVICES).read(roots)
+        spawn.execute(SYSTEM_FOLDERS).read(SYSTEM_SETTINGS).write(ALLOWED_DEVICES).read(roots)
     }
 
     /// Allows reading below `paths`.
@@ -162,14 +162,14 @@ impl Confinement {
 
     /// Sets the ports that TCP connections may go to.
     #[must_use]
-    pub fn connect(mut self, ports: Ports) -> Self {
+    pub fn connect(mut self, ports: PortSet) -> Self {
         self.connect = ports;
         self
     }
 
     /// Sets the ports that TCP listeners may have.
     #[must_use]
-    pub fn bind(mut self, ports: Ports) -> Self {
+    pub fn bind(mut self, ports: PortSet) -> Self {
         self.bind = ports;
         self
     }
@@ -211,7 +211,7 @@ impl Confinement {
 
     /// Sets the resource limits.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: ResourceLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -236,10 +236,10 @@ mod tests {
     #[test]
     fn a_description_survives_json_and_unknown_fields_are_refused() {
         let asked = Confinement::for_child(["/srv/a b"])
-            .connect(Ports::Some(vec![443]))
-            .bind(Ports::Any)
+            .connect(PortSet::Some(vec![443]))
+            .bind(PortSet::Any)
             .udp(true)
-            .limits(Limits { open_files: 1 });
+            .limits(ResourceLimits { open_files: 1 });
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(serde_json::from_str::<Confinement>(&text).unwrap(), asked);
         assert_eq!(serde_json::from_str::<Confinement>("{}").unwrap(), Confinement::default());
@@ -277,10 +277,10 @@ mod tests {
     #[test]
     fn an_empty_list_of_ports_is_closed() {
         for (ports, closed) in [
-            (Ports::None, true),
-            (Ports::Some(vec![]), true),
-            (Ports::Some(vec![0]), false),
-            (Ports::Any, false),
+            (PortSet::None, true),
+            (PortSet::Some(vec![]), true),
+            (PortSet::Some(vec![0]), false),
+            (PortSet::Any, false),
         ] {
             assert_eq!(ports.closed(), closed, "{ports:?}");
             assert_eq!(Confinement::default().connect(ports.clone()).internet(), !closed);

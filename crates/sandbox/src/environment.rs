@@ -9,7 +9,7 @@ use std::{
 /// Origin of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
+pub enum VariableOrigin {
     /// docent's own environment.
     Inherited,
     /// A configuration or registry file.
@@ -18,34 +18,34 @@ pub enum Origin {
 
 /// A variable that the child does not get. Its value is left out: it may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Dropped {
+pub struct DroppedVariable {
     /// Its name, with invalid UTF-8 replaced.
     pub name: String,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: VariableOrigin,
     /// Why the child does not get it.
     pub reason: &'static str,
 }
 
 /// The environment of a child.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Environment {
+pub struct ChildEnvironment {
     /// The variables that the child gets, by name.
     pub kept: BTreeMap<OsString, OsString>,
     /// The variables that it does not get.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<DroppedVariable>,
 }
 
 /// Inherited variables: enough to find programs, folders and a locale.
-const INHERITED: [&str; 10] =
+const INHERITED_VARIABLES: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "SHELL"];
 const INHERITED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// docent's own secrets.
-const OURS: [&str; 2] = ["DOCENT_", "MCP_API_KEY"];
+const DOCENT_PREFIXES: [&str; 2] = ["DOCENT_", "MCP_API_KEY"];
 
 /// Prefixes of variables that make a loader, an interpreter or a tool run arbitrary code or read arbitrary settings.
-const LOADING_PREFIXES: [&str; 15] = [
+const CODE_LOADING_PREFIXES: [&str; 15] = [
     "LD_",
     "DYLD_",
     "BASH_FUNC_",
@@ -64,7 +64,7 @@ const LOADING_PREFIXES: [&str; 15] = [
 ];
 
 /// The same, by full names.
-const LOADING: [&str; 71] = [
+const CODE_LOADING_VARIABLES: [&str; 71] = [
     "BASH_ENV",
     "BASHOPTS",
     "BROWSER",
@@ -139,7 +139,7 @@ const LOADING: [&str; 71] = [
 ];
 
 /// npm reads settings from variables in any case.
-const LOADING_ANY_CASE: [&str; 5] = [
+const CODE_LOADING_ANY_CASE: [&str; 5] = [
     "npm_config_globalconfig",
     "npm_config_node_options",
     "npm_config_script_shell",
@@ -157,16 +157,16 @@ const MALFORMED: &str = "a name must not be empty or contain = or NUL, and a val
 pub fn clean_environment(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     configured: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Environment {
-    let mut clean = Environment::default();
-    let inherited = inherited.into_iter().map(|variable| (variable, Origin::Inherited));
-    let configured = configured.into_iter().map(|variable| (variable, Origin::Configured));
+) -> ChildEnvironment {
+    let mut clean = ChildEnvironment::default();
+    let inherited = inherited.into_iter().map(|variable| (variable, VariableOrigin::Inherited));
+    let configured = configured.into_iter().map(|variable| (variable, VariableOrigin::Configured));
     for ((name, value), origin) in inherited.chain(configured) {
-        match objection(&name, &value, origin) {
+        match rejection_reason(&name, &value, origin) {
             None => {
                 clean.kept.insert(name, value);
             }
-            Some(reason) => clean.dropped.push(Dropped {
+            Some(reason) => clean.dropped.push(DroppedVariable {
                 name: name.to_string_lossy().into_owned(),
                 origin,
                 reason,
@@ -176,7 +176,7 @@ pub fn clean_environment(
     clean
 }
 
-fn objection(name: &OsStr, value: &OsStr, origin: Origin) -> Option<&'static str> {
+fn rejection_reason(name: &OsStr, value: &OsStr, origin: VariableOrigin) -> Option<&'static str> {
     let bytes = name.as_encoded_bytes();
     let starts = |prefixes: &[&str]| prefixes.iter().any(|p| bytes.starts_with(p.as_bytes()));
     let is = |names: &[&str]| names.iter().any(|n| bytes == n.as_bytes());
@@ -184,16 +184,16 @@ fn objection(name: &OsStr, value: &OsStr, origin: Origin) -> Option<&'static str
     if nul || bytes.is_empty() || bytes.contains(&b'=') || bytes.contains(&0) {
         return Some(MALFORMED);
     }
-    if starts(&OURS) {
+    if starts(&DOCENT_PREFIXES) {
         return Some(OWN_SECRET);
     }
     match origin {
-        Origin::Inherited => {
-            (!is(&INHERITED) && !starts(&INHERITED_PREFIXES)).then_some(NOT_ON_THE_LIST)
+        VariableOrigin::Inherited => {
+            (!is(&INHERITED_VARIABLES) && !starts(&INHERITED_PREFIXES)).then_some(NOT_ON_THE_LIST)
         }
-        Origin::Configured => {
-            let npm = LOADING_ANY_CASE.iter().any(|n| bytes.eq_ignore_ascii_case(n.as_bytes()));
-            (npm || is(&LOADING) || starts(&LOADING_PREFIXES)).then_some(LOADS_CODE)
+        VariableOrigin::Configured => {
+            let npm = CODE_LOADING_ANY_CASE.iter().any(|n| bytes.eq_ignore_ascii_case(n.as_bytes()));
+            (npm || is(&CODE_LOADING_VARIABLES) || starts(&CODE_LOADING_PREFIXES)).then_some(LOADS_CODE)
         }
     }
 }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn check(name: &str, inherited: Option<&str>, configured: Option<&str>) {
-        let reason = |clean: Environment| {
+        let reason = |clean: ChildEnvironment| {
             assert_eq!(clean.kept.len() + clean.dropped.len(), 1, "{name:?}");
             clean.dropped.first().map(|dropped| dropped.reason)
         };

@@ -5,9 +5,9 @@
 //! instead ([`Launch::forked_with`]), which saves loading this program again.
 
 use crate::{
-    Confinement, Environment, InForce, Mode, Offered, Refused, bubblewrap, clean_environment,
+    Confinement, ChildEnvironment, SandboxReport, ConfinementMode, SandboxSupport, SandboxError, bubblewrap, clean_environment,
     confine_for,
-    plan::{Whom, plan_for, refuse_missing},
+    plan::{ConfinementTarget, plan_for, refuse_missing},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -22,13 +22,13 @@ use std::{
 pub const SUBCOMMAND: &str = "__confine";
 
 /// Exit code of a child that could not be confined or started, as in shells.
-const NOT_STARTED: u8 = 126;
+const NOT_STARTED_EXIT_CODE: u8 = 126;
 
 /// Instructions for the child's side.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
-    mode: Mode,
+struct LaunchDescription {
+    mode: ConfinementMode,
     confinement: Confinement,
     /// The process that the program must end with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,11 +45,11 @@ pub struct Launch {
     /// Its working folder, if different from docent's.
     pub cwd: Option<PathBuf>,
     /// Its whole environment. The default is what [`clean_environment`] keeps of docent's.
-    pub environment: Environment,
+    pub environment: ChildEnvironment,
     /// What it may access. The program itself may always be read and executed.
     pub confinement: Confinement,
     /// What to do with unavailable controls.
-    pub mode: Mode,
+    pub mode: ConfinementMode,
     /// Whether to run it in bubblewrap. bubblewrap ends the child with the thread that started it, so that thread must
     /// live as long.
     pub bubblewrap: bool,
@@ -61,11 +61,11 @@ pub struct Launch {
 
 /// A child that is ready to start.
 #[derive(Debug)]
-pub struct Ready {
+pub struct PreparedLaunch {
     /// The command. Its environment is set; the caller sets standard streams and the like.
     pub command: Command,
     /// Controls that will be in force.
-    pub report: InForce,
+    pub report: SandboxReport,
 }
 
 impl Launch {
@@ -74,7 +74,7 @@ impl Launch {
         program: impl Into<PathBuf>,
         args: impl IntoIterator<Item = A>,
         confinement: Confinement,
-        mode: Mode,
+        mode: ConfinementMode,
     ) -> Self {
         Self {
             program: program.into(),
@@ -90,12 +90,12 @@ impl Launch {
     }
 
     /// Builds the command for this machine.
-    pub fn command(&self) -> Result<Ready, Refused> {
-        self.command_with(&Offered::look())
+    pub fn command(&self) -> Result<PreparedLaunch, SandboxError> {
+        self.command_with(&SandboxSupport::look())
     }
 
     /// Builds the command for a machine with `offered` support.
-    pub fn command_with(&self, offered: &Offered) -> Result<Ready, Refused> {
+    pub fn command_with(&self, offered: &SandboxSupport) -> Result<PreparedLaunch, SandboxError> {
         let (program, report) = self.planned(offered)?;
         let mut command = if self.is_launched() {
             self.confined(&program, offered)?
@@ -103,13 +103,13 @@ impl Launch {
             Command::new(&program)
         };
         self.finish(&mut command);
-        Ok(Ready { command, report })
+        Ok(PreparedLaunch { command, report })
     }
 
     /// The same for a process that has one thread, also when the command is started. The child is a fork of it until it
     /// executes the program; with bubblewrap, [`Launch::command_with`] is used anyway.
     #[cfg(unix)]
-    pub fn forked_with(&self, offered: &Offered) -> Result<Ready, Refused> {
+    pub fn forked_with(&self, offered: &SandboxSupport) -> Result<PreparedLaunch, SandboxError> {
         use std::os::unix::process::CommandExt;
         if self.bubblewrap || !self.is_launched() {
             return self.command_with(offered);
@@ -118,12 +118,12 @@ impl Launch {
         let description = self.described(false);
         let mut command = Command::new(&program);
         self.finish(&mut command);
-        let confine = move || match confine_as_described(&description, &program) {
+        let confine = move || match confine_from_description(&description, &program) {
             Ok(()) => Ok(()),
             // Only a number would reach the parent.
             Err(refused) => {
-                tell(&refused);
-                std::process::exit(NOT_STARTED.into())
+                report_error(&refused);
+                std::process::exit(NOT_STARTED_EXIT_CODE.into())
             }
         };
         #[expect(unsafe_code, reason = "the only way into a child before its exec")]
@@ -132,7 +132,7 @@ impl Launch {
         unsafe {
             command.pre_exec(confine);
         }
-        Ok(Ready { command, report })
+        Ok(PreparedLaunch { command, report })
     }
 
     fn finish(&self, command: &mut Command) {
@@ -144,21 +144,21 @@ impl Launch {
 
     /// Whether the child has work to do before it executes the program.
     fn is_launched(&self) -> bool {
-        self.mode != Mode::Off || self.die_with_parent
+        self.mode != ConfinementMode::Off || self.die_with_parent
     }
 
     /// Returns the program's absolute path, and the controls that will be in force.
-    fn planned(&self, offered: &Offered) -> Result<(PathBuf, InForce), Refused> {
+    fn planned(&self, offered: &SandboxSupport) -> Result<(PathBuf, SandboxReport), SandboxError> {
         let program = self.find()?;
-        let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
+        let mut report = plan_for(&self.confinement, self.mode, offered, ConfinementTarget::Program)?;
         report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
         refuse_missing(&report)?;
         Ok((program, report))
     }
 
     /// Returns the description of the sandbox for the child's side.
-    fn described(&self, within_bubblewrap: bool) -> Description {
-        Description {
+    fn described(&self, within_bubblewrap: bool) -> LaunchDescription {
+        LaunchDescription {
             mode: self.mode,
             confinement: self.confinement.clone(),
             // Processes have other pids inside bubblewrap.
@@ -167,13 +167,13 @@ impl Launch {
     }
 
     /// Returns the command up to the program, without its arguments.
-    fn confined(&self, program: &Path, offered: &Offered) -> Result<Command, Refused> {
+    fn confined(&self, program: &Path, offered: &SandboxSupport) -> Result<Command, SandboxError> {
         let launcher = match &self.through {
             Some(path) => path.clone(),
-            None => std::env::current_exe().map_err(Refused::NoLauncher)?,
+            None => std::env::current_exe().map_err(SandboxError::NoLauncher)?,
         };
         let around =
-            offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != Mode::Off);
+            offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != ConfinementMode::Off);
         let description = serde_json::to_string(&self.described(around.is_some()))?;
         let mut command = match around {
             Some(path) => {
@@ -190,8 +190,8 @@ impl Launch {
     }
 
     /// Finds the program's absolute path. Done here, because the child can't read all of its `PATH`.
-    fn find(&self) -> Result<PathBuf, Refused> {
-        let missing = || Refused::NoProgram { program: self.program.clone() };
+    fn find(&self) -> Result<PathBuf, SandboxError> {
+        let missing = || SandboxError::NoProgram { program: self.program.clone() };
         let folder = match &self.cwd {
             Some(folder) => std::path::absolute(folder).map_err(|_| missing())?,
             None => std::env::current_dir().map_err(|_| missing())?,
@@ -224,21 +224,21 @@ fn executable(path: &Path) -> bool {
 /// The child's side: `args` follow [`SUBCOMMAND`]. Returns only if the program can't be started, with the reason on
 /// standard error. Must be called before the process has a second thread.
 pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let reason = match confine_as_told(args) {
+    let reason = match confine_from_arguments(args) {
         Ok(command) => become_program(command),
         Err(refused) => Err(refused.into()),
     };
     match reason {
         Ok(code) => code,
         Err(error) => {
-            tell(&*error);
-            ExitCode::from(NOT_STARTED)
+            report_error(&*error);
+            ExitCode::from(NOT_STARTED_EXIT_CODE)
         }
     }
 }
 
 /// Prints to standard error why the program was not started.
-fn tell(error: &dyn Error) {
+fn report_error(error: &dyn Error) {
     let mut text = format!("docent: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -249,41 +249,41 @@ fn tell(error: &dyn Error) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
-fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, Refused> {
+fn confine_from_arguments(args: impl IntoIterator<Item = OsString>) -> Result<Command, SandboxError> {
     let mut args = args.into_iter();
-    let description = args.next().ok_or(Refused::Usage)?;
+    let description = args.next().ok_or(SandboxError::Usage)?;
     if args.next().as_deref() != Some(OsStr::new("--")) {
-        return Err(Refused::Usage);
+        return Err(SandboxError::Usage);
     }
-    let program = PathBuf::from(args.next().ok_or(Refused::Usage)?);
+    let program = PathBuf::from(args.next().ok_or(SandboxError::Usage)?);
     if !program.is_absolute() {
-        return Err(Refused::Usage);
+        return Err(SandboxError::Usage);
     }
-    let description: Description = serde_json::from_slice(description.as_encoded_bytes())?;
-    confine_as_described(&description, &program)?;
+    let description: LaunchDescription = serde_json::from_slice(description.as_encoded_bytes())?;
+    confine_from_description(&description, &program)?;
     let mut command = Command::new(program);
     command.args(args);
     Ok(command)
 }
 
-fn confine_as_described(description: &Description, program: &Path) -> Result<(), Refused> {
+fn confine_from_description(description: &LaunchDescription, program: &Path) -> Result<(), SandboxError> {
     confine_for(&description.confinement, description.mode, Some(program))?;
     description.parent.map_or(Ok(()), die_with)
 }
 
 /// Makes the kernel end this process, and the program that it executes, with the process `parent`.
 #[cfg(target_os = "linux")]
-fn die_with(parent: u32) -> Result<(), Refused> {
+fn die_with(parent: u32) -> Result<(), SandboxError> {
     use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| Refused::failed("end with its parent", error))?;
+        .map_err(|error| SandboxError::failed("end with its parent", error))?;
     // If the parent ended before the line above, no signal is sent.
     let now = Pid::as_raw(getppid()).cast_unsigned();
-    if now == parent { Ok(()) } else { Err(Refused::Orphan) }
+    if now == parent { Ok(()) } else { Err(SandboxError::Orphan) }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn die_with(_parent: u32) -> Result<(), Refused> {
+fn die_with(_parent: u32) -> Result<(), SandboxError> {
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //! A [`Confinement`] describes what a process may access, [`confine`] applies it to the calling process, and a
 //! [`Launch`] starts a child that is confined before its first instruction. Landlock limits files, TCP ports, signals
 //! and abstract sockets; seccomp denies what Landlock does not cover; resource limits and capabilities do the rest.
-//! [`Offered`] reports what the machine supports, [`InForce`] what is in force.
+//! [`SandboxSupport`] reports what the machine supports, [`SandboxReport`] what is in force.
 //!
 //! Not covered: reading a file's size and times, watching it, and changing into a folder work on every path that the
 //! user may see; System V memory and queues are shared with the user's other processes. A program that may read a file
@@ -22,38 +22,38 @@ mod offered;
 mod plan;
 mod report;
 
-pub use confinement::{Confinement, Limits, Ports};
-pub use environment::{Dropped, Environment, Origin, clean_environment};
-pub use launch::{Launch, Ready, SUBCOMMAND, run_confined};
-pub use mode::{Mode, UnknownMode};
-pub use offered::Offered;
+pub use confinement::{Confinement, ResourceLimits, PortSet};
+pub use environment::{DroppedVariable, ChildEnvironment, VariableOrigin, clean_environment};
+pub use launch::{Launch, PreparedLaunch, SUBCOMMAND, run_confined};
+pub use mode::{ConfinementMode, UnknownMode};
+pub use offered::SandboxSupport;
 pub use plan::{plan, skipped};
-pub use report::{Control, InForce, Refused, Skipped, State};
+pub use report::{SandboxControl, SandboxReport, SandboxError, SkippedPath, ControlState};
 
 use std::path::Path;
 
 /// Confines the calling process to `confinement` permanently. Must be called before the process has a second thread.
 ///
-/// In strict mode, missing controls are an error before anything is applied. After [`Refused::Failed`] the process may
+/// In strict mode, missing controls are an error before anything is applied. After [`SandboxError::Failed`] the process may
 /// be partly confined, and should end.
-pub fn confine(confinement: &Confinement, mode: Mode) -> Result<InForce, Refused> {
+pub fn confine(confinement: &Confinement, mode: ConfinementMode) -> Result<SandboxReport, SandboxError> {
     confine_for(confinement, mode, None)
 }
 
 #[cfg(target_os = "linux")]
 fn confine_for(
     confinement: &Confinement,
-    mode: Mode,
+    mode: ConfinementMode,
     program: Option<&Path>,
-) -> Result<InForce, Refused> {
+) -> Result<SandboxReport, SandboxError> {
     linux::confine(confinement, mode, program)
 }
 
 #[cfg(not(target_os = "linux"))]
 fn confine_for(
     confinement: &Confinement,
-    mode: Mode,
+    mode: ConfinementMode,
     _program: Option<&Path>,
-) -> Result<InForce, Refused> {
-    plan(confinement, mode, &Offered::look())
+) -> Result<SandboxReport, SandboxError> {
+    plan(confinement, mode, &SandboxSupport::look())
 }

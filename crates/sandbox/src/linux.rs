@@ -5,9 +5,9 @@ mod limits;
 pub(crate) mod paths;
 
 use crate::{
-    Confinement, Mode, Offered,
-    plan::{Whom, plan_for},
-    report::{InForce, Refused},
+    Confinement, ConfinementMode, SandboxSupport,
+    plan::{ConfinementTarget, plan_for},
+    report::{SandboxReport, SandboxError},
 };
 use rustix::thread;
 use std::path::Path;
@@ -15,13 +15,13 @@ use std::path::Path;
 /// Confines the calling process, or the `program` that it executes next.
 pub(crate) fn confine(
     confinement: &Confinement,
-    mode: Mode,
+    mode: ConfinementMode,
     program: Option<&Path>,
-) -> Result<InForce, Refused> {
-    let offered = Offered::look();
-    let whom = if program.is_some() { Whom::Program } else { Whom::Itself };
+) -> Result<SandboxReport, SandboxError> {
+    let offered = SandboxSupport::look();
+    let whom = if program.is_some() { ConfinementTarget::Program } else { ConfinementTarget::Itself };
     let mut report = plan_for(confinement, mode, &offered, whom)?;
-    if mode == Mode::Off {
+    if mode == ConfinementMode::Off {
         return Ok(report);
     }
     single_threaded(mode)?;
@@ -30,7 +30,7 @@ pub(crate) fn confine(
     limits::apply(&confinement.limits)?;
     if offered.no_new_privs {
         thread::set_no_new_privs(true)
-            .map_err(|error| Refused::failed("no-new-privileges", error))?;
+            .map_err(|error| SandboxError::failed("no-new-privileges", error))?;
         limits::give_up_capabilities()?;
     }
     if offered.files() {
@@ -42,11 +42,11 @@ pub(crate) fn confine(
 }
 
 /// Landlock and seccomp confine the calling thread and those that it starts later.
-fn single_threaded(mode: Mode) -> Result<(), Refused> {
+fn single_threaded(mode: ConfinementMode) -> Result<(), SandboxError> {
     match std::fs::read_dir("/proc/self/task").map(Iterator::count) {
         Ok(1) => Ok(()),
-        Ok(count) => Err(Refused::Threads { count }),
-        Err(error) if mode == Mode::Strict => Err(Refused::failed("count of threads", error)),
+        Ok(count) => Err(SandboxError::Threads { count }),
+        Err(error) if mode == ConfinementMode::Strict => Err(SandboxError::failed("count of threads", error)),
         // A container without /proc; rely on the caller.
         Err(_) => Ok(()),
     }

@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 /// What to do with a control that the kernel does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum ConfinementMode {
     /// Nothing is applied.
     Off,
     /// Every supported control is applied, and the others are reported.
@@ -21,7 +21,7 @@ pub enum Mode {
 #[error("unknown sandbox mode {0:?}; write off, auto or strict")]
 pub struct UnknownMode(String);
 
-impl FromStr for Mode {
+impl FromStr for ConfinementMode {
     type Err = UnknownMode;
 
     fn from_str(word: &str) -> Result<Self, UnknownMode> {
@@ -34,7 +34,7 @@ impl FromStr for Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for ConfinementMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Off => "off",
@@ -50,12 +50,12 @@ mod tests {
 
     #[test]
     fn each_mode_is_read_as_it_is_written() {
-        for mode in [Mode::Off, Mode::Auto, Mode::Strict] {
+        for mode in [ConfinementMode::Off, ConfinementMode::Auto, ConfinementMode::Strict] {
             assert_eq!(mode.to_string().parse(), Ok(mode));
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.to_string());
         }
         for word in ["", "Strict", "STRICT", "on", " strict", "strict\n", "\u{0}"] {
-            let refused = word.parse::<Mode>().unwrap_err();
+            let refused = word.parse::<ConfinementMode>().unwrap_err();
             assert!(refused.to_string().ends_with("write off, auto or strict"), "{refused}");
         }
     }

@@ -4,11 +4,11 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Where bubblewrap is looked up. Fixed paths, so that a `PATH` that others can write to can't supply another program.
-const BUBBLEWRAP: [&str; 3] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
+const BUBBLEWRAP_PATHS: [&str; 3] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 
 /// The sandbox features of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Offered {
+pub struct SandboxSupport {
     /// Landlock's ABI as reported by its system call, or 0 without Landlock.
     pub landlock: u32,
     /// Whether system calls can be filtered.
@@ -19,11 +19,11 @@ pub struct Offered {
     pub bubblewrap: Option<PathBuf>,
 }
 
-impl Offered {
+impl SandboxSupport {
     /// Queries the kernel and looks for programs. Changes nothing.
     pub fn look() -> Self {
         let bubblewrap =
-            BUBBLEWRAP.iter().find(|path| Path::new(path).is_file()).map(PathBuf::from);
+            BUBBLEWRAP_PATHS.iter().find(|path| Path::new(path).is_file()).map(PathBuf::from);
         Self { bubblewrap, ..kernel() }
     }
 
@@ -59,11 +59,11 @@ impl Offered {
 }
 
 #[cfg(target_os = "linux")]
-fn kernel() -> Offered {
+fn kernel() -> SandboxSupport {
     use rustix::thread;
     // An architecture that the filter does not support counts as one without filters.
     let table = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-    Offered {
+    SandboxSupport {
         landlock: crate::linux::paths::abi_of_kernel(),
         seccomp: table && thread::secure_computing_mode().is_ok() && errors_can_be_returned(),
         no_new_privs: thread::no_new_privs().is_ok(),
@@ -79,8 +79,8 @@ fn errors_can_be_returned() -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn kernel() -> Offered {
-    Offered::default()
+fn kernel() -> SandboxSupport {
+    SandboxSupport::default()
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
             (6, [true; 6]),
             (7, [true; 6]),
         ] {
-            let offered = Offered { landlock: abi, ..Offered::default() };
+            let offered = SandboxSupport { landlock: abi, ..SandboxSupport::default() };
             let found = [
                 offered.files(),
                 offered.truncation(),
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn looking_changes_nothing() {
-        let before = Offered::look();
+        let before = SandboxSupport::look();
         assert_eq!(Offered::look(), before);
         std::fs::read_dir("/").unwrap();
     }

@@ -2,8 +2,8 @@
 //! kernel.
 
 use crate::{
-    Confinement, Mode, Offered, Ports,
-    report::{Control, InForce, Refused, Skipped, State},
+    Confinement, ConfinementMode, SandboxSupport, PortSet,
+    report::{SandboxControl, SandboxReport, SandboxError, SkippedPath, ControlState},
 };
 use std::path::Path;
 
@@ -11,12 +11,12 @@ const NO_INTERNET: &str = "no internet socket can be created";
 
 // Why a path is skipped.
 pub(crate) const NOT_ABSOLUTE: &str = "the path is not absolute";
-pub(crate) const LEADS_OUT: &str =
+pub(crate) const LEADS_OUTSIDE: &str =
     "it leads out of a folder that programs may write to; configure its target instead";
 
 /// Who is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whom {
+pub(crate) enum ConfinementTarget {
     /// The calling process itself.
     Itself,
     /// A program that the process is about to execute.
@@ -24,43 +24,43 @@ pub(crate) enum Whom {
 }
 
 /// Returns the controls that [`crate::confine`] would apply on a machine with `offered` support.
-pub fn plan(confinement: &Confinement, mode: Mode, offered: &Offered) -> Result<InForce, Refused> {
-    let report = plan_for(confinement, mode, offered, Whom::Itself)?;
-    let skipped = if mode == Mode::Off { Vec::new() } else { skipped(confinement) };
-    Ok(InForce { skipped, ..report })
+pub fn plan(confinement: &Confinement, mode: ConfinementMode, offered: &SandboxSupport) -> Result<SandboxReport, SandboxError> {
+    let report = plan_for(confinement, mode, offered, ConfinementTarget::Itself)?;
+    let skipped = if mode == ConfinementMode::Off { Vec::new() } else { skipped(confinement) };
+    Ok(SandboxReport { skipped, ..report })
 }
 
 /// The same, without checking the paths, which are checked when they are opened.
 pub(crate) fn plan_for(
     confinement: &Confinement,
-    mode: Mode,
-    offered: &Offered,
-    whom: Whom,
-) -> Result<InForce, Refused> {
+    mode: ConfinementMode,
+    offered: &SandboxSupport,
+    whom: ConfinementTarget,
+) -> Result<SandboxReport, SandboxError> {
     let mut controls = controls(confinement, offered, whom);
-    if mode == Mode::Off {
+    if mode == ConfinementMode::Off {
         for control in &mut controls {
-            control.state = State::Off;
+            control.state = ControlState::Off;
             "the sandbox is off".clone_into(&mut control.detail);
         }
-        return Ok(InForce { mode, controls, skipped: Vec::new() });
+        return Ok(SandboxReport { mode, controls, skipped: Vec::new() });
     }
-    let report = InForce { mode, controls, skipped: Vec::new() };
+    let report = SandboxReport { mode, controls, skipped: Vec::new() };
     refuse_missing(&report)?;
     Ok(report)
 }
 
 /// In strict mode, fails with every control that `report` lacks.
-pub(crate) fn refuse_missing(report: &InForce) -> Result<(), Refused> {
+pub(crate) fn refuse_missing(report: &SandboxReport) -> Result<(), SandboxError> {
     let missing: Vec<String> =
         report.missing().map(|control| format!("{} ({})", control.name, control.detail)).collect();
-    if report.mode == Mode::Strict && !missing.is_empty() {
-        return Err(Refused::Missing { missing });
+    if report.mode == ConfinementMode::Strict && !missing.is_empty() {
+        return Err(SandboxError::Missing { missing });
     }
     Ok(())
 }
 
-fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Control> {
+fn controls(confinement: &Confinement, offered: &SandboxSupport, whom: ConfinementTarget) -> Vec<SandboxControl> {
     let paths = format!(
         "paths to read: {}, to write: {}, to execute: {}",
         confinement.read.len(),
@@ -106,20 +106,20 @@ fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Con
     ]
 }
 
-fn control(name: &'static str, state: State, detail: impl Into<String>) -> Control {
-    Control { name, state, detail: detail.into() }
+fn control(name: &'static str, state: ControlState, detail: impl Into<String>) -> SandboxControl {
+    SandboxControl { name, state, detail: detail.into() }
 }
 
 /// A control that Landlock provides since ABI `since`.
-fn landlock(name: &'static str, offered: &Offered, since: u32, what: &str) -> Control {
+fn landlock(name: &'static str, offered: &SandboxSupport, since: u32, what: &str) -> SandboxControl {
     match offered.landlock {
-        0 => control(name, State::NotOffered, "the kernel has no Landlock, or it is not enabled"),
+        0 => control(name, ControlState::NotOffered, "the kernel has no Landlock, or it is not enabled"),
         abi if abi < since => control(
             name,
-            State::NotOffered,
+            ControlState::NotOffered,
             format!("the kernel's Landlock has ABI {abi}; {since} is required"),
         ),
-        abi => control(name, State::InForce, format!("Landlock ABI {abi}: {what}")),
+        abi => control(name, ControlState::InForce, format!("Landlock ABI {abi}: {what}")),
     }
 }
 
@@ -127,42 +127,42 @@ fn landlock(name: &'static str, offered: &Offered, since: u32, what: &str) -> Co
 fn by_name(
     name: &'static str,
     confinement: &Confinement,
-    offered: &Offered,
+    offered: &SandboxSupport,
     (since, what): (u32, &str),
-) -> Control {
+) -> SandboxControl {
     if confinement.sealed && offered.seccomp {
-        return control(name, State::InForce, "seccomp: no file or process can be named");
+        return control(name, ControlState::InForce, "seccomp: no file or process can be named");
     }
     landlock(name, offered, since, what)
 }
 
 /// A control that the filter provides, unless the description allows what it denies.
-fn seccomp(name: &'static str, allows: bool, offered: &Offered, what: &str) -> Control {
+fn seccomp(name: &'static str, allows: bool, offered: &SandboxSupport, what: &str) -> SandboxControl {
     if allows {
-        control(name, State::Off, "allowed by the configuration")
+        control(name, ControlState::Off, "allowed by the configuration")
     } else if offered.seccomp {
-        control(name, State::InForce, format!("seccomp: {what}"))
+        control(name, ControlState::InForce, format!("seccomp: {what}"))
     } else {
-        control(name, State::NotOffered, "the kernel has no seccomp filters")
+        control(name, ControlState::NotOffered, "the kernel has no seccomp filters")
     }
 }
 
-fn no_new_privileges(offered: &Offered) -> Control {
+fn no_new_privileges(offered: &SandboxSupport) -> SandboxControl {
     let name = "no-new-privileges";
     if offered.no_new_privs {
-        control(name, State::InForce, "set-user-id programs and file capabilities add nothing")
+        control(name, ControlState::InForce, "set-user-id programs and file capabilities add nothing")
     } else {
-        control(name, State::NotOffered, "the kernel does not support it")
+        control(name, ControlState::NotOffered, "the kernel does not support it")
     }
 }
 
-fn tcp(name: &'static str, ports: &Ports, all: &Confinement, offered: &Offered) -> Control {
-    if *ports == Ports::Any {
-        return control(name, State::Off, "every port is allowed by the configuration");
+fn tcp(name: &'static str, ports: &PortSet, all: &Confinement, offered: &SandboxSupport) -> SandboxControl {
+    if *ports == PortSet::Any {
+        return control(name, ControlState::Off, "every port is allowed by the configuration");
     }
     // If no socket can be created, older kernels suffice.
     if offered.seccomp && !all.internet() {
-        return control(name, State::InForce, format!("seccomp: {NO_INTERNET}"));
+        return control(name, ControlState::InForce, format!("seccomp: {NO_INTERNET}"));
     }
     let what = match ports.named() {
         [] => "no port".to_owned(),
@@ -171,50 +171,50 @@ fn tcp(name: &'static str, ports: &Ports, all: &Confinement, offered: &Offered) 
     landlock(name, offered, 4, &what)
 }
 
-fn abstract_unix(confinement: &Confinement, offered: &Offered) -> Control {
+fn abstract_unix(confinement: &Confinement, offered: &SandboxSupport) -> SandboxControl {
     let name = "abstract-unix";
     if offered.seccomp && !confinement.unix_sockets && !offered.abstract_unix() {
-        return control(name, State::InForce, "seccomp: no Unix socket can be created");
+        return control(name, ControlState::InForce, "seccomp: no Unix socket can be created");
     }
     landlock(name, offered, 6, "abstract Unix sockets outside can't be reached")
 }
 
-fn spawn(confinement: &Confinement, offered: &Offered, whom: Whom) -> Control {
+fn spawn(confinement: &Confinement, offered: &SandboxSupport, whom: ConfinementTarget) -> SandboxControl {
     let name = "spawn";
     if confinement.spawn {
-        return control(name, State::Off, "allowed by the configuration");
+        return control(name, ControlState::Off, "allowed by the configuration");
     }
     match whom {
-        Whom::Itself => seccomp(name, false, offered, "no process can be started"),
+        ConfinementTarget::Itself => seccomp(name, false, offered, "no process can be started"),
         // The filter must allow the first exec, so Landlock distinguishes the programs.
-        Whom::Program if offered.files() => {
+        ConfinementTarget::Program if offered.files() => {
             seccomp(name, false, offered, "no process can be started; Landlock: no other program")
         }
-        Whom::Program => landlock(name, offered, 1, ""),
+        ConfinementTarget::Program => landlock(name, offered, 1, ""),
     }
 }
 
-fn limits(confinement: &Confinement) -> Control {
-    let state = if cfg!(target_os = "linux") { State::InForce } else { State::NotOffered };
+fn limits(confinement: &Confinement) -> SandboxControl {
+    let state = if cfg!(target_os = "linux") { ControlState::InForce } else { ControlState::NotOffered };
     let most = confinement.limits.open_files;
     control("limits", state, format!("no core dumps, {most} open files"))
 }
 
-fn capabilities(offered: &Offered) -> Control {
+fn capabilities(offered: &SandboxSupport) -> SandboxControl {
     let name = "capabilities";
     if offered.no_new_privs {
-        control(name, State::InForce, "those for system administration are dropped")
+        control(name, ControlState::InForce, "those for system administration are dropped")
     } else {
-        control(name, State::NotOffered, "the kernel would restore them for root at the next exec")
+        control(name, ControlState::NotOffered, "the kernel would restore them for root at the next exec")
     }
 }
 
 /// Lists paths of a description that can't be opened now and would stay inaccessible.
-pub fn skipped(confinement: &Confinement) -> Vec<Skipped> {
+pub fn skipped(confinement: &Confinement) -> Vec<SkippedPath> {
     let asked = confinement.read.iter().chain(&confinement.write).chain(&confinement.execute);
     let reason = |path: &Path| unusable(path, confinement);
     asked
-        .filter_map(|path| reason(path).map(|reason| Skipped { path: path.clone(), reason }))
+        .filter_map(|path| reason(path).map(|reason| SkippedPath { path: path.clone(), reason }))
         .collect()
 }
 
@@ -226,7 +226,7 @@ fn unusable(path: &Path, confinement: &Confinement) -> Option<String> {
     if let Err(error) = path.metadata() {
         return Some(error.to_string());
     }
-    leads_out(path, confinement).then(|| LEADS_OUT.to_owned())
+    leads_out(path, confinement).then(|| LEADS_OUTSIDE.to_owned())
 }
 
 /// Whether a link leads out of the changeable folder that contains `path`. A broken link counts too.

@@ -1,13 +1,13 @@
 //! Reports which controls are in force, and errors of a sandbox.
 
-use crate::Mode;
+use crate::ConfinementMode;
 use serde::Serialize;
 use std::{error::Error, fmt, path::PathBuf};
 
 /// State of a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum ControlState {
     /// The kernel enforces it.
     InForce,
     /// It is requested, but this machine can't enforce it.
@@ -16,7 +16,7 @@ pub enum State {
     Off,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for ControlState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InForce => "in force",
@@ -28,18 +28,18 @@ impl fmt::Display for State {
 
 /// One control of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Control {
+pub struct SandboxControl {
     /// Its name, the same on every machine.
     pub name: &'static str,
     /// Its state.
-    pub state: State,
+    pub state: ControlState,
     /// How it is enforced and with which limits, in one line.
     pub detail: String,
 }
 
 /// A requested path that is not part of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// The requested path.
     pub path: PathBuf,
     /// Why it is skipped.
@@ -48,30 +48,30 @@ pub struct Skipped {
 
 /// The state of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct InForce {
+pub struct SandboxReport {
     /// The requested mode.
-    pub mode: Mode,
+    pub mode: ConfinementMode,
     /// Every control, in a fixed order.
-    pub controls: Vec<Control>,
+    pub controls: Vec<SandboxControl>,
     /// Skipped paths, which stay inaccessible.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
 }
 
-impl InForce {
+impl SandboxReport {
     /// Returns the control called `name`.
-    pub fn control(&self, name: &str) -> Option<&Control> {
+    pub fn control(&self, name: &str) -> Option<&SandboxControl> {
         self.controls.iter().find(|control| control.name == name)
     }
 
     /// Returns the requested controls that can't be enforced here.
-    pub fn missing(&self) -> impl Iterator<Item = &Control> {
-        self.controls.iter().filter(|control| control.state == State::NotOffered)
+    pub fn missing(&self) -> impl Iterator<Item = &SandboxControl> {
+        self.controls.iter().filter(|control| control.state == ControlState::NotOffered)
     }
 }
 
 /// Why a process was not confined.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum SandboxError {
     /// Strict mode requires what this machine does not support. Nothing was applied.
     #[error("the strict sandbox is not available: {}; install what is missing, or use mode auto", .missing.join("; "))]
     Missing {
@@ -117,7 +117,7 @@ pub enum Refused {
     Usage,
 }
 
-impl Refused {
+impl SandboxError {
     /// A control that could not be applied.
     #[cfg(target_os = "linux")]
     pub(crate) fn failed(

@@ -6,13 +6,13 @@ use docent_screen::{Screen, one_line, visible};
 use std::{fs, hint::black_box, path::PathBuf, time::Instant};
 
 /// Enough to exceed the CPU caches.
-const ENOUGH: usize = 64 << 20;
+const MAX_INPUT_BYTES: usize = 64 << 20;
 
 fn main() {
     let mut left: Vec<PathBuf> = std::env::args().skip(1).map(PathBuf::from).collect();
     let screen = Screen::default();
     let (mut texts, mut bytes) = (Vec::new(), 0);
-    while let Some(path) = left.pop().filter(|_| bytes < ENOUGH) {
+    while let Some(path) = left.pop().filter(|_| bytes < MAX_INPUT_BYTES) {
         if path.is_dir() {
             left.extend(
                 fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()),

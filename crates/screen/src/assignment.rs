@@ -4,16 +4,16 @@
 //! Code is full of such names, and most of their values are not secrets, so both the name and the value are checked.
 
 use crate::{
-    Options, document,
+    ScreenOptions, document,
     forms::{span, window},
-    given,
+    log_value,
     placeholder::{is_label, is_placeholder},
     value,
 };
 use std::ops::Range;
 
 /// Parts of names that indicate secrets, in every usual case, because the search is case-sensitive.
-pub(crate) const ANCHORS: [&str; 27] = [
+pub(crate) const NAME_ANCHORS: [&str; 27] = [
     "key",
     "Key",
     "KEY",
@@ -44,8 +44,8 @@ pub(crate) const ANCHORS: [&str; 27] = [
 ];
 
 /// Longer words are not names.
-const LONGEST_NAME: usize = 64;
-const LONGEST_VALUE: usize = 1024;
+const MAX_NAME_BYTES: usize = 64;
+const MAX_VALUE_BYTES: usize = 1024;
 
 /// Shortest random value that is a secret, between quotes and without.
 const MIN_QUOTED_BYTES: usize = 12;
@@ -59,7 +59,7 @@ const MIN_FINAL_DIGITS: usize = 3;
 
 /// Whether values are checked in addition to names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Names {
+pub enum NamePolicy {
     /// For code and documents: the value must look like a secret.
     #[default]
     Careful,
@@ -69,7 +69,7 @@ pub enum Names {
 
 /// How strongly a name indicates a secret, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Weight {
+pub(crate) enum NameWeight {
     /// A person chose the value.
     Password,
     /// A machine made the value.
@@ -79,14 +79,14 @@ pub(crate) enum Weight {
 }
 
 /// A secret value of an indicative name.
-pub(crate) struct Assigned {
+pub(crate) struct AssignedSecret {
     pub(crate) kind: &'static str,
     pub(crate) range: Range<usize>,
 }
 
 /// Last words of names, joined, in lower case.
-const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passwort", "userpwd"];
-const SECRETS: [&str; 24] = [
+const PASSWORD_NAMES: [&str; 5] = ["password", "passwd", "passphrase", "passwort", "userpwd"];
+const SECRET_NAMES: [&str; 24] = [
     "secret",
     "apikey",
     "authtoken",
@@ -114,7 +114,7 @@ const SECRETS: [&str; 24] = [
 ];
 
 /// Words in a name that indicate a public value or another kind of key.
-const PUBLIC: [&str; 35] = [
+const PUBLIC_NAME_WORDS: [&str; 35] = [
     "public",
     "pub",
     "publishable",
@@ -154,7 +154,7 @@ const PUBLIC: [&str; 35] = [
 
 /// Verbs for actions on a password: the value of `showPassword` is the text of a button. Form fields have other names:
 /// `confirmPassword` and `newPassword` contain one.
-const ACTIONS: [&str; 17] = [
+const ACTION_WORDS: [&str; 17] = [
     "show",
     "hide",
     "toggle",
@@ -175,17 +175,17 @@ const ACTIONS: [&str; 17] = [
 ];
 
 /// Returns the finding at the name that contains the anchor at `at`, and where the search continues.
-pub(crate) fn find(text: &str, at: usize, options: Options) -> (Option<Assigned>, usize) {
+pub(crate) fn find(text: &str, at: usize, options: ScreenOptions) -> (Option<AssignedSecret>, usize) {
     let Some(name) = name_around(text, at) else { return (None, at + 1) };
-    let found = careful(text, &name, options.entropy);
+    let found = find_carefully(text, &name, options.entropy);
     let found = match options.names {
-        Names::Careful => found,
+        NamePolicy::Careful => found,
         // The whole value is redacted, not only the part that looks like a secret or precedes a sign.
-        Names::Eager => match (eager(text, &name), found) {
+        NamePolicy::Eager => match (find_eagerly(text, &name), found) {
             (Some(whole), Some(part)) => {
                 let start = whole.range.start.min(part.range.start);
                 let end = whole.range.end.max(part.range.end);
-                Some(Assigned { range: start..end, ..whole })
+                Some(AssignedSecret { range: start..end, ..whole })
             }
             (whole, part) => whole.or(part),
         },
@@ -200,12 +200,12 @@ fn is_name(byte: u8) -> bool {
 
 fn name_around(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let before = bytes.get(at.saturating_sub(LONGEST_NAME)..at)?;
+    let before = bytes.get(at.saturating_sub(MAX_NAME_BYTES)..at)?;
     let start =
         at - before.iter().rev().take_while(|byte| is_name(**byte) || **byte == b'.').count();
-    let after = bytes.get(at..bytes.len().min(at + LONGEST_NAME))?;
+    let after = bytes.get(at..bytes.len().min(at + MAX_NAME_BYTES))?;
     let end = at + after.iter().take_while(|byte| is_name(**byte)).count();
-    let too_long = end - start >= LONGEST_NAME;
+    let too_long = end - start >= MAX_NAME_BYTES;
     (!too_long).then_some(start..end)
 }
 
@@ -235,46 +235,46 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-pub(crate) fn weigh(name: &str) -> Option<Weight> {
+pub(crate) fn weigh(name: &str) -> Option<NameWeight> {
     // The name inside a redaction marker has no value.
-    (name.len() < LONGEST_NAME && !name.contains("[redacted: ")).then_some(())?;
+    (name.len() < MAX_NAME_BYTES && !name.contains("[redacted: ")).then_some(())?;
     let words = words(name);
     let last = words.last()?.as_str();
-    if words.iter().any(|word| PUBLIC.contains(&word.as_str())) {
+    if words.iter().any(|word| PUBLIC_NAME_WORDS.contains(&word.as_str())) {
         return None;
     }
     let joined = words.concat();
     let ends = |list: &[&str]| list.iter().any(|word| joined.ends_with(word));
-    if ends(&PASSWORDS) || last == "pwd" || last == "pass" {
-        Some(Weight::Password)
-    } else if ends(&SECRETS) || last == "token" {
-        Some(Weight::Secret)
+    if ends(&PASSWORD_NAMES) || last == "pwd" || last == "pass" {
+        Some(NameWeight::Password)
+    } else if ends(&SECRET_NAMES) || last == "token" {
+        Some(NameWeight::Secret)
     } else if ["key", "auth", "signature", "keys", "tokens"].contains(&last) {
-        Some(Weight::Slight)
+        Some(NameWeight::Slight)
     } else {
         None
     }
 }
 
 /// Returns the kind of secret for the redaction marker.
-fn kind(name: &str, weight: Weight) -> &'static str {
+fn redaction_kind(name: &str, weight: NameWeight) -> &'static str {
     let joined = words(name).concat();
     let has = |part: &str| joined.contains(part);
     match weight {
-        Weight::Password => "password",
-        Weight::Secret if has("aws") || has("secretaccesskey") => "aws secret key",
-        Weight::Secret if has("heroku") => "heroku api key",
-        Weight::Secret if has("apikey") => "api key",
-        Weight::Secret if has("token") || has("authorization") => "token",
-        Weight::Secret if has("credential") => "credentials",
-        Weight::Secret => "secret",
-        Weight::Slight => "high-entropy value",
+        NameWeight::Password => "password",
+        NameWeight::Secret if has("aws") || has("secretaccesskey") => "aws secret key",
+        NameWeight::Secret if has("heroku") => "heroku api key",
+        NameWeight::Secret if has("apikey") => "api key",
+        NameWeight::Secret if has("token") || has("authorization") => "token",
+        NameWeight::Secret if has("credential") => "credentials",
+        NameWeight::Secret => "secret",
+        NameWeight::Slight => "high-entropy value",
     }
 }
 
 /// Syntax of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum ValueStyle {
     /// Between quotes: certainly a literal.
     Quoted,
     /// Between tags.
@@ -287,48 +287,48 @@ enum Style {
     Loose,
 }
 
-fn careful(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assigned> {
+fn find_carefully(text: &str, name: &Range<usize>, entropy: bool) -> Option<AssignedSecret> {
     // The cheap test first: most names have no value.
     let (style, range) = value_after(text, name).or_else(|| value_beside(text, name))?;
     let spelled = text.get(name.clone())?;
     let weight = weigh(spelled)?;
     let found = text.get(range.clone())?;
     let accepted = accepts((spelled, weight), (found, style), entropy);
-    accepted.then(|| Assigned { kind: kind(spelled, weight), range })
+    accepted.then(|| AssignedSecret { kind: redaction_kind(spelled, weight), range })
 }
 
 /// Whether a list under this name contains secrets; lists of keys and signatures often don't.
 pub(crate) fn names_many(name: &str) -> bool {
-    weigh(name).is_some_and(|weight| weight != Weight::Slight)
+    weigh(name).is_some_and(|weight| weight != NameWeight::Slight)
 }
 
 /// Returns the kind of secret of a value under a JSON key, if it is one.
-pub(crate) fn judge(key: &str, text: &str, entropy: bool) -> Option<&'static str> {
+pub(crate) fn secret_kind(key: &str, text: &str, entropy: bool) -> Option<&'static str> {
     let weight = weigh(key)?;
     // In data, a single word under `password` is a password; in code and documents it may not be.
-    let is_word = weight == Weight::Password
-        && value::is_one_word(text)
-        && !is_said(key, text)
+    let is_word = weight == NameWeight::Password
+        && value::is_single_word(text)
+        && !is_form_text(key, text)
         && !is_placeholder(text)
         && !is_digest(text);
-    let accepted = is_word || accepts((key, weight), (text, Style::Quoted), entropy);
-    accepted.then(|| kind(key, weight))
+    let accepted = is_word || accepts((key, weight), (text, ValueStyle::Quoted), entropy);
+    accepted.then(|| redaction_kind(key, weight))
 }
 
 fn accepts(
-    (spelled, weight): (&str, Weight),
-    (found, style): (&str, Style),
+    (spelled, weight): (&str, NameWeight),
+    (found, style): (&str, ValueStyle),
     entropy: bool,
 ) -> bool {
     let accepted = match weight {
-        Weight::Password => is_password(found, style) && !is_said(spelled, found),
-        Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == HEROKU_KEY_BYTES,
-        Weight::Secret => is_secret(found, style),
+        NameWeight::Password => is_password(found, style) && !is_form_text(spelled, found),
+        NameWeight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == HEROKU_KEY_BYTES,
+        NameWeight::Secret => is_secret(found, style),
         // A hexadecimal word under a weak name is more often a hash than a key.
-        Weight::Slight => {
+        NameWeight::Slight => {
             entropy
                 && matches!(style, Style::Quoted | Style::Tight)
-                && value::is_random(found, MIN_WEAKLY_NAMED_BYTES)
+                && value::looks_random(found, MIN_WEAKLY_NAMED_BYTES)
                 && !value::is_hex(found)
                 && !found.contains([':', '.'])
         }
@@ -337,7 +337,7 @@ fn accepts(
 }
 
 /// Whether it is the text of a form: a word for a password, or text without digits under the name of a button.
-fn is_said(name: &str, found: &str) -> bool {
+fn is_form_text(name: &str, found: &str) -> bool {
     is_label(found) || (names_action(name) && !found.contains(|c: char| c.is_ascii_digit()))
 }
 
@@ -347,29 +347,29 @@ fn names_action(name: &str) -> bool {
     let verb = match words.as_slice() {
         [.., verb, _] => Some(verb.as_str()),
         // `showpassword`.
-        [word] => PASSWORDS.iter().find_map(|password| word.strip_suffix(password)),
+        [word] => PASSWORD_NAMES.iter().find_map(|password| word.strip_suffix(password)),
         [] => None,
     };
-    verb.is_some_and(|verb| ACTIONS.contains(&verb))
+    verb.is_some_and(|verb| ACTION_WORDS.contains(&verb))
 }
 
-fn is_password(found: &str, style: Style) -> bool {
-    let chosen = value::is_chosen(found) || value::is_made(found);
+fn is_password(found: &str, style: ValueStyle) -> bool {
+    let chosen = value::looks_like_chosen_password(found) || value::looks_generated(found);
     match style {
-        Style::Quoted | Style::Markup | Style::Argument | Style::Tight => chosen,
+        ValueStyle::Quoted | ValueStyle::Markup | ValueStyle::Argument | ValueStyle::Tight => chosen,
         // `password: arg1` is code; a value that can't be a name is a password, and so is a word followed by a number.
-        Style::Loose => {
+        ValueStyle::Loose => {
             let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
             let marked = found.contains(['!', '@', '#', '$', '^', '&', '*']);
-            chosen && (marked || digits >= MIN_FINAL_DIGITS || value::is_made(found))
+            chosen && (marked || digits >= MIN_FINAL_DIGITS || value::looks_generated(found))
         }
     }
 }
 
-fn is_secret(found: &str, style: Style) -> bool {
+fn is_secret(found: &str, style: ValueStyle) -> bool {
     let shortest =
-        if style == Style::Quoted { MIN_QUOTED_BYTES } else { MIN_UNQUOTED_BYTES };
-    value::is_random(found, shortest)
+        if style == ValueStyle::Quoted { MIN_QUOTED_BYTES } else { MIN_UNQUOTED_BYTES };
+    value::looks_random(found, shortest)
         && !found.contains("://")
         && !found.contains("uuid:")
         && !found.starts_with(['/', '.', '-', '#'])
@@ -387,7 +387,7 @@ fn is_digest(found: &str) -> bool {
 }
 
 /// Finds the value of a name and its syntax.
-fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)> {
+fn value_after(text: &str, name: &Range<usize>) -> Option<(ValueStyle, Range<usize>)> {
     let bytes = text.as_bytes();
     // `["password"]`, `'password'`, `\"password\"`, `password[]`.
     let mut at = name.end + span(window(text, name.end, 4), 0, |byte| b"\"'\\[]`".contains(&byte));
@@ -401,19 +401,19 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)>
         b':' => at += span(window(text, at, 2), 0, |byte| b":=".contains(&byte)),
         b'>' if text.get(..name.start)?.ends_with('<') => {
             let length =
-                span(window(text, at + 1, LONGEST_VALUE), 0, |byte| byte > b' ' && byte != b'<');
+                span(window(text, at + 1, MAX_VALUE_BYTES), 0, |byte| byte > b' ' && byte != b'<');
             return (window(text, at + 1 + length, 2) == "</")
-                .then_some((Style::Markup, at + 1..at + 1 + length));
+                .then_some((ValueStyle::Markup, at + 1..at + 1 + length));
         }
         // `define("DB_PASSWORD", "…")`: the first argument of a call.
-        b',' if closed && called(text, name.start) => at += 1,
+        b',' if closed && is_call_argument(text, name.start) => at += 1,
         _ if spaced && text.get(name.clone())?.starts_with("--") => {}
         _ => return None,
     }
     let gap = span(window(text, at, 32), 0, |byte| byte == b' ' || byte == b'\t');
     let start = at + gap;
     if let Some(range) = literal(text, start) {
-        return Some((if sign == b',' { Style::Argument } else { Style::Quoted }, range));
+        return Some((if sign == b',' { ValueStyle::Argument } else { ValueStyle::Quoted }, range));
     }
     if sign == b',' {
         return None;
@@ -421,14 +421,14 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)>
     if sign == b':'
         && let Some(range) = typed(text, start)
     {
-        return Some((Style::Quoted, range));
+        return Some((ValueStyle::Quoted, range));
     }
     let tight = sign == b'=' && !spaced && gap == 0;
-    bare(text, start).map(|range| (if tight { Style::Tight } else { Style::Loose }, range))
+    bare(text, start).map(|range| (if tight { ValueStyle::Tight } else { ValueStyle::Loose }, range))
 }
 
 /// Finds the value next to a name that is itself a value: `name: DB_PASSWORD`, and on the next line `value: …`.
-fn value_beside(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)> {
+fn value_beside(text: &str, name: &Range<usize>) -> Option<(ValueStyle, Range<usize>)> {
     let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
     let is_quote = |c: char| c == '"' || c == '\'';
     let start = text.floor_char_boundary(name.start.saturating_sub(24));
@@ -447,8 +447,8 @@ fn value_beside(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)
     matches!(text.as_bytes().get(at)?, b':' | b'=').then_some(())?;
     at += 1;
     at += span(window(text, at, 32), 0, is_blank);
-    let quoted = literal(text, at).map(|range| (Style::Quoted, range));
-    quoted.or_else(|| bare(text, at).map(|range| (Style::Loose, range)))
+    let quoted = literal(text, at).map(|range| (ValueStyle::Quoted, range));
+    quoted.or_else(|| bare(text, at).map(|range| (ValueStyle::Loose, range)))
 }
 
 /// Finds the contents of a string literal that starts at `at`, including prefixes and nested escaped strings.
@@ -462,7 +462,7 @@ fn literal(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let start = open + 1;
-    let rest = window(text, start, LONGEST_VALUE);
+    let rest = window(text, start, MAX_VALUE_BYTES);
     let length = span(rest, 0, |byte| byte != quote && byte != b'\n');
     let closed = rest.as_bytes().get(length) == Some(&quote);
     let length =
@@ -483,7 +483,7 @@ fn typed(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// Finds an unquoted word, unless what follows makes it an expression.
 fn bare(text: &str, at: usize) -> Option<Range<usize>> {
-    let rest = window(text, at, LONGEST_VALUE);
+    let rest = window(text, at, MAX_VALUE_BYTES);
     let length =
         span(rest, 0, |byte| byte.is_ascii_alphanumeric() || b"+/_~.!@#$%^*-".contains(&byte));
     // `=` belongs to a word only as base64 padding.
@@ -497,27 +497,27 @@ fn bare(text: &str, at: usize) -> Option<Range<usize>> {
         _ => false,
     };
     // A dotted name is an expression: `settings.password2`.
-    let expression = word.contains('.') && value::is_wordy(word);
+    let expression = word.contains('.') && value::reads_as_words(word);
     (ended && length > 0 && !expression).then_some(at..at + length)
 }
 
 /// Finds the whole value of an indicative name, whatever it looks like.
-fn eager(text: &str, name: &Range<usize>) -> Option<Assigned> {
+fn find_eagerly(text: &str, name: &Range<usize>) -> Option<AssignedSecret> {
     let spelled = text.get(name.clone())?;
     let joined: String = spelled.chars().filter(char::is_ascii_alphanumeric).collect();
     let joined = joined.to_ascii_lowercase();
     let ends = |list: &[&str]| list.iter().any(|word| joined.ends_with(word));
-    let password = ends(&PASSWORDS);
-    if !(password || ends(&SECRETS) || joined == "token") {
+    let password = ends(&PASSWORD_NAMES);
+    if !(password || ends(&SECRET_NAMES) || joined == "token") {
         return None;
     }
-    let range = given::to(text, name.end, joined.ends_with("authorization"))?;
-    let weight = if password { Weight::Password } else { Weight::Secret };
-    Some(Assigned { kind: kind(spelled, weight), range })
+    let range = log_value::value_range(text, name.end, joined.ends_with("authorization"))?;
+    let weight = if password { NameWeight::Password } else { NameWeight::Secret };
+    Some(AssignedSecret { kind: redaction_kind(spelled, weight), range })
 }
 
 /// Whether the quoted name is the first argument of a call.
-fn called(text: &str, at: usize) -> bool {
+fn is_call_argument(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     before.ends_with("(\"") || before.ends_with("('")
 }

@@ -1,23 +1,23 @@
 //! Finds the strings of a text that is a whole JSON document, each with its key.
 
-use crate::assignment::{Weight, names_many, weigh};
+use crate::assignment::{NameWeight, names_many, weigh};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, ops::Range};
 
 /// Maximum nesting; deeper documents are treated as text.
-const DEEPEST: usize = 1024;
+const MAX_DEPTH: usize = 1024;
 /// Maximum bytes of a key, including escapes.
-const LONGEST_KEY: usize = 512;
+const MAX_KEY_BYTES: usize = 512;
 
 /// An object or array that is open at a position.
 #[derive(Default)]
-struct Open {
+struct OpenContainer {
     is_object: bool,
     /// The key of the next value; in an array, the key of the array.
     key: Option<Range<usize>>,
     wants_key: bool,
     /// The most indicative of the strings under `name` and `key` and the key of the object itself.
-    name: Option<(Weight, Range<usize>)>,
+    name: Option<(NameWeight, Range<usize>)>,
     values: Vec<Range<usize>>,
     /// Strings in a list under `value`.
     listed: Vec<Range<usize>>,
@@ -25,7 +25,7 @@ struct Open {
     holder: Option<usize>,
 }
 
-impl Open {
+impl OpenContainer {
     /// Records the string under the last key, if it is a name or a value.
     fn note(&mut self, text: &str, string: Range<usize>) {
         let key = self.key.as_ref().filter(|_| self.is_object).and_then(|key| short(text, key));
@@ -54,11 +54,11 @@ impl Open {
 }
 
 /// Creates the state of an object or array that starts inside others.
-fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
+fn opened(text: &str, is_object: bool, open: &[OpenContainer]) -> OpenContainer {
     let key = open.last().and_then(|around| around.key.clone());
     if is_object {
         let weight = key.as_ref().and_then(|key| weigh(&short(text, key)?));
-        return Open { is_object, wants_key: true, name: weight.zip(key), ..Open::default() };
+        return OpenContainer { is_object, wants_key: true, name: weight.zip(key), ..OpenContainer::default() };
     }
     let around = open.last();
     let is_value = |key: &Range<usize>| short(text, key).is_some_and(|key| is_value(&key));
@@ -67,7 +67,7 @@ fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
         _ => around.holder,
     });
     let key = key.filter(|key| short(text, key).is_some_and(|key| names_many(&key)));
-    Open { key, holder, ..Open::default() }
+    OpenContainer { key, holder, ..OpenContainer::default() }
 }
 
 /// Whether the text is exactly one JSON object or array.
@@ -87,14 +87,14 @@ pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)
             each(&key, &value_text, value.clone());
         }
     };
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
     let mut at = 0;
     while let Some(byte) = text.as_bytes().get(at) {
         at += 1;
         match byte {
             b'{' | b'[' => {
                 open.push(opened(text, *byte == b'{', &open));
-                if open.len() > DEEPEST {
+                if open.len() > MAX_DEPTH {
                     return;
                 }
             }
@@ -154,7 +154,7 @@ fn length(bytes: &[u8]) -> usize {
 
 /// Decodes a key or a name, unless it is too long.
 fn short<'a>(text: &'a str, inside: &Range<usize>) -> Option<Cow<'a, str>> {
-    if inside.len() > LONGEST_KEY { None } else { decoded(text, inside) }
+    if inside.len() > MAX_KEY_BYTES { None } else { decoded(text, inside) }
 }
 
 fn decoded<'a>(text: &'a str, inside: &Range<usize>) -> Option<Cow<'a, str>> {

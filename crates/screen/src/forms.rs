@@ -3,7 +3,7 @@
 //! Each function gets the text and the start of its anchor. None reads the same text twice, so hostile input costs no
 //! more than its length.
 
-use crate::{given, placeholder, value};
+use crate::{log_value, placeholder, value};
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
@@ -11,21 +11,21 @@ use base64::{
 use std::ops::Range;
 
 /// With or without padding, and with trailing bits, as peers accept it.
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+const LENIENT_BASE64: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
-const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
-const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+const STANDARD_BASE64: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT_BASE64);
+const URL_SAFE_BASE64: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT_BASE64);
 
 /// Maximum bytes of a key block; a PGP key with its signatures can be this long.
-const LONGEST_BLOCK: usize = 256 * 1024;
-const LONGEST_VALUE: usize = 8 * 1024;
+const MAX_KEY_BLOCK_BYTES: usize = 256 * 1024;
+const MAX_VALUE_BYTES: usize = 8 * 1024;
 /// Maximum bytes of the name of a scheme.
-const LONGEST_SCHEME: usize = 16;
+const MAX_SCHEME_BYTES: usize = 16;
 /// Maximum bytes of the numbers in a color: `1;38;2;255;255;255`.
-const LONGEST_COLOUR: usize = 24;
+const MAX_COLOR_BYTES: usize = 24;
 
-/// Returns the text from `at`, at most `length` bytes.
+/// Returns the text from `at`, at most `value_length` bytes.
 pub(crate) fn window(text: &str, at: usize, length: usize) -> &str {
     let end = text.floor_char_boundary(at.saturating_add(length));
     text.get(at..end).unwrap_or_default()
@@ -54,7 +54,7 @@ pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let body_at = at + "-----BEGIN -----".len() + label.len();
-    let body = window(text, body_at, LONGEST_BLOCK);
+    let body = window(text, body_at, MAX_KEY_BLOCK_BYTES);
     let length = body.find("-----").unwrap_or(body.len());
     let body = body.get(..length)?;
     let end = window(text, body_at + length, 80).strip_prefix("-----END ");
@@ -72,7 +72,7 @@ pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
 /// Whether the body contains base64, unlike code that only names the first and the last line.
 fn has_key_material(body: &str) -> bool {
     let runs = body.split(|c: char| !c.is_ascii() || !is_base64(c as u8));
-    runs.filter(|run| run.len() >= 24).any(|run| !value::is_stand_in(run) && !value::is_wordy(run))
+    runs.filter(|run| run.len() >= 24).any(|run| !value::is_sample_token(run) && !value::reads_as_words(run))
 }
 
 /// Finds the private part of a `PuTTY` key file.
@@ -80,7 +80,7 @@ pub(crate) fn putty(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + "Private-Lines:".len();
     let count = span(text, start, |byte| byte == b' ' || byte.is_ascii_digit());
     let body_at = start + count;
-    let body = window(text, body_at, LONGEST_VALUE);
+    let body = window(text, body_at, MAX_VALUE_BYTES);
     let length = span(body, 0, |byte| is_base64(byte) || byte.is_ascii_whitespace());
     let body = body.get(..length)?;
     // The line after the key is a name and a colon.
@@ -100,9 +100,9 @@ pub(crate) fn jwt(text: &str, at: usize) -> Option<Range<usize>> {
     {
         return None;
     }
-    let token = window(text, at, LONGEST_VALUE);
+    let token = window(text, at, MAX_VALUE_BYTES);
     let head = span(token, 0, is_base64url);
-    let decoded = URL_SAFE.decode(token.get(..head)?).ok()?;
+    let decoded = URL_SAFE_BASE64.decode(token.get(..head)?).ok()?;
     let header: serde_json::Value = serde_json::from_slice(&decoded).ok()?;
     header.get("alg").or_else(|| header.get("enc")).or_else(|| header.get("typ"))?;
     let length = span(token, 0, |byte| is_base64url(byte) || byte == b'.');
@@ -121,7 +121,7 @@ pub(crate) fn after_escape(text: &str, at: usize) -> bool {
         // The end of a color: `ESC [ 3 1 m`. Without its bracket, a number and an `m` are part of a word like any
         // other.
         [numbers @ .., b'm'] => {
-            let last = numbers.iter().rev().take(LONGEST_COLOUR);
+            let last = numbers.iter().rev().take(MAX_COLOR_BYTES);
             let length = last.take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
             numbers.get(..numbers.len() - length).is_some_and(|before| before.ends_with(b"["))
         }
@@ -170,7 +170,7 @@ fn is_sample_password(password: &str) -> bool {
 pub(crate) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
     let range = after_word(text, at)?;
     let token = text.get(range.clone())?;
-    let issued = value::is_random(token, 16) && !placeholder::is_placeholder(token);
+    let issued = value::looks_random(token, 16) && !placeholder::is_placeholder(token);
     issued.then_some(range)
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn header_token(text: &str, at: usize) -> Option<Range<usize>> {
 /// Finds what follows `Bearer` or `Basic`, if it is longer than most words.
 pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     // A redaction marker contains the name of the scheme.
-    let in_mark = window(text, at, LONGEST_VALUE).starts_with("basic credentials]")
+    let in_mark = window(text, at, MAX_VALUE_BYTES).starts_with("basic credentials]")
         && text.get(..at)?.ends_with("[redacted: ");
     if in_mark {
         return None;
@@ -195,7 +195,7 @@ pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let from = end + gap;
-    let length = given::length(window(text, from, LONGEST_VALUE));
+    let length = log_value::value_length(window(text, from, MAX_VALUE_BYTES));
     (length >= 8).then(|| from..from + length)
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
 /// sequence of words is not read repeatedly.
 fn end_of_scheme(text: &str, at: usize) -> Option<usize> {
     let word = |byte: u8| byte.is_ascii_alphabetic();
-    begins_scheme(text, at).then(|| at + span(window(text, at, LONGEST_SCHEME), 0, word))
+    begins_scheme(text, at).then(|| at + span(window(text, at, MAX_SCHEME_BYTES), 0, word))
 }
 
 fn begins_scheme(text: &str, at: usize) -> bool {
@@ -219,7 +219,7 @@ fn after_word(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let from = end + gap;
-    let token = window(text, from, LONGEST_VALUE);
+    let token = window(text, from, MAX_VALUE_BYTES);
     let accepts = |byte| is_base64url(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=');
     let token = token.get(..span(token, 0, accepts))?.trim_end_matches('.');
     Some(from..from + token.len())
@@ -245,7 +245,7 @@ fn from_user_password(text: &str, from: usize) -> Option<Range<usize>> {
     if encoded.len() < 8 {
         return None;
     }
-    let decoded = STANDARD.decode(encoded).ok()?;
+    let decoded = STANDARD_BASE64.decode(encoded).ok()?;
     let decoded = str::from_utf8(&decoded).ok()?;
     let printable = decoded.chars().all(|c| !c.is_control());
     (printable && decoded.contains(':')).then(|| from..from + length)

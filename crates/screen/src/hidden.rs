@@ -4,14 +4,14 @@
 //! Where ordinary writing needs an invisible character (emoji, Arabic, the Indic scripts, ideographs) it is kept;
 //! private-use characters are kept too, as they are drawn, if only as a box.
 
-use crate::scripts::{is_ideograph, is_joined, is_mongolian, is_picture, is_unspaced, is_varied};
+use crate::scripts::{is_ideograph, uses_joiners, is_mongolian, is_emoji, is_unspaced, has_variants};
 use std::borrow::Cow;
 
 /// Maximum bytes of an operating-system command that is shown in one piece.
-const LONGEST_COMMAND: usize = 2048;
+const MAX_COMMAND_BYTES: usize = 2048;
 
 /// The flags that are written with tags: England, Scotland, Wales.
-const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
+const TAG_FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
 /// The text with each hidden character shown as `<U+202E>`, a run of tags as `<hidden text: "…">`, and a terminal
 /// sequence as `<ESC[31m>`. Borrowed when there is nothing to show.
@@ -100,8 +100,8 @@ fn belongs(text: &str, at: usize, stays: &str, c: char) -> bool {
         '\u{AD}' => both(char::is_alphabetic),
         '\u{34F}' => both(|c| !c.is_ascii() && !c.is_whitespace()),
         '\u{200B}' => both(is_unspaced),
-        '\u{200C}' => both(is_joined),
-        '\u{200D}' => both(is_joined) || (after.is_some_and(is_picture) && can_be_joined(stays)),
+        '\u{200C}' => both(uses_joiners),
+        '\u{200D}' => both(uses_joiners) || (after.is_some_and(is_emoji) && can_be_joined(stays)),
         '\u{180B}'..='\u{180F}' => before.is_some_and(is_mongolian),
         '\u{115F}' => after.is_some_and(|c| matches!(c, '\u{1161}'..='\u{11A7}')),
         '\u{1160}' => {
@@ -120,8 +120,8 @@ fn can_be_joined(before: &str) -> bool {
     let mut last = before.chars().rev();
     match last.next() {
         // A selector after anything else is made visible, and joins nothing.
-        Some('\u{FE0F}') => last.next().is_some_and(is_varied),
-        Some(c) => is_picture(c),
+        Some('\u{FE0F}') => last.next().is_some_and(has_variants),
+        Some(c) => is_emoji(c),
         None => false,
     }
 }
@@ -144,7 +144,7 @@ fn tags(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     let flag = before.ends_with('\u{1F3F4}')
         && run.ends_with('\u{E007F}')
         && run.chars().count() == decoded.len() + 1
-        && FLAGS.contains(&decoded.as_str());
+        && TAG_FLAGS.contains(&decoded.as_str());
     (run.len(), (!flag).then(|| spelled_out(&decoded)))
 }
 
@@ -166,7 +166,7 @@ fn variation(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     let codes = || run.chars().map(code).collect::<String>();
     let mut selectors = run.chars();
     if let (Some(only), None) = (selectors.next(), selectors.next()) {
-        let has_variants = if only <= '\u{FE0F}' { is_varied } else { is_ideograph };
+        let has_variants = if only <= '\u{FE0F}' { has_variants } else { is_ideograph };
         let stays = before.chars().next_back().is_some_and(has_variants);
         return (run.len(), (!stays).then(codes));
     }
@@ -221,7 +221,7 @@ fn control_sequence(bytes: &[u8]) -> Option<usize> {
 fn command(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.get(2..)?;
     let body =
-        rest.iter().take(LONGEST_COMMAND).take_while(|byte| matches!(byte, b' '..=b'~')).count();
+        rest.iter().take(MAX_COMMAND_BYTES).take_while(|byte| matches!(byte, b' '..=b'~')).count();
     match rest.get(body)? {
         0x07 => Some(body + 3),
         0x1B if rest.get(body + 1) == Some(&b'\\') => Some(body + 4),

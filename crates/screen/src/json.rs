@@ -6,7 +6,7 @@ use std::{borrow::Cow, rc::Rc};
 
 /// Which part of an object's member is left unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stays {
+pub enum KeepMember {
     /// Nothing: all of it is screened.
     Nothing,
     /// The names in the object under it; their values are screened.
@@ -18,18 +18,18 @@ pub enum Stays {
 impl Screen {
     /// Redacts in place: strings, keys, and the string under a key such as `password`. Returns how many were changed.
     pub fn redact_json(&self, value: &mut Value) -> usize {
-        self.redact_json_but(value, |_, _| Stays::Nothing)
+        self.redact_json_but(value, |_, _| KeepMember::Nothing)
     }
 
     /// The same, except for members that must stay: `stays` gets the object and the member's name.
     pub fn redact_json_but(
         &self,
         value: &mut Value,
-        stays: impl Fn(&Map<String, Value>, &str) -> Stays,
+        stays: impl Fn(&Map<String, Value>, &str) -> KeepMember,
     ) -> usize {
         let entropy = self.options().entropy;
         let change = |key: Option<&str>, text: &str| match key
-            .and_then(|key| assignment::judge(key, text, entropy))
+            .and_then(|key| assignment::secret_kind(key, text, entropy))
         {
             Some(kind) => Some(marker(kind)),
             None => owned(self.redact(text)),
@@ -40,13 +40,13 @@ impl Screen {
 
 /// Makes hidden characters visible in place, in strings and in keys. Returns how many were changed.
 pub fn visible_json(value: &mut Value) -> usize {
-    visible_json_but(value, |_, _| Stays::Nothing)
+    visible_json_but(value, |_, _| KeepMember::Nothing)
 }
 
 /// The same, except for members that must stay: `stays` gets the object and the member's name.
 pub fn visible_json_but(
     value: &mut Value,
-    stays: impl Fn(&Map<String, Value>, &str) -> Stays,
+    stays: impl Fn(&Map<String, Value>, &str) -> KeepMember,
 ) -> usize {
     rewrite(value, |_, text| owned(visible(text)), stays)
 }
@@ -59,7 +59,7 @@ fn owned(text: Cow<'_, str>) -> Option<String> {
 }
 
 /// A value that is still to be screened.
-struct Left<'a> {
+struct PendingValue<'a> {
     /// The key that it is under.
     key: Option<Rc<str>>,
     /// Whether `key` is not its own key, but a name from a sibling or a parent.
@@ -73,11 +73,11 @@ struct Left<'a> {
 fn rewrite(
     value: &mut Value,
     change: impl Fn(Option<&str>, &str) -> Option<String>,
-    stays: impl Fn(&Map<String, Value>, &str) -> Stays,
+    stays: impl Fn(&Map<String, Value>, &str) -> KeepMember,
 ) -> usize {
     let mut changed = 0;
     let mut left = vec![Left { key: None, is_called: false, named: false, value }];
-    while let Some(Left { key, is_called, named, value }) = left.pop() {
+    while let Some(PendingValue { key, is_called, named, value }) = left.pop() {
         match value {
             Value::String(text) => {
                 if let Some(other) = change(key.as_deref(), text) {
@@ -88,22 +88,22 @@ fn rewrite(
             Value::Array(items) => {
                 // The items of `"passwords": [..]` are under its key too.
                 let key = key.filter(|key| assignment::names_many(key));
-                let left_of = |value| Left { key: key.clone(), is_called, named: false, value };
+                let left_of = |value| PendingValue { key: key.clone(), is_called, named: false, value };
                 left.extend(items.iter_mut().map(left_of));
             }
             Value::Object(map) => {
-                let kept: Vec<Stays> = map.keys().map(|name| stays(map, name)).collect();
+                let kept: Vec<KeepMember> = map.keys().map(|name| stays(map, name)).collect();
                 if !named {
                     changed += rename(map, &change);
                 }
                 let called = called(map, key.as_deref().filter(|_| !is_called));
                 let members = map.iter_mut().zip(kept);
-                left.extend(members.filter(|(_, stays)| *stays != Stays::Whole).map(
+                left.extend(members.filter(|(_, stays)| *stays != KeepMember::Whole).map(
                     |((key, value), stays)| {
                         let called = called.clone().filter(|_| document::is_value(key));
                         let is_called = called.is_some();
                         let key = Some(called.unwrap_or_else(|| Rc::from(key.as_str())));
-                        Left { key, is_called, named: stays == Stays::Names, value }
+                        PendingValue { key, is_called, named: stays == KeepMember::Names, value }
                     },
                 ));
             }

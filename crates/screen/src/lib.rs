@@ -8,7 +8,7 @@
 mod assignment;
 mod document;
 mod forms;
-mod given;
+mod log_value;
 mod hidden;
 mod json;
 mod one_line;
@@ -19,9 +19,9 @@ mod search;
 mod suspicious;
 mod value;
 
-pub use assignment::Names;
+pub use assignment::NamePolicy;
 pub use hidden::visible;
-pub use json::{Stays, visible_json, visible_json_but};
+pub use json::{KeepMember, visible_json, visible_json_but};
 pub use one_line::one_line;
-pub use search::{Finding, Options, Screen};
+pub use search::{SecretFinding, ScreenOptions, Screen};
 pub use suspicious::{Suspicion, suspicious};

@@ -3,10 +3,10 @@
 //! A password may contain any word and any sign, so a word counts only if it is nearly the whole value, and a sign only
 //! as part of a template.
 
-use crate::value::is_wordy;
+use crate::value::reads_as_words;
 
 /// Placeholder words, in lower case, without `_` and `-`.
-const WORDS: [&str; 24] = [
+const PLACEHOLDER_WORDS: [&str; 24] = [
     "changeme",
     "changeit",
     "example",
@@ -34,7 +34,7 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Words that count only together with those.
-const COMPANY: [&str; 42] = [
+const FILLER_WORDS: [&str; 42] = [
     "your", "my", "the", "here", "this", "some", "test", "user", "username", "db", "database",
     "admin", "root", "api", "app", "key", "token", "auth", "access", "client", "service",
     "account", "value", "string", "new", "old", "super", "very", "top", "not", "strong", "secure",
@@ -42,7 +42,7 @@ const COMPANY: [&str; 42] = [
 ];
 
 /// Words that don't occur in random text, however long.
-const TOLD: [&str; 10] = [
+const UNAMBIGUOUS_WORDS: [&str; 10] = [
     "example",
     "placeholder",
     "redacted",
@@ -55,10 +55,10 @@ const TOLD: [&str; 10] = [
     "notareal",
 ];
 /// From this length on, a value is not a password chosen by a person.
-const LONG: usize = 20;
+const MIN_UNAMBIGUOUS_BYTES: usize = 20;
 
 /// Labels and messages of forms for passwords, in languages that write them in ASCII, and types of schemas.
-const LABELS: [&str; 66] = [
+const FORM_LABELS: [&str; 66] = [
     "pass",
     "pwd",
     "foo",
@@ -128,7 +128,7 @@ const LABELS: [&str; 66] = [
 ];
 
 /// Values that are a type, a literal or empty, and never a secret.
-const NOTHING: [&str; 22] = [
+const EMPTY_VALUES: [&str; 22] = [
     "null",
     "none",
     "nil",
@@ -163,12 +163,12 @@ fn plain(value: &str) -> String {
 fn is_nothing(value: &str) -> bool {
     // A type may have a nullability mark: `String!`.
     let value = value.trim().trim_end_matches(['!', '?']);
-    value.is_empty() || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
+    value.is_empty() || EMPTY_VALUES.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
 /// Whether it is a text of a form or an error about a password.
 pub(crate) fn is_label(value: &str) -> bool {
-    LABELS.contains(&plain(value).as_str())
+    FORM_LABELS.contains(&plain(value).as_str())
 }
 
 /// Whether it is a placeholder for a secret: `changeme`, `<password>`, `${VAR}`, `xxxx`, `%s`, `...`.
@@ -185,7 +185,7 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
 fn is_sample(value: &str) -> bool {
     let plain = plain(value);
     if (plain.is_empty() && value.is_ascii())
-        || (value.len() >= LONG && TOLD.iter().any(|word| plain.contains(word)))
+        || (value.len() >= MIN_UNAMBIGUOUS_BYTES && UNAMBIGUOUS_WORDS.iter().any(|word| plain.contains(word)))
     {
         return true;
     }
@@ -194,13 +194,13 @@ fn is_sample(value: &str) -> bool {
         covered.iter_mut().skip(from).take(length).for_each(|covered| *covered = true);
     };
     let mut named = false;
-    for word in WORDS {
+    for word in PLACEHOLDER_WORDS {
         for (from, _) in plain.match_indices(word) {
             cover(from, word.len());
             named = true;
         }
     }
-    for word in COMPANY {
+    for word in FILLER_WORDS {
         plain.match_indices(word).for_each(|(from, _)| cover(from, word.len()));
     }
     for (from, length) in ascents(plain.as_bytes()) {
@@ -323,7 +323,7 @@ fn is_call(value: &str) -> bool {
     let closes = value.trim_end_matches(';').ends_with([')', ']']);
     opens
         .and_then(|at| value.get(..at))
-        .is_some_and(|name| closes && is_name(name) && (is_wordy(name) || !has_digit(name)))
+        .is_some_and(|name| closes && is_name(name) && (reads_as_words(name) || !has_digit(name)))
 }
 
 fn has_digit(name: &str) -> bool {

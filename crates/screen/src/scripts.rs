@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-type Ranges = &'static [RangeInclusive<u32>];
+type CodePointRanges = &'static [RangeInclusive<u32>];
 
 /// Scripts that shape their letters with joiners: Arabic and related scripts, the Indic scripts, Tibetan, Mongolian.
-const JOINED: Ranges = &[
+const JOINED_SCRIPTS: CodePointRanges = &[
     0x0600..=0x0605,
     0x0610..=0x061B,
     0x061D..=0x08FF,
@@ -31,7 +31,7 @@ const JOINED: Ranges = &[
 ];
 
 /// Scripts without spaces between words, where a zero-width space marks a possible line break.
-const UNSPACED: Ranges = &[
+const UNSPACED_SCRIPTS: CodePointRanges = &[
     0x0E00..=0x0EFF,
     0x0F00..=0x0FFF,
     0x1000..=0x109F,
@@ -44,7 +44,7 @@ const UNSPACED: Ranges = &[
 ];
 
 /// Emoji, and characters that a variation selector turns into one.
-const PICTURES: Ranges = &[
+const EMOJI: CodePointRanges = &[
     0x00A9..=0x00A9,
     0x00AE..=0x00AE,
     0x203C..=0x203C,
@@ -60,7 +60,7 @@ const PICTURES: Ranges = &[
 ];
 
 /// Characters with variants: ideographs, mathematics, Myanmar, Mongolian, Phags-pa.
-const VARIED: Ranges = &[
+const VARIANT_SIGNS: CodePointRanges = &[
     0x1000..=0x109F,
     0x1800..=0x180A,
     0x1820..=0x18AF,
@@ -78,28 +78,28 @@ const VARIED: Ranges = &[
     0x20000..=0x3FFFD,
 ];
 
-fn within(c: char, ranges: Ranges) -> bool {
+fn within(c: char, ranges: CodePointRanges) -> bool {
     ranges.iter().any(|range| range.contains(&u32::from(c)))
 }
 
 /// Whether its script uses joiners between letters.
-pub(crate) fn is_joined(c: char) -> bool {
-    within(c, JOINED)
+pub(crate) fn uses_joiners(c: char) -> bool {
+    within(c, JOINED_SCRIPTS)
 }
 
 /// Whether its script uses zero-width spaces between words.
 pub(crate) fn is_unspaced(c: char) -> bool {
-    within(c, UNSPACED)
+    within(c, UNSPACED_SCRIPTS)
 }
 
 /// Whether it is, or can be, an emoji.
-pub(crate) fn is_picture(c: char) -> bool {
-    within(c, PICTURES)
+pub(crate) fn is_emoji(c: char) -> bool {
+    within(c, EMOJI)
 }
 
 /// Whether a variation selector may follow it.
-pub(crate) fn is_varied(c: char) -> bool {
-    is_picture(c) || within(c, VARIED) || matches!(c, '0'..='9' | '#' | '*')
+pub(crate) fn has_variants(c: char) -> bool {
+    is_emoji(c) || within(c, VARIANT_SIGNS) || matches!(c, '0'..='9' | '#' | '*')
 }
 
 /// Whether it is an ideograph, which has registered variants.

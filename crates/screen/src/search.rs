@@ -1,11 +1,11 @@
 //! Finds and redacts secrets in text: one pass for the anchors of all rules, then a check of each.
 
 use crate::{
-    assignment::{self, Names},
+    assignment::{self, NamePolicy},
     document,
     forms::{after_escape, span, window},
     placeholder,
-    rules::{Class, RULES, Shape},
+    rules::{CharacterClass, RULES, SecretShape},
     value,
 };
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
@@ -13,45 +13,45 @@ use regex::Regex;
 use std::{borrow::Cow, ops::Range, sync::OnceLock};
 
 /// Minimum bytes of a configured secret; shorter ones would be found everywhere.
-const SHORTEST: usize = 4;
+const MIN_KNOWN_SECRET_BYTES: usize = 4;
 
 /// Maximum bytes of a marker, longer than every kind.
-const LONGEST_MARKER: usize = 48;
+const MAX_MARKER_BYTES: usize = 48;
 
 /// Maximum bytes that a pattern may read.
-const LONGEST_PATTERN: usize = 1024;
+const MAX_PATTERN_BYTES: usize = 1024;
 
 /// Maximum number of passes: a secret may be detectable only after another one next to it was redacted.
-const PASSES: usize = 4;
+const MAX_PASSES: usize = 4;
 
 /// The start of every marker.
-const MARKER: &str = "[redacted: ";
+const MARKER_START: &str = "[redacted: ";
 
 /// What to look for besides the known forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct ScreenOptions {
     /// How values of indicative names are checked.
-    pub names: Names,
+    pub names: NamePolicy,
     /// Whether a random-looking value is redacted under a weak name (`key`, `auth`, `signature`).
     pub entropy: bool,
 }
 
-impl Default for Options {
+impl Default for ScreenOptions {
     fn default() -> Self {
-        Self { names: Names::Careful, entropy: true }
+        Self { names: NamePolicy::Careful, entropy: true }
     }
 }
 
-impl Options {
+impl ScreenOptions {
     /// Returns options for log lines, where excess redaction does no harm.
     pub fn for_logs() -> Self {
-        Self { names: Names::Eager, entropy: true }
+        Self { names: NamePolicy::Eager, entropy: true }
     }
 }
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct SecretFinding {
     /// Its kind, as in the redaction marker.
     pub kind: &'static str,
     /// Its range in bytes.
@@ -63,7 +63,7 @@ fn pattern(row: usize) -> Option<&'static Regex> {
     static PATTERNS: [OnceLock<Option<Regex>>; RULES.len()] =
         [const { OnceLock::new() }; RULES.len()];
     let compile = || match RULES.get(row)?.shape {
-        Shape::Pattern(_, source) => Regex::new(&format!("^(?:{source})")).ok(),
+        SecretShape::Pattern(_, source) => Regex::new(&format!("^(?:{source})")).ok(),
         _ => None,
     };
     PATTERNS.get(row)?.get_or_init(compile).as_ref()
@@ -71,7 +71,7 @@ fn pattern(row: usize) -> Option<&'static Regex> {
 
 /// What an anchor belongs to.
 #[derive(Clone, Copy)]
-enum Lead {
+enum AnchorKind {
     /// A row of the table.
     Rule(usize),
     /// A name that may have a secret value.
@@ -84,8 +84,8 @@ enum Lead {
 pub struct Screen {
     anchors: Option<AhoCorasick>,
     /// One for each anchor.
-    leads: Vec<Lead>,
-    options: Options,
+    leads: Vec<AnchorKind>,
+    options: ScreenOptions,
 }
 
 impl std::fmt::Debug for Screen {
@@ -97,12 +97,12 @@ impl std::fmt::Debug for Screen {
 
 impl Default for Screen {
     fn default() -> Self {
-        Self::new(Vec::new(), Options::default())
+        Self::new(Vec::new(), ScreenOptions::default())
     }
 }
 
 /// A finding before overlapping ones are merged; the lower rank names the kind.
-struct Hit {
+struct SecretHit {
     kind: &'static str,
     rank: usize,
     range: Range<usize>,
@@ -110,18 +110,18 @@ struct Hit {
 
 impl Screen {
     /// Creates a screen for the `known` secrets of four bytes or more, and for everything that looks like a secret.
-    pub fn new(known: Vec<String>, options: Options) -> Self {
+    pub fn new(known: Vec<String>, options: ScreenOptions) -> Self {
         let mut texts: Vec<Cow<'static, str>> = Vec::new();
         let mut leads = Vec::new();
         for (row, rule) in RULES.iter().enumerate() {
             texts.extend(rule.anchors.iter().map(|anchor| Cow::Borrowed(*anchor)));
-            leads.extend(rule.anchors.iter().map(|_| Lead::Rule(row)));
+            leads.extend(rule.anchors.iter().map(|_| AnchorKind::Rule(row)));
         }
-        texts.extend(assignment::ANCHORS.map(Cow::Borrowed));
-        leads.extend(assignment::ANCHORS.map(|_| Lead::Name));
-        for secret in known.into_iter().filter(|secret| secret.len() >= SHORTEST) {
+        texts.extend(assignment::NAME_ANCHORS.map(Cow::Borrowed));
+        leads.extend(assignment::NAME_ANCHORS.map(|_| AnchorKind::Name));
+        for secret in known.into_iter().filter(|secret| secret.len() >= MIN_KNOWN_SECRET_BYTES) {
             let spellings = spellings(&secret);
-            leads.extend(spellings.iter().map(|_| Lead::Known));
+            leads.extend(spellings.iter().map(|_| AnchorKind::Known));
             texts.extend(spellings.into_iter().map(Cow::Owned));
         }
         let anchors = AhoCorasick::builder()
@@ -132,23 +132,23 @@ impl Screen {
         Self { anchors, leads, options }
     }
 
-    pub(crate) fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> ScreenOptions {
         self.options
     }
 
     /// Finds all secrets in the text, in order, without overlaps.
-    pub fn find(&self, text: &str) -> Vec<Finding> {
+    pub fn find(&self, text: &str) -> Vec<SecretFinding> {
         self.search(text, false)
     }
 
     /// The same. With `markers`, a known secret inside a redaction marker is ignored, because it may equal one of its
     /// words.
-    fn search(&self, text: &str, markers: bool) -> Vec<Finding> {
+    fn search(&self, text: &str, markers: bool) -> Vec<SecretFinding> {
         let Some(anchors) = &self.anchors else {
             // Happens only with gigabytes of configured secrets: nothing can be checked, so everything is redacted.
             return vec![Finding { kind: "text that can't be screened", range: 0..text.len() }];
         };
-        let mut hits: Vec<Hit> = Vec::new();
+        let mut hits: Vec<SecretHit> = Vec::new();
         // A form may start long before its secret, so only anchors within the secret itself are skipped.
         let (mut taken, mut names_from) = (0..0, 0);
         // A known secret may end inside a word: the following text is read as it will be after the marker.
@@ -156,35 +156,35 @@ impl Screen {
         for anchor in anchors.find_overlapping_iter(text) {
             let at = anchor.start();
             match self.leads.get(anchor.pattern().as_usize()) {
-                Some(Lead::Rule(row)) if !taken.contains(&at) => {
+                Some(AnchorKind::Rule(row)) if !taken.contains(&at) => {
                     let Some(range) = self.follow(*row, text, anchor.range()) else { continue };
                     taken = range.clone();
                     let kind = RULES.get(*row).map_or("secret", |rule| rule.kind);
-                    hits.push(Hit { kind, rank: 1 + row, range });
+                    hits.push(SecretHit { kind, rank: 1 + row, range });
                 }
-                Some(Lead::Name) if at >= names_from && !is_in_marker(text, at) => {
+                Some(AnchorKind::Name) if at >= names_from && !is_in_marker(text, at) => {
                     let from = if at < after_known { 0 } else { after_known };
                     let rest = text.get(from..).unwrap_or_default();
                     let (found, next) = assignment::find(rest, at - from, self.options);
                     names_from = from + next;
-                    hits.extend(found.map(|found| Hit {
+                    hits.extend(found.map(|found| SecretHit {
                         kind: found.kind,
                         rank: usize::MAX,
                         range: from + found.range.start..from + found.range.end,
                     }));
                 }
-                Some(Lead::Known) if !(markers && is_in_marker(text, at)) => {
+                Some(AnchorKind::Known) if !(markers && is_in_marker(text, at)) => {
                     after_known = anchor.end();
-                    hits.push(Hit { kind: "configured secret", rank: 0, range: anchor.range() });
+                    hits.push(SecretHit { kind: "configured secret", rank: 0, range: anchor.range() });
                 }
                 _ => {}
             }
         }
         document::strings(text, |key, value, range| {
-            let kind = assignment::judge(key, value, self.options.entropy);
-            hits.extend(kind.map(|kind| Hit { kind, rank: usize::MAX, range }));
+            let kind = assignment::secret_kind(key, value, self.options.entropy);
+            hits.extend(kind.map(|kind| SecretHit { kind, rank: usize::MAX, range }));
         });
-        join(hits)
+        merge_overlapping(hits)
     }
 
     /// Replaces every secret with `[redacted: …]`. Borrowed if there are none.
@@ -192,12 +192,12 @@ impl Screen {
         let mut redacted = Cow::Borrowed(text);
         // Only after a secret is redacted, the next one may start a word, or the text may be a JSON document, whose
         // keys are checked.
-        for pass in 0..PASSES {
+        for pass in 0..MAX_PASSES {
             let findings = self.search(&redacted, pass > 0);
             if findings.is_empty() {
                 break;
             }
-            redacted = Cow::Owned(marked(&redacted, &findings));
+            redacted = Cow::Owned(insert_markers(&redacted, &findings));
         }
         redacted
     }
@@ -205,19 +205,19 @@ impl Screen {
     /// Finds the secret of a row of the table at an anchor.
     fn follow(&self, row: usize, text: &str, anchor: Range<usize>) -> Option<Range<usize>> {
         match &RULES.get(row)?.shape {
-            Shape::Run(class, least, most) => {
+            SecretShape::Run(class, least, most) => {
                 let (least, most) = (usize::from(*least), usize::from(*most));
                 if !begins_word(text, anchor.start) {
                     return None;
                 }
                 let length = span(window(text, anchor.end, most + 1), 0, |byte| class.has(byte));
                 let body = text.get(anchor.end..anchor.end + length)?;
-                let body = if *class == Class::Dotted { body.trim_end_matches('.') } else { body };
+                let body = if *class == CharacterClass::Dotted { body.trim_end_matches('.') } else { body };
                 let end = anchor.end + body.len();
                 let fits = (least..=most).contains(&body.len()) && ends_word(text, end);
-                (fits && value::is_issued(body)).then_some(anchor.start..end)
+                (fits && value::looks_issued(body)).then_some(anchor.start..end)
             }
-            Shape::Pattern(back, _) => {
+            SecretShape::Pattern(back, _) => {
                 let start = anchor.start.checked_sub(*back)?;
                 // A secret that starts with a sign may start anywhere, and a bot's number follows its path.
                 let lax = text.as_bytes().get(start).is_some_and(|byte| b".:\n".contains(byte))
@@ -226,15 +226,15 @@ impl Screen {
                     return None;
                 }
                 let pattern = pattern(row)?;
-                let captures = pattern.captures(window(text, start, LONGEST_PATTERN))?;
+                let captures = pattern.captures(window(text, start, MAX_PATTERN_BYTES))?;
                 let secret = captures.get(1).or_else(|| captures.get(0))?;
                 let range = start + secret.start()..start + secret.end();
-                let fits = ends_word(text, range.end) && !value::is_stand_in(secret.as_str());
+                let fits = ends_word(text, range.end) && !value::is_sample_token(secret.as_str());
                 (fits && !placeholder::is_template(secret.as_str())).then_some(range)
             }
-            Shape::Form(careful, eager) => match self.options.names {
-                Names::Careful => careful(text, anchor.start),
-                Names::Eager => eager(text, anchor.start),
+            SecretShape::Form(careful, eager) => match self.options.names {
+                NamePolicy::Careful => careful(text, anchor.start),
+                NamePolicy::Eager => eager(text, anchor.start),
             },
         }
     }
@@ -246,7 +246,7 @@ pub(crate) fn marker(kind: &str) -> String {
 }
 
 /// Replaces each finding with a marker.
-fn marked(text: &str, findings: &[Finding]) -> String {
+fn insert_markers(text: &str, findings: &[SecretFinding]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
     for finding in findings {
@@ -260,16 +260,16 @@ fn marked(text: &str, findings: &[Finding]) -> String {
 
 /// Whether a complete marker starts at `at`.
 pub(crate) fn is_marker(text: &str, at: usize) -> bool {
-    window(text, at, MARKER.len()) == MARKER && is_in_marker(text, at + MARKER.len())
+    window(text, at, MARKER_START.len()) == MARKER_START && is_in_marker(text, at + MARKER_START.len())
 }
 
 /// Whether `at` is within a marker, whose words are not names of values.
 fn is_in_marker(text: &str, at: usize) -> bool {
     let is_kind = |byte: u8| byte.is_ascii_alphanumeric() || b" .-'".contains(&byte);
     let before = text.as_bytes().get(..at).unwrap_or_default();
-    let kind = before.iter().rev().take(LONGEST_MARKER).take_while(|byte| is_kind(**byte)).count();
+    let kind = before.iter().rev().take(MAX_MARKER_BYTES).take_while(|byte| is_kind(**byte)).count();
     let opened = before.get(..at - kind).is_some_and(|before| before.ends_with(b"[redacted:"));
-    let left = span(window(text, at, LONGEST_MARKER), 0, is_kind);
+    let left = span(window(text, at, MAX_MARKER_BYTES), 0, is_kind);
     opened && text.as_bytes().get(at + left) == Some(&b']')
 }
 
@@ -305,9 +305,9 @@ fn spellings(secret: &str) -> Vec<String> {
 }
 
 /// Merges overlapping findings; the best rank names the kind.
-fn join(mut hits: Vec<Hit>) -> Vec<Finding> {
+fn merge_overlapping(mut hits: Vec<SecretHit>) -> Vec<SecretFinding> {
     hits.sort_by_key(|hit| (hit.range.start, hit.rank));
-    let mut joined: Vec<Hit> = Vec::new();
+    let mut joined: Vec<SecretHit> = Vec::new();
     for hit in hits {
         match joined.last_mut() {
             Some(last) if hit.range.start < last.range.end => {
@@ -319,7 +319,7 @@ fn join(mut hits: Vec<Hit>) -> Vec<Finding> {
             _ => joined.push(hit),
         }
     }
-    joined.into_iter().map(|hit| Finding { kind: hit.kind, range: hit.range }).collect()
+    joined.into_iter().map(|hit| SecretFinding { kind: hit.kind, range: hit.range }).collect()
 }
 
 #[cfg(test)]
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_marker_names_nothing() {
-        let screens = [Screen::default(), Screen::new(Vec::new(), Options::for_logs())];
+        let screens = [Screen::default(), Screen::new(Vec::new(), ScreenOptions::for_logs())];
         for text in [
             r#"{"password":"x1t/x?token=Zk6Lq9Vw2Xpassword":"x1t/x?tssw0rd!x@203e"]}"#,
             r#"[redacted: password]="hunter2!x9""#,
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_secret_before_that_of_another_form_is_found() {
         let text = "machine https://u:p4rdxmiNe7@db.test/ login me password partition9\n";
-        for screen in [Screen::default(), Screen::new(Vec::new(), Options::for_logs())] {
+        for screen in [Screen::default(), Screen::new(Vec::new(), ScreenOptions::for_logs())] {
             let once = screen.redact(text);
             assert!(!once.contains("p4rdxmiNe7") && !once.contains("partition9"), "{once}");
             assert_eq!(screen.redact(&once), once);

@@ -14,10 +14,10 @@ pub struct Suspicion {
 }
 
 /// Maximum bytes of evidence.
-const LONGEST_EVIDENCE: usize = 160;
+const MAX_EVIDENCE_BYTES: usize = 160;
 
 /// Reasons and patterns. The text is in lower case, with single spaces and without hidden characters.
-const PATTERNS: [(&str, &str); 27] = [
+const SUSPICIOUS_PATTERNS: [(&str, &str); 27] = [
     (
         "overrides instructions",
         r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\b[^.]{0,40}\b(?:previous|prior|above|earlier|preceding|existing|original|system|other|your|all|any)\b[^.]{0,24}\b(?:instructions?|prompts?|rules|guidelines|directions|directives|safety|guardrails|constraints)",
@@ -123,15 +123,15 @@ const PATTERNS: [(&str, &str); 27] = [
 ];
 
 /// Patterns over bytes, because negated classes are then small.
-static COMPILED: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
-    PATTERNS.map(|(what, pattern)| (what, Regex::new(&format!("(?-u){pattern}")).ok())).into()
+static COMPILED_PATTERNS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
+    SUSPICIOUS_PATTERNS.map(|(what, pattern)| (what, Regex::new(&format!("(?-u){pattern}")).ok())).into()
 });
 
 /// Returns reasons to distrust a tool's description, one of each kind; none for an ordinary description.
 pub fn suspicious(text: &str) -> Vec<Suspicion> {
     let mut found: Vec<Suspicion> = hidden_characters(text).into_iter().collect();
-    let plain = normalised(text);
-    for (what, pattern) in COMPILED.iter() {
+    let plain = normalize(text);
+    for (what, pattern) in COMPILED_PATTERNS.iter() {
         if found.iter().any(|suspicion| suspicion.what == *what) {
             continue;
         }
@@ -163,7 +163,7 @@ fn hidden_characters(text: &str) -> Option<Suspicion> {
 }
 
 /// Converts to lower case, without hidden characters, with single spaces.
-fn normalised(text: &str) -> String {
+fn normalize(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !can_hide(*c)) {
         match c {
@@ -194,7 +194,7 @@ fn encoded(text: &str) -> Option<Suspicion> {
 
 fn cut(evidence: &str) -> String {
     let shown = crate::one_line(evidence);
-    let end = shown.floor_char_boundary(LONGEST_EVIDENCE);
+    let end = shown.floor_char_boundary(MAX_EVIDENCE_BYTES);
     // A character that the cut separates from its neighbor, such as half of a flag, may be hidden by itself.
     crate::one_line(shown.get(..end).unwrap_or_default().trim()).into_owned()
 }
@@ -203,7 +203,7 @@ fn cut(evidence: &str) -> String {
 mod tests {
     #[test]
     fn every_pattern_is_compiled() {
-        for (what, pattern) in super::COMPILED.iter() {
+        for (what, pattern) in super::COMPILED_PATTERNS.iter() {
             assert!(pattern.is_some(), "{what}");
         }
     }

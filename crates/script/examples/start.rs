@@ -5,7 +5,7 @@
 mod threads;
 
 use docent_script::{
-    CallReply, Caller, Client, Limits, Script, ScriptCall, Step, ToolDoc, Workers,
+    CallReply, ToolCaller, ScriptClient, ScriptLimits, ScriptRequest, ScriptCall, RunStep, ToolDoc, Workers,
 };
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -13,23 +13,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-struct Echo;
+struct EchoCaller;
 
-impl Caller for Echo {
+impl ToolCaller for EchoCaller {
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         let result = json!({ "content": [], "structuredContent": call.arguments });
         Box::pin(async move { CallReply::Result(result) })
     }
 }
 
-fn client(id: usize) -> Client {
+fn client(id: usize) -> ScriptClient {
     let tool = |tool: usize| ToolDoc {
         name: format!("tool_{tool}"),
         about: None,
         input_schema: json!({ "type": "object" }),
         output_schema: None,
     };
-    Client { id: format!("client{id}"), about: None, tools: (0..6).map(tool).collect() }
+    ScriptClient { id: format!("client{id}"), about: None, tools: (0..6).map(tool).collect() }
 }
 
 const LOOP: &str = "import { tool_0 } from 'mcp-clients/client0';
@@ -41,13 +41,13 @@ const ALL: &str = "return (await Promise.all(Array.from({ length: 100 }, (_, i) 
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let clients: Vec<Client> = (0..16).map(client).collect();
+    let clients: Vec<ScriptClient> = (0..16).map(client).collect();
     let nested = "(a=".repeat(5_000);
     let generic = "a<b<".repeat(4_000);
-    let limits = Limits { time: Duration::from_mins(5), ..Limits::default() };
+    let limits = ScriptLimits { time: Duration::from_mins(5), ..ScriptLimits::default() };
     let workers = Workers::new(Arc::new(threads::Threads::default()));
     let cancel = CancellationToken::new();
-    let caller: Arc<dyn Caller> = Arc::new(Echo);
+    let caller: Arc<dyn ToolCaller> = Arc::new(EchoCaller);
     for (name, code, rounds) in [
         ("start, no client", "1", 20),
         ("start, 16 clients of 6 tools", "const x: number = 1; return x", 20),
@@ -60,7 +60,7 @@ async fn main() {
         let mut times = Vec::new();
         for _ in 0..rounds {
             let started = Instant::now();
-            let script = Script { code, clients, limits: &limits, owner: "start" };
+            let script = ScriptRequest { code, clients, limits: &limits, owner: "start" };
             let mut run = workers.start(&script, &cancel).await.unwrap();
             let step = run.next(&caller, &cancel).await;
             assert!(matches!(&step, Step::Ended(Ok(_))) || rounds == 1, "{step:?}");

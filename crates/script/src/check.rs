@@ -1,23 +1,23 @@
 //! Checks a script's imports before it runs.
 
-use crate::Client;
-use crate::draft::place_of;
-use crate::error::{Failure, ScriptErrorKind};
+use crate::ScriptClient;
+use crate::draft::position_of;
+use crate::error::{ScriptFailure, ScriptErrorKind};
 use crate::names;
-use crate::shape::{Import, client_of};
+use crate::module_form::{ScriptImport, client_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A client's names as a script sees them.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Module {
+pub(crate) struct ScriptModule {
     pub(crate) id: String,
     /// The function's name and the tool's.
     pub(crate) tools: Vec<(String, String)>,
 }
 
-impl Module {
-    pub(crate) fn of(client: &Client) -> Self {
+impl ScriptModule {
+    pub(crate) fn of(client: &ScriptClient) -> Self {
         let functions = names::functions(client.tools.iter().map(|tool| tool.name.as_str()));
         let tools = functions.into_iter().zip(client.tools.iter().map(|tool| tool.name.clone()));
         Self { id: client.id.clone(), tools: tools.collect() }
@@ -36,14 +36,14 @@ impl Module {
 
 /// Returns the ids of the imported clients, in order. Imported types are dropped, because they don't exist at run time.
 pub(crate) fn resolve(
-    imports: &mut [Import],
-    modules: &[Module],
+    imports: &mut [ScriptImport],
+    modules: &[ScriptModule],
     source: &str,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, ScriptFailure> {
     let mut ids = Vec::with_capacity(imports.len());
     for import in imports {
         let wrong = |message: String, at: u32| {
-            Failure::new(ScriptErrorKind::Import, message).at(place_of(source, at as usize))
+            ScriptFailure::new(ScriptErrorKind::Import, message).at(position_of(source, at as usize))
         };
         let found = client_of(&import.module, modules.iter().map(|module| module.id.as_str()));
         let Some(module) = modules.iter().find(|module| Some(module.id.as_str()) == found) else {
@@ -61,7 +61,7 @@ pub(crate) fn resolve(
     Ok(ids)
 }
 
-fn no_module(name: &str, modules: &[Module]) -> String {
+fn no_module(name: &str, modules: &[ScriptModule]) -> String {
     if modules.is_empty() {
         return format!("there is no module \"{name}\", and no client may be imported");
     }
@@ -69,18 +69,18 @@ fn no_module(name: &str, modules: &[Module]) -> String {
     format!("there is no module \"{name}\"; available: {known}")
 }
 
-fn no_tool(name: &str, module: &Module) -> String {
+fn no_tool(name: &str, module: &ScriptModule) -> String {
     let known = module.tools.iter().map(|(function, _)| function.clone());
     let known = listed(known.chain([names::RAW_CALL.to_owned()]));
     format!("{}{} has no tool \"{name}\"; it has: {known}", names::MODULES, module.id)
 }
 
 fn listed(names: impl Iterator<Item = String>) -> String {
-    const MOST: usize = 60;
+    const MAX_LISTED_NAMES: usize = 60;
     let mut names: Vec<String> = names.collect();
-    if names.len() > MOST {
-        let more = names.len() - MOST;
-        names.truncate(MOST);
+    if names.len() > MAX_LISTED_NAMES {
+        let more = names.len() - MAX_LISTED_NAMES;
+        names.truncate(MAX_LISTED_NAMES);
         names.push(format!("and {more} more"));
     }
     names.join(", ")

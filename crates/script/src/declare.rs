@@ -1,14 +1,14 @@
 //! Writes the TypeScript declarations of clients, for the model that writes a script.
 
-use crate::check::Module;
+use crate::check::ScriptModule;
 use crate::names;
-use crate::schema::{Types, comment};
-use crate::{Client, ToolDoc};
+use crate::schema::{TypeDeclarations, comment};
+use crate::{ScriptClient, ToolDoc};
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// The result type of `$call`. Repeated in each module, so that modules are self-contained.
-const RESULT: &str = "  export interface CallToolResult {
+const RESULT_DECLARATION: &str = "  export interface CallToolResult {
     content: Array<{ type: string; text?: string; data?: string; mimeType?: string; [key: string]: unknown }>;
     structuredContent?: any;
     isError?: boolean;
@@ -17,9 +17,9 @@ const RESULT: &str = "  export interface CallToolResult {
 ";
 
 /// Returns the `.d.ts` of one client: its tools as functions, and `$call`.
-pub fn declarations(client: &Client) -> String {
-    let module = Module::of(client);
-    let mut types = Types::new();
+pub fn declarations(client: &ScriptClient) -> String {
+    let module = ScriptModule::of(client);
+    let mut types = TypeDeclarations::new();
     let mut functions = String::new();
     for (tool, (function, _)) in client.tools.iter().zip(&module.tools) {
         functions.push_str(&declare(tool, function, &mut types));
@@ -41,13 +41,13 @@ pub fn declarations(client: &Client) -> String {
         "  export function {}(tool: {own}, args?: Record<string, unknown>): Promise<CallToolResult>;",
         names::RAW_CALL
     );
-    text.push_str(RESULT);
+    text.push_str(RESULT_DECLARATION);
     text.push_str("}\n");
     text
 }
 
 /// Returns the `.d.ts` of several clients, and of the global `mcp` with all of them.
-pub fn declarations_of_all(clients: &[Client]) -> String {
+pub fn declarations_of_all(clients: &[ScriptClient]) -> String {
     let mut text = String::from(
         "// A function takes one object, and resolves to the structured content of the result, else to its text (parsed where\n\
          // that is JSON), else to the raw result. A result with isError rejects with an Error that has server, tool and result.\n",
@@ -66,7 +66,7 @@ pub fn declarations_of_all(clients: &[Client]) -> String {
     text
 }
 
-fn declare(tool: &ToolDoc, function: &str, types: &mut Types) -> String {
+fn declare(tool: &ToolDoc, function: &str, types: &mut TypeDeclarations) -> String {
     let given = types.of(&tool.input_schema, 1);
     let needed =
         matches!(tool.input_schema.get("required"), Some(Value::Array(names)) if !names.is_empty());

@@ -2,7 +2,7 @@
 //! of the output can be mapped back to the source.
 
 /// One change: the bytes from `start` to `end` become `text`.
-struct Edit {
+struct TextEdit {
     start: usize,
     end: usize,
     text: String,
@@ -10,7 +10,7 @@ struct Edit {
 
 /// A position in a script, counted from one; the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ScriptPosition {
     /// The line.
     pub(crate) line: u32,
     /// The column.
@@ -18,12 +18,12 @@ pub(crate) struct Place {
 }
 
 /// A source text with pending edits.
-pub(crate) struct Draft<'s> {
+pub(crate) struct ScriptDraft<'s> {
     source: &'s str,
-    edits: Vec<Edit>,
+    edits: Vec<TextEdit>,
 }
 
-impl<'s> Draft<'s> {
+impl<'s> ScriptDraft<'s> {
     pub(crate) fn new(source: &'s str) -> Self {
         Self { source, edits: Vec::new() }
     }
@@ -91,11 +91,11 @@ impl<'s> Draft<'s> {
     }
 
     fn push(&mut self, start: u32, end: u32, text: String) {
-        self.edits.push(Edit { start: start as usize, end: end as usize, text });
+        self.edits.push(TextEdit { start: start as usize, end: end as usize, text });
     }
 
     /// Returns the edited text between a first line, which is not from the source, and an end.
-    pub(crate) fn write(mut self, first_line: &str, end: &str) -> Written {
+    pub(crate) fn write(mut self, first_line: &str, end: &str) -> WrittenScript {
         self.edits.sort_by_key(|edit| (edit.start, edit.end));
         let mut code = String::with_capacity(self.source.len() + first_line.len() + end.len() + 64);
         code.push_str(first_line);
@@ -116,21 +116,21 @@ impl<'s> Draft<'s> {
         marks.push((code.len(), self.source.len()));
         code.push('\n');
         code.push_str(end);
-        Written { code, marks }
+        WrittenScript { code, marks }
     }
 }
 
 /// Text that is ready to run, with a mapping to its source.
-pub(crate) struct Written {
+pub(crate) struct WrittenScript {
     /// The JavaScript.
     pub(crate) code: String,
     /// Corresponding offsets of `code` and of the source, ascending.
     marks: Vec<(usize, usize)>,
 }
 
-impl Written {
+impl WrittenScript {
     /// Maps a position in the written code to `source`; `None` for generated lines.
-    pub(crate) fn back(&self, source: &str, place: Place) -> Option<Place> {
+    pub(crate) fn source_position(&self, source: &str, place: ScriptPosition) -> Option<ScriptPosition> {
         let offset = offset_of(&self.code, place)?;
         let after = self.marks.partition_point(|(written, _)| *written <= offset);
         let (written, original) = self.marks.get(after.checked_sub(1)?).copied()?;
@@ -138,25 +138,25 @@ impl Written {
         if after == self.marks.len() && offset > written + 1 {
             return None;
         }
-        place_of(source, (original + (offset - written)).min(limit))
+        position_of(source, (original + (offset - written)).min(limit))
     }
 }
 
 /// Returns the position of a byte offset.
-pub(crate) fn place_of(source: &str, offset: usize) -> Option<Place> {
+pub(crate) fn position_of(source: &str, offset: usize) -> Option<ScriptPosition> {
     let before =
         source.get(..offset).or_else(|| source.get(..source.floor_char_boundary(offset)))?;
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = before.matches('\n').count() + 1;
     let column = before.get(start..)?.chars().count() + 1;
-    Some(Place { line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? })
+    Some(ScriptPosition { line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? })
 }
 
 /// Returns the trimmed text of a line, cut if it is long.
 pub(crate) fn line_text(source: &str, line: u32) -> Option<String> {
-    const LONGEST: usize = 200;
+    const MAX_SHOWN_CHARS: usize = 200;
     let text = source.lines().nth((line as usize).checked_sub(1)?)?.trim();
-    let mut shown: String = text.chars().take(LONGEST).collect();
+    let mut shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
     if shown.len() < text.len() {
         shown.push('…');
     }
@@ -164,7 +164,7 @@ pub(crate) fn line_text(source: &str, line: u32) -> Option<String> {
 }
 
 /// Returns the offset of an engine position, whose columns are bytes.
-fn offset_of(text: &str, place: Place) -> Option<usize> {
+fn offset_of(text: &str, place: ScriptPosition) -> Option<usize> {
     let above = (place.line as usize).checked_sub(1)?;
     let start = match above {
         0 => 0,
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn blanks_keep_lines_and_columns() {
-        let mut draft = Draft::new("a: é\nb");
+        let mut draft = ScriptDraft::new("a: é\nb");
         draft.blank(1, 6);
         let written = draft.write("{", "}");
         assert_eq!(written.code, "{\na   \nb\n}");
@@ -198,18 +198,18 @@ mod tests {
     #[test]
     fn columns_after_an_insertion_are_mapped_back() {
         let source = "one + two";
-        let mut draft = Draft::new(source);
+        let mut draft = ScriptDraft::new(source);
         draft.insert(0, "return ");
         let written = draft.write("{", "}");
         for (column, want) in [(1, 1), (7, 1), (8, 1), (14, 7)] {
-            let got = written.back(source, Place { line: 2, column });
+            let got = written.back(source, ScriptPosition { line: 2, column });
             assert_eq!(got, Some(Place { line: 1, column: want }), "column {column}");
         }
     }
 
     #[test]
     fn words_are_blanked_whole() {
-        let mut draft = Draft::new("private static readonly x");
+        let mut draft = ScriptDraft::new("private static readonly x");
         draft.blank_words(0, 24, &["private", "readonly", "stat"]);
         assert_eq!(draft.write("", "").code, "\n        static          x\n");
     }

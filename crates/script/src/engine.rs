@@ -1,11 +1,11 @@
 //! Runs a script on its thread: the engine, its limits, and the event loop.
 
-use crate::Limits;
-use crate::check::{Module, resolve};
-use crate::draft::{Place, Written, place_of};
-use crate::error::{Failure, ScriptErrorKind};
-use crate::host::{End, Finished, Host, Outbox, StopFlag};
-use crate::shape::shape;
+use crate::ScriptLimits;
+use crate::check::{ScriptModule, resolve};
+use crate::draft::{ScriptPosition, WrittenScript, position_of};
+use crate::error::{ScriptFailure, ScriptErrorKind};
+use crate::host::{ScriptEnd, ScriptValue, ScriptHost, WorkerOutbox, StopFlag};
+use crate::module_form::shape;
 use rquickjs::context::EvalOptions;
 use rquickjs::function::{IntoArgs, IntoJsFunc};
 use rquickjs::{
@@ -19,15 +19,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
 /// Stack of an engine. A script that recurses deeper gets a `RangeError`.
-pub(crate) const ENGINE_STACK: usize = 1 << 20;
+pub(crate) const ENGINE_STACK_BYTES: usize = 1 << 20;
 
 /// The name of the script in the engine's stack traces.
-const SCRIPT: &str = "docent:script";
+const SCRIPT_NAME: &str = "docent:script";
 
-const PRELUDE: &str = include_str!("prelude.js");
+const PRELUDE_SOURCE: &str = include_str!("prelude.js");
 
 /// A message to a running script.
-pub(crate) enum Incoming {
+pub(crate) enum EngineMessage {
     /// A call has ended: its result, or an error.
     Reply { id: u32, ok: bool, json: Box<RawValue> },
     /// The stop flag is set.
@@ -35,30 +35,30 @@ pub(crate) enum Incoming {
 }
 
 /// A script and everything that its thread needs.
-pub(crate) struct Job {
+pub(crate) struct ScriptJob {
     pub(crate) code: String,
-    pub(crate) modules: Vec<Module>,
-    pub(crate) limits: Limits,
+    pub(crate) modules: Vec<ScriptModule>,
+    pub(crate) limits: ScriptLimits,
     pub(crate) stop: Arc<StopFlag>,
-    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) outbox: Arc<WorkerOutbox>,
     /// Closed when docent is gone.
-    pub(crate) incoming: Receiver<Incoming>,
+    pub(crate) incoming: Receiver<EngineMessage>,
 }
 
 /// Runs a script to its end.
-pub(crate) fn work(job: &Job) -> Result<Finished, Failure> {
+pub(crate) fn run_script(job: &ScriptJob) -> Result<ScriptValue, ScriptFailure> {
     if let Some(at) = job.code.find('\0') {
         let failure =
-            Failure::new(ScriptErrorKind::Syntax, "the code has a NUL character; leave it out");
-        return Err(failure.at(place_of(&job.code, at)));
+            ScriptFailure::new(ScriptErrorKind::Syntax, "the code has a NUL character; leave it out");
+        return Err(failure.at(position_of(&job.code, at)));
     }
     let mut shaped = shape(&job.code).map_err(|malformed| {
-        Failure::new(ScriptErrorKind::Syntax, malformed.message).at(malformed.place)
+        ScriptFailure::new(ScriptErrorKind::Syntax, malformed.message).at(malformed.place)
     })?;
     let ids = resolve(&mut shaped.imports, &job.modules, &job.code)?;
     let written = shaped.write();
-    let host = Host::new(job.limits, job.outbox.clone());
-    let engine = Engine::new(job, host).map_err(|error| {
+    let host = ScriptHost::new(job.limits, job.outbox.clone());
+    let engine = ScriptEngine::new(job, host).map_err(|error| {
         // An interrupt or a small limit may already have stopped it.
         job.stop.failure().unwrap_or_else(|| no_engine(&error))
     })?;
@@ -66,13 +66,13 @@ pub(crate) fn work(job: &Job) -> Result<Finished, Failure> {
     engine.turn(job, &written)
 }
 
-fn no_engine(error: &rquickjs::Error) -> Failure {
+fn no_engine(error: &rquickjs::Error) -> ScriptFailure {
     let message = format!("the engine did not start: {error}; a higher memory limit may help");
-    Failure::new(ScriptErrorKind::Engine, message)
+    ScriptFailure::new(ScriptErrorKind::Engine, message)
 }
 
 /// The prelude's functions.
-struct Prelude {
+struct PreludeFunctions {
     start: Persistent<Function<'static>>,
     settle: Persistent<Function<'static>>,
     fire: Persistent<Function<'static>>,
@@ -82,30 +82,30 @@ struct Prelude {
 }
 
 /// Fields are dropped in this order: the engine must outlive the references into it.
-struct Engine {
-    prelude: Prelude,
+struct ScriptEngine {
+    prelude: PreludeFunctions,
     context: Context,
     runtime: Runtime,
-    host: Rc<RefCell<Host>>,
+    host: Rc<RefCell<ScriptHost>>,
     stop: Arc<StopFlag>,
 }
 
-impl Drop for Engine {
+impl Drop for ScriptEngine {
     fn drop(&mut self) {
         self.runtime.set_host_promise_rejection_tracker(None);
     }
 }
 
-impl Engine {
-    fn new(job: &Job, host: Host) -> rquickjs::Result<Self> {
+impl ScriptEngine {
+    fn new(job: &ScriptJob, host: ScriptHost) -> rquickjs::Result<Self> {
         let host = Rc::new(RefCell::new(host));
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(job.limits.memory_bytes.max(1));
-        runtime.set_max_stack_size(ENGINE_STACK);
+        runtime.set_max_stack_size(ENGINE_STACK_BYTES);
         let stop = job.stop.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || stop.is_set())));
         let context = Context::full(&runtime)?;
-        let modules: Vec<_> = job.modules.iter().map(Module::to_json).collect();
+        let modules: Vec<_> = job.modules.iter().map(ScriptModule::to_json).collect();
         let modules = serde_json::Value::from(modules).to_string();
         let prelude = context.with(|ctx| load_prelude(&ctx, &host, &modules))?;
         let rejection = prelude.rejection.clone();
@@ -122,10 +122,10 @@ impl Engine {
     }
 
     /// Compiles the script and runs it up to its first `await`.
-    fn start(&self, job: &Job, written: &Written, ids: Vec<String>) -> Result<(), Failure> {
+    fn start(&self, job: &ScriptJob, written: &WrittenScript, ids: Vec<String>) -> Result<(), ScriptFailure> {
         self.context.with(|ctx| {
             let mut options = EvalOptions::default();
-            options.filename = Some(SCRIPT.to_owned());
+            options.filename = Some(SCRIPT_NAME.to_owned());
             let main: Function<'_> = ctx
                 .eval_with_options(written.code.as_str(), options)
                 .catch(&ctx)
@@ -138,8 +138,8 @@ impl Engine {
     }
 
     /// Runs the event loop until the script is done.
-    fn turn(&self, job: &Job, written: &Written) -> Result<Finished, Failure> {
-        let mut finished: Option<Finished> = None;
+    fn run_to_end(&self, job: &ScriptJob, written: &WrittenScript) -> Result<ScriptValue, ScriptFailure> {
+        let mut finished: Option<ScriptValue> = None;
         loop {
             if let Err(failure) = self.run_jobs() {
                 let late = failure.kind == ScriptErrorKind::Time;
@@ -151,16 +151,16 @@ impl Engine {
                 return Ok(value);
             }
             match self.host.borrow_mut().take_end() {
-                Some(End::Value(value)) => finished = Some(value),
-                Some(End::Thrown { kind, message, stack }) => {
+                Some(ScriptEnd::Value(value)) => finished = Some(value),
+                Some(ScriptEnd::Thrown { kind, message, stack }) => {
                     let kind = if is_out_of_memory(&message, &job.code) {
                         ScriptErrorKind::Memory
                     } else {
                         kind
                     };
-                    let message = explained(kind, message, &job.limits);
-                    let place = place_in(&stack).and_then(|place| written.back(&job.code, place));
-                    return Err(Failure::new(kind, message).at(place));
+                    let message = explain(kind, message, &job.limits);
+                    let place = place_in(&stack).and_then(|place| written.source_position(&job.code, place));
+                    return Err(ScriptFailure::new(kind, message).at(place));
                 }
                 None => {}
             }
@@ -180,7 +180,7 @@ impl Engine {
         }
     }
 
-    fn run_jobs(&self) -> Result<(), Failure> {
+    fn run_jobs(&self) -> Result<(), ScriptFailure> {
         loop {
             if let Some(failure) = self.stop.failure() {
                 return Err(failure);
@@ -190,14 +190,14 @@ impl Engine {
                 Ok(false) => return Ok(()),
                 Err(thrown) => thrown.0.with(|ctx| {
                     let error = ctx.catch();
-                    self.tell_uncaught(&ctx, error);
+                    self.print_uncaught(&ctx, error);
                 }),
             }
         }
     }
 
     /// Waits for a result, a timer, or a stop.
-    fn wait(&self, job: &Job, open: usize, finished: bool) -> Result<(), Failure> {
+    fn wait(&self, job: &ScriptJob, open: usize, finished: bool) -> Result<(), ScriptFailure> {
         let timer = self.host.borrow().next_timer().filter(|_| !finished);
         if open == 0 && timer.is_none() {
             return Err(self.stalled(job));
@@ -209,14 +209,14 @@ impl Engine {
             None => job.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match event {
-            Ok(Incoming::Reply { id, ok, json }) => {
+            Ok(EngineMessage::Reply { id, ok, json }) => {
                 self.host.borrow_mut().answered();
                 self.invoke(&self.prelude.settle, (id, ok, json.get()));
                 Ok(())
             }
-            Ok(Incoming::Stop) | Err(RecvTimeoutError::Timeout) => Ok(()),
+            Ok(EngineMessage::Stop) | Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => {
-                Err(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled"))
+                Err(ScriptFailure::new(ScriptErrorKind::Cancelled, "the script was cancelled"))
             }
         }
     }
@@ -228,12 +228,12 @@ impl Engine {
                 function.clone().restore(&ctx).and_then(|function| function.call::<_, ()>(given));
             if called.is_err() {
                 let error = ctx.catch();
-                self.tell_uncaught(&ctx, error);
+                self.print_uncaught(&ctx, error);
             }
         });
     }
 
-    fn tell_uncaught<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>) {
+    fn print_uncaught<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>) {
         let reported = self
             .prelude
             .uncaught
@@ -250,12 +250,12 @@ impl Engine {
         usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or_default()
     }
 
-    fn stalled(&self, job: &Job) -> Failure {
+    fn stalled(&self, job: &ScriptJob) -> ScriptFailure {
         // A script that fills the memory leaves none to report that.
         if self.used() > job.limits.memory_bytes / 10 * 9 {
-            return Failure::new(
+            return ScriptFailure::new(
                 ScriptErrorKind::Memory,
-                explained(ScriptErrorKind::Memory, String::new(), &job.limits),
+                explain(ScriptErrorKind::Memory, String::new(), &job.limits),
             );
         }
         stalled()
@@ -265,10 +265,10 @@ impl Engine {
     fn failure(
         &self,
         caught: &CaughtError<'_>,
-        job: &Job,
-        written: &Written,
+        job: &ScriptJob,
+        written: &WrittenScript,
         kind: ScriptErrorKind,
-    ) -> Failure {
+    ) -> ScriptFailure {
         if let Some(stopped) = self.stop.failure() {
             return stopped;
         }
@@ -284,15 +284,15 @@ impl Engine {
             CaughtError::Error(error) => (error.to_string(), String::new(), false),
         };
         let kind = if full { ScriptErrorKind::Memory } else { kind };
-        let place = place_in(&stack).and_then(|place| written.back(&job.code, place));
-        Failure::new(kind, explained(kind, message, &job.limits)).at(place)
+        let place = place_in(&stack).and_then(|place| written.source_position(&job.code, place));
+        ScriptFailure::new(kind, explain(kind, message, &job.limits)).at(place)
     }
 }
 
-fn stalled() -> Failure {
+fn stalled() -> ScriptFailure {
     let message =
         "the script waits for a promise that can never settle: no call or timer is pending";
-    Failure::new(ScriptErrorKind::Stalled, message)
+    ScriptFailure::new(ScriptErrorKind::Stalled, message)
 }
 
 /// An engine without memory for an error throws null, which scripts hardly ever do.
@@ -300,7 +300,7 @@ fn is_out_of_memory(message: &str, code: &str) -> bool {
     message == "null was thrown" && !code.contains("throw null") && !code.contains("reject(null)")
 }
 
-fn explained(kind: ScriptErrorKind, message: String, limits: &Limits) -> String {
+fn explain(kind: ScriptErrorKind, message: String, limits: &ScriptLimits) -> String {
     match kind {
         ScriptErrorKind::Memory => format!(
             "the script used more than {} bytes of memory (limits.memoryBytes); keep less at a time",
@@ -311,27 +311,27 @@ fn explained(kind: ScriptErrorKind, message: String, limits: &Limits) -> String 
 }
 
 /// Returns the first position in a stack trace that is in the script.
-fn place_in(stack: &str) -> Option<Place> {
+fn place_in(stack: &str) -> Option<ScriptPosition> {
     stack.lines().find_map(|frame| {
-        let (_, place) = frame.split_once(SCRIPT)?;
+        let (_, place) = frame.split_once(SCRIPT_NAME)?;
         let mut numbers = place.split([':', ')']).skip(1).map(str::parse);
-        Some(Place { line: numbers.next()?.ok()?, column: numbers.next()?.ok()? })
+        Some(ScriptPosition { line: numbers.next()?.ok()?, column: numbers.next()?.ok()? })
     })
 }
 
 fn load_prelude(
     ctx: &Ctx<'_>,
-    host: &Rc<RefCell<Host>>,
+    host: &Rc<RefCell<ScriptHost>>,
     modules: &str,
-) -> rquickjs::Result<Prelude> {
+) -> rquickjs::Result<PreludeFunctions> {
     let mut options = EvalOptions::default();
     options.filename = Some("docent:prelude".to_owned());
-    let make: Function<'_> = ctx.eval_with_options(PRELUDE, options)?;
+    let make: Function<'_> = ctx.eval_with_options(PRELUDE_SOURCE, options)?;
     let parts: Object<'_> = make.call((host_object(ctx, host)?, ctx.json_parse(modules)?))?;
     let part = |name: &str| -> rquickjs::Result<_> {
         Ok(Persistent::save(ctx, parts.get::<_, Function<'_>>(name)?))
     };
-    Ok(Prelude {
+    Ok(PreludeFunctions {
         start: part("start")?,
         settle: part("settle")?,
         fire: part("fire")?,
@@ -342,7 +342,7 @@ fn load_prelude(
 }
 
 /// Creates the host object, the only way out of the engine.
-fn host_object<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> rquickjs::Result<Object<'js>> {
+fn host_object<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<ScriptHost>>) -> rquickjs::Result<Object<'js>> {
     fn put<'js, P, F: IntoJsFunc<'js, P> + 'js>(
         object: &Object<'js>,
         name: &str,

@@ -1,7 +1,7 @@
 //! Converts TypeScript to JavaScript: walks the syntax tree and removes types. The rest keeps its line and, except for
 //! enums and the like, its column.
 
-use crate::draft::Draft;
+use crate::draft::ScriptDraft;
 use crate::names;
 use oxc_ast::ast::{
     AccessorProperty, AccessorPropertyType, ArrowFunctionExpression, BindingPattern, Class,
@@ -22,7 +22,7 @@ const MODIFIERS: [&str; 7] =
 
 /// Syntax that requires a compiler.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct UnsupportedSyntax {
     /// Where it starts.
     pub(crate) at: u32,
     /// What it is, and what to write instead.
@@ -30,25 +30,25 @@ pub(crate) struct Refused {
 }
 
 /// State of the walk.
-pub(crate) struct Eraser<'s> {
+pub(crate) struct TypeEraser<'s> {
     /// The text so far.
-    pub(crate) draft: Draft<'s>,
+    pub(crate) draft: ScriptDraft<'s>,
     /// True if a `return` is outside all functions.
     pub(crate) returns: bool,
     /// The first thing that can't be erased.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<UnsupportedSyntax>,
     functions: usize,
     /// The end of the last type that was removed from the end of an expression.
     tail: Option<u32>,
 }
 
-impl<'s> Eraser<'s> {
+impl<'s> TypeEraser<'s> {
     pub(crate) fn new(source: &'s str) -> Self {
-        Self { draft: Draft::new(source), returns: false, refused: None, functions: 0, tail: None }
+        Self { draft: ScriptDraft::new(source), returns: false, refused: None, functions: 0, tail: None }
     }
 
     pub(crate) fn refuse(&mut self, at: u32, why: &'static str) {
-        self.refused.get_or_insert(Refused { at, why });
+        self.refused.get_or_insert(UnsupportedSyntax { at, why });
     }
 
     fn blank(&mut self, span: Span) {
@@ -221,7 +221,7 @@ pub(crate) fn is_type_only(declaration: &Declaration<'_>) -> bool {
     }
 }
 
-impl<'a> Visit<'a> for Eraser<'_> {
+impl<'a> Visit<'a> for TypeEraser<'_> {
     fn visit_statement(&mut self, it: &Statement<'a>) {
         if it.as_declaration().is_some_and(is_type_only) {
             self.drop_whole(it.span());

@@ -1,6 +1,6 @@
 //! Errors of scripts: what went wrong, where, and what had been done by then.
 
-use crate::draft::Place;
+use crate::draft::ScriptPosition;
 use crate::{CallRecord, ConsoleLine};
 use std::time::Duration;
 
@@ -64,18 +64,18 @@ fn at(line: Option<u32>, column: Option<u32>, source_line: Option<&str>) -> Stri
 
 /// The part of an error that is known on the engine's thread.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ScriptFailure {
     pub(crate) kind: ScriptErrorKind,
     pub(crate) message: String,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<ScriptPosition>,
 }
 
-impl Failure {
+impl ScriptFailure {
     pub(crate) fn new(kind: ScriptErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), place: None }
     }
 
-    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
+    pub(crate) fn at(mut self, place: Option<ScriptPosition>) -> Self {
         self.place = place;
         self
     }

@@ -1,9 +1,9 @@
 //! Everything that a script can do outside its engine: print, request calls and timers, and finish. All limits are
 //! enforced here.
 
-use crate::error::{Failure, ScriptErrorKind};
+use crate::error::{ScriptFailure, ScriptErrorKind};
 use crate::protocol::{self, FromWorker, MAX_ARGUMENT_BYTES, StopReason};
-use crate::{ConsoleLevel, ConsoleLine, Limits};
+use crate::{ConsoleLevel, ConsoleLine, ScriptLimits};
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -12,23 +12,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Maximum number of pending timers.
-const MOST_TIMERS: usize = 10_000;
+const MAX_TIMERS: usize = 10_000;
 
 /// Bytes that a printed line counts beyond its text, so that empty lines are limited too.
-const LINE_COST: usize = 16;
+const LINE_OVERHEAD_BYTES: usize = 16;
 
 /// Whether a script must stop, and why.
 #[derive(Debug, Default)]
 pub(crate) struct StopFlag(AtomicU8);
 
-const TIME: u8 = 1;
-const CANCELLED: u8 = 2;
+const STOPPED_FOR_TIME: u8 = 1;
+const STOPPED_BY_CANCEL: u8 = 2;
 
 impl StopFlag {
     pub(crate) fn set(&self, reason: StopReason) {
         let reason = match reason {
-            StopReason::Time => TIME,
-            StopReason::Cancelled => CANCELLED,
+            StopReason::Time => STOPPED_FOR_TIME,
+            StopReason::Cancelled => STOPPED_BY_CANCEL,
         };
         self.0.store(reason, Ordering::Relaxed);
     }
@@ -38,19 +38,19 @@ impl StopFlag {
     }
 
     /// Returns the error of a script that must stop. docent adds which limit it was.
-    pub(crate) fn failure(&self) -> Option<Failure> {
+    pub(crate) fn failure(&self) -> Option<ScriptFailure> {
         match self.0.load(Ordering::Relaxed) {
-            TIME => Some(Failure::new(ScriptErrorKind::Time, "the script took too long")),
-            CANCELLED => Some(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")),
+            STOPPED_FOR_TIME => Some(ScriptFailure::new(ScriptErrorKind::Time, "the script took too long")),
+            STOPPED_BY_CANCEL => Some(ScriptFailure::new(ScriptErrorKind::Cancelled, "the script was cancelled")),
             _ => None,
         }
     }
 }
 
 /// Output to docent, shared by the scripts of a worker.
-pub(crate) struct Outbox(Mutex<Box<dyn Write + Send>>);
+pub(crate) struct WorkerOutbox(Mutex<Box<dyn Write + Send>>);
 
-impl Outbox {
+impl WorkerOutbox {
     pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
         Self(Mutex::new(output))
     }
@@ -64,22 +64,22 @@ impl Outbox {
 
 /// The captured console. A worker sends no more than the limit, and docent keeps no more.
 #[derive(Debug, Default)]
-pub(crate) struct Console {
+pub(crate) struct CapturedConsole {
     pub(crate) lines: Vec<ConsoleLine>,
     bytes: usize,
     pub(crate) cut: bool,
 }
 
-impl Console {
+impl CapturedConsole {
     /// Returns as much of a text as may still be printed. The first text that does not fit is the last.
     pub(crate) fn admit<'t>(&mut self, text: &'t str, most: usize) -> Option<&'t str> {
         let left = most.saturating_sub(self.bytes);
-        if self.cut || left <= LINE_COST {
+        if self.cut || left <= LINE_OVERHEAD_BYTES {
             self.cut = true;
             return None;
         }
-        let kept = cut(text, left - LINE_COST);
-        self.bytes += kept.len() + LINE_COST;
+        let kept = truncate(text, left - LINE_OVERHEAD_BYTES);
+        self.bytes += kept.len() + LINE_OVERHEAD_BYTES;
         self.cut = kept.len() < text.len();
         Some(kept)
     }
@@ -93,42 +93,42 @@ impl Console {
 }
 
 /// Truncates a text.
-pub(crate) fn cut(text: &str, bytes: usize) -> &str {
+pub(crate) fn truncate(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
 /// A script's value.
-pub(crate) struct Finished {
+pub(crate) struct ScriptValue {
     pub(crate) value: Box<RawValue>,
     pub(crate) lost: Vec<String>,
     pub(crate) cut: bool,
 }
 
 /// How the script ended: with a value, or an error and the engine's stack trace.
-pub(crate) enum End {
-    Value(Finished),
+pub(crate) enum ScriptEnd {
+    Value(ScriptValue),
     Thrown { kind: ScriptErrorKind, message: String, stack: String },
 }
 
 /// The engine's side, on its thread.
-pub(crate) struct Host {
-    limits: Limits,
-    outbox: Arc<Outbox>,
-    console: Console,
+pub(crate) struct ScriptHost {
+    limits: ScriptLimits,
+    outbox: Arc<WorkerOutbox>,
+    console: CapturedConsole,
     calls: usize,
     /// Calls without an answer.
     pub(crate) open: usize,
     timers: BTreeSet<(Instant, u32)>,
     due: HashMap<u32, Instant>,
-    end: Option<End>,
+    end: Option<ScriptEnd>,
 }
 
-impl Host {
-    pub(crate) fn new(limits: Limits, outbox: Arc<Outbox>) -> Self {
+impl ScriptHost {
+    pub(crate) fn new(limits: ScriptLimits, outbox: Arc<WorkerOutbox>) -> Self {
         Self {
             limits,
             outbox,
-            console: Console::default(),
+            console: CapturedConsole::default(),
             calls: 0,
             open: 0,
             timers: BTreeSet::new(),
@@ -186,7 +186,7 @@ impl Host {
     }
 
     /// Records that a call was answered.
-    pub(crate) fn answered(&mut self) {
+    pub(crate) fn record_answer(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
 
@@ -194,7 +194,7 @@ impl Host {
     pub(crate) fn set_timer(&mut self, id: u32, milliseconds: f64) -> bool {
         let wait = Duration::try_from_secs_f64(milliseconds / 1000.0).unwrap_or_default();
         let Some(at) = Instant::now().checked_add(wait) else { return false };
-        if self.timers.len() >= MOST_TIMERS {
+        if self.timers.len() >= MAX_TIMERS {
             return false;
         }
         self.due.insert(id, at);
@@ -223,13 +223,13 @@ impl Host {
         let most = self.limits.output_bytes;
         let as_text = |text: &str| to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
         let finished = if json.len() > most {
-            Finished { value: as_text(cut(json, most)), lost: bounded(lost, most), cut: true }
+            ScriptValue { value: as_text(truncate(json, most)), lost: truncate_lines(lost, most), cut: true }
         } else {
             // From JSON.stringify; at worst it is kept as text.
             let value = RawValue::from_string(json.to_owned()).unwrap_or_else(|_| as_text(json));
-            Finished { value, lost: bounded(lost, most), cut: false }
+            ScriptValue { value, lost: truncate_lines(lost, most), cut: false }
         };
-        self.end.get_or_insert(End::Value(finished));
+        self.end.get_or_insert(ScriptEnd::Value(finished));
     }
 
     /// The script threw.
@@ -240,19 +240,19 @@ impl Host {
             _ if memory => ScriptErrorKind::Memory,
             _ => ScriptErrorKind::Thrown,
         };
-        self.end.get_or_insert(End::Thrown { kind, message, stack });
+        self.end.get_or_insert(ScriptEnd::Thrown { kind, message, stack });
     }
 
-    pub(crate) fn take_end(&mut self) -> Option<End> {
+    pub(crate) fn take_end(&mut self) -> Option<ScriptEnd> {
         self.end.take()
     }
 }
 
 /// Keeps as many lines as fit.
-pub(crate) fn bounded(mut lines: Vec<String>, bytes: usize) -> Vec<String> {
+pub(crate) fn truncate_lines(mut lines: Vec<String>, bytes: usize) -> Vec<String> {
     let mut used = 0;
     let fit = lines.iter().take_while(|line| {
-        used += line.len() + LINE_COST;
+        used += line.len() + LINE_OVERHEAD_BYTES;
         used <= bytes
     });
     let fit = fit.count();

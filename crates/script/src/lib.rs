@@ -2,7 +2,7 @@
 //!
 //! A script runs in a worker process, because parts of the engine can't be interrupted: a worker that exceeds its
 //! limits is killed. [`serve_worker`] is the worker's side. [`Workers`] is docent's side: it starts workers through a
-//! [`StartWorker`], limits how many scripts run at once, and makes their calls through a [`Caller`].
+//! [`StartWorker`], limits how many scripts run at once, and makes their calls through a [`ToolCaller`].
 //!
 //! A script is a module (imports, top-level `await`, `export default`) or the body of a function (`return` at the top
 //! level). Its value is its return value, else its default export, else its last expression; a function is called for
@@ -24,13 +24,13 @@ mod pool;
 mod protocol;
 mod run;
 mod schema;
-mod shape;
+mod module_form;
 mod worker;
 
 pub use declare::{declarations, declarations_of_all};
 pub use error::{ScriptError, ScriptErrorKind};
 pub use pool::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
-pub use run::{Run, Script, Step};
+pub use run::{ScriptRun, ScriptRequest, RunStep};
 pub use worker::{MAX_WORKER_STACK_BYTES, serve_worker};
 
 use futures::future::BoxFuture;
@@ -40,7 +40,7 @@ use std::time::Duration;
 
 /// A server that a script may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Client {
+pub struct ScriptClient {
     /// Its id, after `mcp-clients/` in an import.
     pub id: String,
     /// Its description.
@@ -49,7 +49,7 @@ pub struct Client {
     pub tools: Vec<ToolDoc>,
 }
 
-/// A tool of a [`Client`].
+/// A tool of a [`ScriptClient`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDoc {
     /// Its name on the server.
@@ -63,7 +63,7 @@ pub struct ToolDoc {
 }
 
 /// Makes the calls of a script.
-pub trait Caller: Send + Sync {
+pub trait ToolCaller: Send + Sync {
     /// Calls a tool. Dropping the future cancels the call.
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply>;
 
@@ -118,7 +118,7 @@ impl CallError {
 
 /// Limits of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// Memory of the engine.
     pub memory_bytes: usize,
     /// Total time, including calls, but not the time that a person takes to answer a question.
@@ -131,7 +131,7 @@ pub struct Limits {
     pub output_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             memory_bytes: 64 << 20,
@@ -145,7 +145,7 @@ impl Default for Limits {
 
 /// The result of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ran {
+pub struct ScriptOutcome {
     /// Its value. If that is over the limit: the start of its JSON, as text.
     pub value: Value,
     /// Parts of the value that JSON can't express, and their replacements.

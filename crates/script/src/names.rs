@@ -6,10 +6,10 @@ use std::collections::HashSet;
 pub(crate) const RAW_CALL: &str = "$call";
 
 /// The prefix of a client's id in an import.
-pub(crate) const MODULES: &str = "mcp-clients/";
+pub(crate) const MODULE_PREFIX: &str = "mcp-clients/";
 
 /// Words that can't be function names in strict mode.
-const RESERVED: [&str; 50] = [
+const RESERVED_WORDS: [&str; 50] = [
     "arguments",
     "await",
     "break",
@@ -64,7 +64,7 @@ const RESERVED: [&str; 50] = [
 
 /// Whether a word can be a function name.
 pub(crate) fn is_identifier(word: &str) -> bool {
-    has_form(word) && !RESERVED.contains(&word)
+    has_form(word) && !RESERVED_WORDS.contains(&word)
 }
 
 /// Whether a word can be a property name without quotes.

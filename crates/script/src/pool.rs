@@ -3,10 +3,10 @@
 //! A worker that ended a script cleanly is kept for the next script of the same owner, because starting a process takes
 //! longer than running most scripts. One that had to be stopped, or that ran out of memory, is killed.
 
-use crate::error::{Failure, ScriptErrorKind};
+use crate::error::{ScriptFailure, ScriptErrorKind};
 use crate::protocol::FrameReader;
-use crate::run::{Run, Script};
-use crate::{Limits, ScriptError};
+use crate::run::{ScriptRun, ScriptRequest};
+use crate::{ScriptLimits, ScriptError};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::fmt;
@@ -32,7 +32,7 @@ const RETRY_SECONDS: u64 = 5;
 const MAX_IDLE: usize = 2;
 
 /// How long a worker is kept for the next script.
-const IDLE_TIME: Duration = Duration::from_mins(5);
+const WORKER_IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Scripts that one worker runs, so that memory leaks of the engine don't add up.
 const MAX_SCRIPTS: usize = 200;
@@ -89,7 +89,7 @@ pub struct Workers {
     beyond_first: Arc<Semaphore>,
     /// The slots of owners whose scripts run or wait.
     owners: Mutex<HashMap<String, Weak<OwnerSlots>>>,
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Vec<IdleWorker>>,
 }
 
 /// The slots of one owner.
@@ -100,7 +100,7 @@ struct OwnerSlots {
 }
 
 /// A slot for a running script, among all scripts and among those of its owner.
-struct Slot {
+struct ScriptSlot {
     _owner: Arc<OwnerSlots>,
     _own: OwnedSemaphorePermit,
     _beyond_first: Option<OwnedSemaphorePermit>,
@@ -108,12 +108,12 @@ struct Slot {
 }
 
 /// A worker that waits for a script.
-struct Idle {
-    worker: Worker,
+struct IdleWorker {
+    worker: ScriptWorker,
     since: Instant,
 }
 
-impl fmt::Debug for Idle {
+impl fmt::Debug for IdleWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
     }
@@ -123,7 +123,7 @@ impl fmt::Debug for Idle {
 pub(crate) type WorkerInput = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A worker with its pipes.
-struct Worker {
+struct ScriptWorker {
     input: WorkerInput,
     output: FrameReader,
     process: Box<dyn WorkerProcess>,
@@ -149,16 +149,16 @@ impl Workers {
     /// Starts a script on a worker as soon as a slot is free. Needs a tokio runtime.
     pub async fn start(
         &self,
-        script: &Script<'_>,
+        script: &ScriptRequest<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Run, ScriptError> {
+    ) -> Result<ScriptRun, ScriptError> {
         let begun = Instant::now();
-        let refuse = |failure: Failure| refused(failure, begun.elapsed());
+        let refuse = |failure: ScriptFailure| refused(failure, begun.elapsed());
         let own = self.slots_of(script.owner);
         let waited = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                return Err(refuse(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")));
+                return Err(refuse(ScriptFailure::new(ScriptErrorKind::Cancelled, "the script was cancelled")));
             }
             waited = tokio::time::timeout(slot_timeout(script.limits), self.take_slot(&own)) => waited,
         };
@@ -173,13 +173,13 @@ impl Workers {
         let mut worker = started.map_err(refuse)?;
         worker.owner = Some(script.owner.to_owned());
         worker.scripts += 1;
-        let lease = Lease {
+        let lease = WorkerLease {
             worker: Some(worker),
             slot: Some(slot),
             workers: Weak::clone(&self.this),
             was_idle,
         };
-        Ok(Run::new(script, lease))
+        Ok(ScriptRun::new(script, lease))
     }
 
     fn slots_of(&self, owner: &str) -> Arc<OwnerSlots> {
@@ -196,7 +196,7 @@ impl Workers {
         slots
     }
 
-    async fn take_slot(&self, owner: &Arc<OwnerSlots>) -> Result<Slot, AcquireError> {
+    async fn take_slot(&self, owner: &Arc<OwnerSlots>) -> Result<ScriptSlot, AcquireError> {
         let first = Arc::clone(&owner.first).acquire_owned();
         let further = async {
             let own = Arc::clone(&owner.further).acquire_owned().await?;
@@ -210,11 +210,11 @@ impl Workers {
         };
         let running = Arc::clone(&self.slots).acquire_owned().await?;
         let owner = Arc::clone(owner);
-        Ok(Slot { _owner: owner, _own: own, _beyond_first: beyond_first, _running: running })
+        Ok(ScriptSlot { _owner: owner, _own: own, _beyond_first: beyond_first, _running: running })
     }
 
     /// Returns why a script did not get a slot, and when to retry.
-    fn busy(&self, owner: &OwnerSlots) -> Failure {
+    fn busy(&self, owner: &OwnerSlots) -> ScriptFailure {
         let has_first = owner.first.available_permits() == 0;
         let running = if has_first && owner.further.available_permits() == 0 {
             format!("{MAX_RUNNING_PER_OWNER} other scripts of this client are running")
@@ -228,42 +228,42 @@ impl Workers {
         let message = format!(
             "{running}, and none ended while this one waited; try again in {RETRY_SECONDS} s"
         );
-        Failure::new(ScriptErrorKind::Engine, message)
+        ScriptFailure::new(ScriptErrorKind::Engine, message)
     }
 
-    async fn start_worker(&self) -> Result<Worker, Failure> {
+    async fn start_worker(&self) -> Result<ScriptWorker, ScriptFailure> {
         let StartedWorker { input, output, process } =
             self.starter.start().await.map_err(|problem| {
-                Failure::new(ScriptErrorKind::Engine, format!("the script can't be run: {problem}"))
+                ScriptFailure::new(ScriptErrorKind::Engine, format!("the script can't be run: {problem}"))
             })?;
-        Ok(Worker { input, output: FrameReader::new(output), process, owner: None, scripts: 0 })
+        Ok(ScriptWorker { input, output: FrameReader::new(output), process, owner: None, scripts: 0 })
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<IdleWorker>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes an idle worker that has run only this owner's scripts, or none.
-    fn take_idle(&self, owner: &str) -> Option<Worker> {
+    fn take_idle(&self, owner: &str) -> Option<ScriptWorker> {
         let mut idle = self.idle();
-        let is_own = |one: &Idle| one.worker.owner.as_deref().is_none_or(|own| own == owner);
+        let is_own = |one: &IdleWorker| one.worker.owner.as_deref().is_none_or(|own| own == owner);
         let at = idle.iter().rposition(is_own)?;
         Some(idle.remove(at).worker)
     }
 
     /// Keeps a worker for the next script. If there are too many, the one that has been idle longest is ended.
-    fn keep(&self, worker: Worker) {
+    fn keep(&self, worker: ScriptWorker) {
         let mut idle = self.idle();
-        idle.push(Idle { worker, since: Instant::now() });
+        idle.push(IdleWorker { worker, since: Instant::now() });
         let surplus = idle.len().saturating_sub(MAX_IDLE);
-        let ended: Vec<Idle> = idle.drain(..surplus).collect();
+        let ended: Vec<IdleWorker> = idle.drain(..surplus).collect();
         drop(idle);
         drop(ended);
         let this = Weak::clone(&self.this);
         tokio::spawn(async move {
-            tokio::time::sleep(IDLE_TIME).await;
+            tokio::time::sleep(WORKER_IDLE_TIMEOUT).await;
             let Some(workers) = this.upgrade() else { return };
-            workers.idle().retain(|one| one.since.elapsed() < IDLE_TIME);
+            workers.idle().retain(|one| one.since.elapsed() < WORKER_IDLE_TIMEOUT);
         });
     }
 
@@ -284,11 +284,11 @@ impl Workers {
 }
 
 /// How long a script waits for a slot: as long as it may run, within limits.
-fn slot_timeout(limits: &Limits) -> Duration {
+fn slot_timeout(limits: &ScriptLimits) -> Duration {
     limits.time.clamp(Duration::from_secs(1), Duration::from_mins(1))
 }
 
-fn refused(failure: Failure, elapsed: Duration) -> ScriptError {
+fn refused(failure: ScriptFailure, elapsed: Duration) -> ScriptError {
     ScriptError {
         kind: failure.kind,
         message: failure.message,
@@ -303,20 +303,20 @@ fn refused(failure: Failure, elapsed: Duration) -> ScriptError {
 }
 
 /// A worker that runs a script, and its slot. Dropping it kills the worker; the slot is free once the worker is gone.
-pub(crate) struct Lease {
-    worker: Option<Worker>,
-    slot: Option<Slot>,
+pub(crate) struct WorkerLease {
+    worker: Option<ScriptWorker>,
+    slot: Option<ScriptSlot>,
     workers: Weak<Workers>,
     was_idle: bool,
 }
 
-impl fmt::Debug for Lease {
+impl fmt::Debug for WorkerLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lease").field("was_idle", &self.was_idle).finish_non_exhaustive()
     }
 }
 
-impl Lease {
+impl WorkerLease {
     /// Where to write to and to read from.
     pub(crate) fn pipes(&mut self) -> Option<(&mut WorkerInput, &mut FrameReader)> {
         self.worker.as_mut().map(|worker| (&mut worker.input, &mut worker.output))
@@ -344,21 +344,21 @@ impl Lease {
     /// Keeps the worker if it ended its script cleanly, and kills it otherwise.
     pub(crate) fn give_back(mut self, is_clean: bool) {
         let Some(workers) = self.workers.upgrade().filter(|_| is_clean) else { return };
-        let is_fit = |worker: &mut Worker| worker.output.is_empty() && worker.scripts < MAX_SCRIPTS;
+        let is_fit = |worker: &mut ScriptWorker| worker.output.is_empty() && worker.scripts < MAX_SCRIPTS;
         if let Some(worker) = self.worker.take_if(is_fit) {
             workers.keep(worker);
         }
     }
 }
 
-impl Drop for Lease {
+impl Drop for WorkerLease {
     fn drop(&mut self) {
         let (Some(worker), slot) = (self.worker.take(), self.slot.take()) else { return };
         // Without a runtime docent is shutting down, and the worker starter ends the workers.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let workers = Weak::clone(&self.workers);
         runtime.spawn(async move {
-            let Worker { process, .. } = worker;
+            let ScriptWorker { process, .. } = worker;
             // A process that can't be killed must not block code mode.
             let _gone = tokio::time::timeout(KILL_TIMEOUT, process.kill()).await;
             drop(slot);

@@ -3,15 +3,15 @@
 //! A frame is the length of its JSON in four bytes, little-endian, and the JSON. Neither side reads a frame longer than
 //! its limit. A worker's messages are untrusted: a script may have taken over the process.
 
-use crate::check::Module;
-use crate::{ConsoleLevel, Limits, ScriptErrorKind};
+use crate::check::ScriptModule;
+use crate::{ConsoleLevel, ScriptLimits, ScriptErrorKind};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use std::io::{self, Read, Write};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes of a frame's length.
-const HEADER_BYTES: usize = 4;
+const FRAME_HEADER_BYTES: usize = 4;
 
 /// Bytes of JSON that the arguments of one call may have.
 pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 << 20;
@@ -20,7 +20,7 @@ pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 << 20;
 const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 
 /// Bytes per read.
-const READ_BYTES: usize = 16 << 10;
+const READ_CHUNK_BYTES: usize = 16 << 10;
 
 /// Maximum bytes of one byte of text in JSON: `\u0000`.
 const MAX_ESCAPED_BYTES: usize = 6;
@@ -34,9 +34,9 @@ pub(crate) enum ToWorker {
         /// The script.
         code: String,
         /// Modules that it may import.
-        modules: Vec<Module>,
+        modules: Vec<ScriptModule>,
         /// Its limits.
-        limits: Limits,
+        limits: ScriptLimits,
     },
     /// A call has ended.
     Reply {
@@ -80,7 +80,7 @@ pub(crate) enum FromWorker {
 }
 
 /// The longest frame that docent accepts from a worker that runs under `limits`.
-pub(crate) fn max_frame_bytes(limits: &Limits) -> usize {
+pub(crate) fn max_frame_bytes(limits: &ScriptLimits) -> usize {
     limits
         .output_bytes
         .saturating_mul(MAX_ESCAPED_BYTES)
@@ -92,7 +92,7 @@ pub(crate) fn max_frame_bytes(limits: &Limits) -> usize {
 pub(crate) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; HEADER_BYTES];
     serde_json::to_writer(&mut frame, message)?;
-    let length = u32::try_from(frame.len() - HEADER_BYTES)
+    let length = u32::try_from(frame.len() - FRAME_HEADER_BYTES)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a message is too long"))?;
     if let Some(header) = frame.first_chunk_mut() {
         *header = length.to_le_bytes();
@@ -111,7 +111,7 @@ pub(crate) fn write(
 
 /// Reads the next message, or `None` at the end. For the worker, which trusts docent and is limited by its process.
 pub(crate) fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
-    let mut header = [0; HEADER_BYTES];
+    let mut header = [0; FRAME_HEADER_BYTES];
     match input.read_exact(&mut header) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -146,7 +146,7 @@ impl FrameReader {
             if let Some(message) = self.take(max_bytes)? {
                 return Ok(Some(message));
             }
-            self.buffer.reserve(READ_BYTES);
+            self.buffer.reserve(READ_CHUNK_BYTES);
             if self.output.read_buf(&mut self.buffer).await? == 0 {
                 return Ok(None);
             }
@@ -161,8 +161,8 @@ impl FrameReader {
             let problem = format!("a message of {length} bytes; {max_bytes} are allowed");
             return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
         }
-        let end = HEADER_BYTES + length;
-        let Some(body) = self.buffer.get(HEADER_BYTES..end) else { return Ok(None) };
+        let end = FRAME_HEADER_BYTES + length;
+        let Some(body) = self.buffer.get(FRAME_HEADER_BYTES..end) else { return Ok(None) };
         let message = serde_json::from_slice(body)?;
         self.buffer.drain(..end);
         Ok(Some(message))

@@ -2,13 +2,13 @@
 //!
 //! The worker is not trusted: its messages are limited, and it can do only what a script may do.
 
-use crate::check::Module;
+use crate::check::ScriptModule;
 use crate::draft::line_text;
-use crate::error::{Failure, ScriptError, ScriptErrorKind};
-use crate::host::{Console, bounded, cut};
-use crate::pool::{Lease, WorkerExit};
+use crate::error::{ScriptFailure, ScriptError, ScriptErrorKind};
+use crate::host::{CapturedConsole, truncate_lines, truncate};
+use crate::pool::{WorkerLease, WorkerExit};
 use crate::protocol::{FromWorker, StopReason, ToWorker, encode, max_frame_bytes};
-use crate::{CallError, CallRecord, CallReply, Caller, Client, Limits, Ran, ScriptCall};
+use crate::{CallError, CallRecord, CallReply, ToolCaller, ScriptClient, ScriptLimits, ScriptOutcome, ScriptCall};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -31,39 +31,39 @@ const MAX_WAITING_BYTES: usize = 16 << 20;
 
 /// How long a run must be quiet after a call was suspended before the step ends, so that several calls can ask their
 /// questions together.
-const SETTLE_TIME: Duration = Duration::from_millis(50);
+const SUSPEND_SETTLE_TIME: Duration = Duration::from_millis(50);
 
 /// Minimum wait before the time is checked again.
-const MIN_WAIT: Duration = Duration::from_millis(5);
+const MIN_POLL_WAIT: Duration = Duration::from_millis(5);
 
 /// A script to run.
 #[derive(Debug, Clone, Copy)]
-pub struct Script<'a> {
+pub struct ScriptRequest<'a> {
     /// The code; see the crate's documentation for what it may be.
     pub code: &'a str,
     /// What it may import.
-    pub clients: &'a [Client],
+    pub clients: &'a [ScriptClient],
     /// What it may use.
-    pub limits: &'a Limits,
+    pub limits: &'a ScriptLimits,
     /// The owner of the script. A worker runs only scripts of one owner.
     pub owner: &'a str,
 }
 
 /// The outcome of a step of a run.
 #[derive(Debug)]
-pub enum Step {
+pub enum RunStep {
     /// The script has ended.
-    Ended(Result<Ran, ScriptError>),
+    Ended(Result<ScriptOutcome, ScriptError>),
     /// Calls were [suspended](CallReply::Suspended). Other running calls continue in the next step.
     Suspended,
 }
 
 /// A script that runs in a worker. Dropping it kills the worker.
 #[derive(Debug)]
-pub struct Run {
-    lease: Option<Lease>,
+pub struct ScriptRun {
+    lease: Option<WorkerLease>,
     code: String,
-    limits: Limits,
+    limits: ScriptLimits,
     started: Instant,
     /// Time that earlier steps used of the limit.
     spent: Duration,
@@ -73,17 +73,17 @@ pub struct Run {
     asked: usize,
     /// Bytes that are not sent to the worker yet.
     outgoing: VecDeque<u8>,
-    waiting: VecDeque<Order>,
+    waiting: VecDeque<QueuedToolCall>,
     /// Running calls, which may span steps.
     calls: FuturesUnordered<Call>,
-    suspended: Vec<Order>,
-    console: Console,
+    suspended: Vec<QueuedToolCall>,
+    console: CapturedConsole,
     records: Vec<CallRecord>,
 }
 
 /// A call that the script requested.
 #[derive(Debug)]
-struct Order {
+struct QueuedToolCall {
     id: u32,
     /// Its index in the list of calls.
     record: Option<usize>,
@@ -93,30 +93,30 @@ struct Order {
 }
 
 /// A call, how long it took, and how it ended.
-type Call = BoxFuture<'static, (Order, Duration, CallReply)>;
+type Call = BoxFuture<'static, (QueuedToolCall, Duration, CallReply)>;
 
 /// How a script ended.
-type Outcome = Result<(Value, Vec<String>, bool), Failure>;
+type Outcome = Result<(Value, Vec<String>, bool), ScriptFailure>;
 
 /// A script that is being stopped.
-struct Stopping {
+struct StoppingScript {
     reason: StopReason,
     kill_at: Instant,
 }
 
-enum Event {
+enum RunEvent {
     Frame(io::Result<Option<FromWorker>>),
-    Called(Order, Duration, CallReply),
+    Called(QueuedToolCall, Duration, CallReply),
     Written(io::Result<usize>),
     Cancelled,
     Woken,
 }
 
-impl Run {
-    pub(crate) fn new(script: &Script<'_>, lease: Lease) -> Self {
+impl ScriptRun {
+    pub(crate) fn new(script: &ScriptRequest<'_>, lease: WorkerLease) -> Self {
         let request = ToWorker::Run {
             code: script.code.to_owned(),
-            modules: script.clients.iter().map(Module::of).collect(),
+            modules: script.clients.iter().map(ScriptModule::of).collect(),
             limits: *script.limits,
         };
         // A request that is too long to send is never answered, and ends with its time limit.
@@ -133,30 +133,30 @@ impl Run {
             waiting: VecDeque::new(),
             calls: FuturesUnordered::new(),
             suspended: Vec::new(),
-            console: Console::default(),
+            console: CapturedConsole::default(),
             records: Vec::new(),
         }
     }
 
     /// Runs until the script ends or waits for suspended calls, which the next step makes again.
-    pub async fn next(&mut self, caller: &Arc<dyn Caller>, cancel: &CancellationToken) -> Step {
+    pub async fn next(&mut self, caller: &Arc<dyn ToolCaller>, cancel: &CancellationToken) -> RunStep {
         let began = Instant::now();
         let outcome = self.drive(caller, cancel, began).await;
         self.spent += began.elapsed().saturating_sub(caller.waited());
         match outcome {
-            None => Step::Suspended,
-            Some(outcome) => Step::Ended(self.end(outcome)),
+            None => RunStep::Suspended,
+            Some(outcome) => RunStep::Ended(self.end(outcome)),
         }
     }
 
     /// Returns `None` if calls are suspended.
     async fn drive(
         &mut self,
-        caller: &Arc<dyn Caller>,
+        caller: &Arc<dyn ToolCaller>,
         cancel: &CancellationToken,
         began: Instant,
     ) -> Option<Outcome> {
-        let mut stopping: Option<Stopping> = None;
+        let mut stopping: Option<StoppingScript> = None;
         self.waiting.extend(take(&mut self.suspended));
         loop {
             while self.calls.len() < self.limits.calls_at_once.max(1) {
@@ -167,33 +167,33 @@ impl Run {
             let is_suspended = !self.suspended.is_empty();
             let left = match &stopping {
                 Some(stopping) => stopping.kill_at.saturating_duration_since(Instant::now()),
-                None => self.left(&**caller, began),
+                None => self.time_left(&**caller, began),
             };
             if left.is_zero() {
-                if let Some(Stopping { reason, .. }) = stopping {
-                    return Some(Err(self.stopped(reason)));
+                if let Some(StoppingScript { reason, .. }) = stopping {
+                    return Some(Err(self.stop_failure(reason)));
                 }
                 stopping = Some(self.stop(StopReason::Time));
                 continue;
             }
-            let wait = if is_suspended { left.min(SETTLE_TIME) } else { left };
+            let wait = if is_suspended { left.min(SUSPEND_SETTLE_TIME) } else { left };
             match self.event(cancel, stopping.is_some(), wait).await {
-                Event::Frame(Ok(Some(frame))) => {
-                    if let Some(outcome) = self.hear(frame, stopping.as_ref()) {
+                RunEvent::Frame(Ok(Some(frame))) => {
+                    if let Some(outcome) = self.handle_message(frame, stopping.as_ref()) {
                         return Some(outcome);
                     }
                 }
-                Event::Frame(Ok(None)) | Event::Written(Err(_)) => {
+                RunEvent::Frame(Ok(None)) | RunEvent::Written(Err(_)) => {
                     if !self.start_again().await {
                         return Some(Err(self.worker_gone(stopping.as_ref()).await));
                     }
                 }
-                Event::Frame(Err(error)) => return Some(Err(broken(&error.to_string()))),
-                Event::Called(order, took, reply) => self.reply(order, took, reply),
-                Event::Written(Ok(count)) => drop(self.outgoing.drain(..count)),
-                Event::Cancelled => stopping = Some(self.stop(StopReason::Cancelled)),
-                Event::Woken if is_suspended => return None,
-                Event::Woken => {}
+                RunEvent::Frame(Err(error)) => return Some(Err(protocol_violation(&error.to_string()))),
+                RunEvent::Called(order, took, reply) => self.reply(order, took, reply),
+                RunEvent::Written(Ok(count)) => drop(self.outgoing.drain(..count)),
+                RunEvent::Cancelled => stopping = Some(self.stop(StopReason::Cancelled)),
+                RunEvent::Woken if is_suspended => return None,
+                RunEvent::Woken => {}
             }
         }
     }
@@ -204,11 +204,11 @@ impl Run {
         cancel: &CancellationToken,
         is_stopping: bool,
         wait: Duration,
-    ) -> Event {
+    ) -> RunEvent {
         let waiting: usize = self.waiting.iter().map(|order| order.arguments.get().len()).sum();
         let max_bytes = max_frame_bytes(&self.limits);
-        let Some((input, output)) = self.lease.as_mut().and_then(Lease::pipes) else {
-            return Event::Frame(Ok(None));
+        let Some((input, output)) = self.lease.as_mut().and_then(WorkerLease::pipes) else {
+            return RunEvent::Frame(Ok(None));
         };
         let (calls, outgoing) = (&mut self.calls, &self.outgoing);
         let write = poll_fn(|context| {
@@ -217,19 +217,19 @@ impl Run {
         });
         tokio::select! {
             biased;
-            () = cancel.cancelled(), if !is_stopping => Event::Cancelled,
-            frame = output.next(max_bytes), if waiting <= MAX_WAITING_BYTES => Event::Frame(frame),
-            Some((order, took, reply)) = calls.next() => Event::Called(order, took, reply),
-            written = write, if !outgoing.is_empty() => Event::Written(match written {
+            () = cancel.cancelled(), if !is_stopping => RunEvent::Cancelled,
+            frame = output.next(max_bytes), if waiting <= MAX_WAITING_BYTES => RunEvent::Frame(frame),
+            Some((order, took, reply)) = calls.next() => RunEvent::Called(order, took, reply),
+            written = write, if !outgoing.is_empty() => RunEvent::Written(match written {
                 Ok(0) => Err(io::ErrorKind::WriteZero.into()),
                 written => written,
             }),
-            () = tokio::time::sleep(wait.max(MIN_WAIT)) => Event::Woken,
+            () = tokio::time::sleep(wait.max(MIN_POLL_WAIT)) => RunEvent::Woken,
         }
     }
 
     /// Returns the script's remaining time. Time in which the client answers a question does not count.
-    fn left(&self, caller: &dyn Caller, began: Instant) -> Duration {
+    fn time_left(&self, caller: &dyn ToolCaller, began: Instant) -> Duration {
         let used = self.spent + began.elapsed().saturating_sub(caller.waited());
         self.limits.time.saturating_sub(used)
     }
@@ -240,25 +240,25 @@ impl Run {
     }
 
     /// Asks the worker to stop the script, and drops the calls.
-    fn stop(&mut self, reason: StopReason) -> Stopping {
+    fn stop(&mut self, reason: StopReason) -> StoppingScript {
         self.calls.clear();
         self.waiting.clear();
         self.suspended.clear();
         self.send(&ToWorker::Stop(reason));
-        Stopping { reason, kill_at: Instant::now() + STOP_GRACE }
+        StoppingScript { reason, kill_at: Instant::now() + STOP_GRACE }
     }
 
-    fn stopped(&self, reason: StopReason) -> Failure {
+    fn stop_failure(&self, reason: StopReason) -> ScriptFailure {
         match reason {
             StopReason::Time => out_of_time(self.limits.time),
             StopReason::Cancelled => {
-                Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")
+                ScriptFailure::new(ScriptErrorKind::Cancelled, "the script was cancelled")
             }
         }
     }
 
     /// Handles a message; returns the outcome if the script has ended.
-    fn hear(&mut self, frame: FromWorker, stopping: Option<&Stopping>) -> Option<Outcome> {
+    fn handle_message(&mut self, frame: FromWorker, stopping: Option<&StoppingScript>) -> Option<Outcome> {
         let output_bytes = self.limits.output_bytes;
         match frame {
             FromWorker::Started => self.request.clear(),
@@ -269,22 +269,22 @@ impl Run {
                     return None;
                 }
                 if self.asked >= self.limits.calls {
-                    return Some(Err(broken("more calls than the script may make")));
+                    return Some(Err(protocol_violation("more calls than the script may make")));
                 }
                 self.asked += 1;
-                self.waiting.push_back(Order { id, record: None, server, tool, arguments });
+                self.waiting.push_back(QueuedToolCall { id, record: None, server, tool, arguments });
             }
             FromWorker::Done { value, lost, cut } => {
-                if let Some(Stopping { reason: StopReason::Cancelled, .. }) = stopping {
-                    return Some(Err(self.stopped(StopReason::Cancelled)));
+                if let Some(StoppingScript { reason: StopReason::Cancelled, .. }) = stopping {
+                    return Some(Err(self.stop_failure(StopReason::Cancelled)));
                 }
                 // A cut value is a text, with its own quotes and escapes.
                 if value.get().len() > output_bytes.saturating_mul(2).saturating_add(2) {
-                    return Some(Err(broken("a longer value than the script may have")));
+                    return Some(Err(protocol_violation("a longer value than the script may have")));
                 }
                 let text = || Value::from(value.get());
                 let parsed = serde_json::from_str(value.get()).unwrap_or_else(|_| text());
-                return Some(Ok((parsed, bounded(lost, output_bytes), cut)));
+                return Some(Ok((parsed, truncate_lines(lost, output_bytes), cut)));
             }
             FromWorker::Failed { kind, message, line, column } => {
                 return Some(Err(self.failed(kind, message, (line, column), stopping)));
@@ -298,23 +298,23 @@ impl Run {
         kind: ScriptErrorKind,
         message: String,
         (line, column): (Option<u32>, Option<u32>),
-        stopping: Option<&Stopping>,
-    ) -> Failure {
+        stopping: Option<&StoppingScript>,
+    ) -> ScriptFailure {
         match stopping {
-            Some(Stopping { reason: StopReason::Cancelled, .. }) => {
-                return self.stopped(StopReason::Cancelled);
+            Some(StoppingScript { reason: StopReason::Cancelled, .. }) => {
+                return self.stop_failure(StopReason::Cancelled);
             }
-            Some(Stopping { reason: StopReason::Time, .. }) if kind == ScriptErrorKind::Time => {
-                return self.stopped(StopReason::Time);
+            Some(StoppingScript { reason: StopReason::Time, .. }) if kind == ScriptErrorKind::Time => {
+                return self.stop_failure(StopReason::Time);
             }
             _ => {}
         }
-        let place = line.zip(column).map(|(line, column)| crate::draft::Place { line, column });
-        Failure::new(kind, message).at(place)
+        let place = line.zip(column).map(|(line, column)| crate::draft::ScriptPosition { line, column });
+        ScriptFailure::new(kind, message).at(place)
     }
 
     /// Begins a call.
-    fn begin(&mut self, mut order: Order, caller: &Arc<dyn Caller>) -> Call {
+    fn begin(&mut self, mut order: QueuedToolCall, caller: &Arc<dyn ToolCaller>) -> Call {
         let record = order.record.unwrap_or_else(|| {
             let (server, tool) = (order.server.clone(), order.tool.clone());
             self.records.push(CallRecord { server, tool, ms: 0, ok: false });
@@ -339,7 +339,7 @@ impl Run {
     }
 
     /// Handles the end or the suspension of a call.
-    fn reply(&mut self, order: Order, took: Duration, reply: CallReply) {
+    fn reply(&mut self, order: QueuedToolCall, took: Duration, reply: CallReply) {
         let (ok, is_error, json) = match reply {
             CallReply::Suspended => return self.suspended.push(order),
             CallReply::Result(result) => {
@@ -375,9 +375,9 @@ impl Run {
     }
 
     /// Returns the error for a worker that ended before the script.
-    async fn worker_gone(&mut self, stopping: Option<&Stopping>) -> Failure {
+    async fn worker_gone(&mut self, stopping: Option<&StoppingScript>) -> ScriptFailure {
         if let Some(stopping) = stopping {
-            return self.stopped(stopping.reason);
+            return self.stop_failure(stopping.reason);
         }
         let exit = match &mut self.lease {
             Some(lease) => lease.exit().await,
@@ -385,14 +385,14 @@ impl Run {
         };
         match exit {
             WorkerExit::OutOfTime => out_of_time(self.limits.time),
-            WorkerExit::OutOfMemory => Failure::new(
+            WorkerExit::OutOfMemory => ScriptFailure::new(
                 ScriptErrorKind::Memory,
                 format!(
                     "the script used more memory than its process may have ({} bytes are for the script itself, limits.memoryBytes); keep less at a time",
                     self.limits.memory_bytes
                 ),
             ),
-            WorkerExit::Other(how) => Failure::new(
+            WorkerExit::Other(how) => ScriptFailure::new(
                 ScriptErrorKind::Engine,
                 format!(
                     "the process that ran the script ended before the script did: {how}; other scripts are not affected, so try again, and do less at a time if it happens again"
@@ -403,7 +403,7 @@ impl Run {
 
     /// Returns the worker to the pool, and assembles the result.
     #[expect(clippy::result_large_err, reason = "made once for a script")]
-    fn end(&mut self, outcome: Outcome) -> Result<Ran, ScriptError> {
+    fn end(&mut self, outcome: Outcome) -> Result<ScriptOutcome, ScriptError> {
         let is_clean = match &outcome {
             Ok(_) => true,
             Err(failure) => matches!(
@@ -419,16 +419,16 @@ impl Run {
             lease.give_back(is_clean && self.outgoing.is_empty());
         }
         self.calls.clear();
-        let Console { lines: console, cut: console_cut, .. } = take(&mut self.console);
+        let CapturedConsole { lines: console, cut: console_cut, .. } = take(&mut self.console);
         let (calls, elapsed) = (take(&mut self.records), self.started.elapsed());
         match outcome {
             Ok((value, lost, value_cut)) => {
                 let truncated = console_cut || value_cut;
-                Ok(Ran { value, lost, console, calls, truncated, elapsed })
+                Ok(ScriptOutcome { value, lost, console, calls, truncated, elapsed })
             }
-            Err(Failure { kind, message, place }) => Err(ScriptError {
+            Err(ScriptFailure { kind, message, place }) => Err(ScriptError {
                 kind,
-                message: cut(&message, max_frame_bytes(&self.limits)).to_owned(),
+                message: truncate(&message, max_frame_bytes(&self.limits)).to_owned(),
                 line: place.map(|place| place.line),
                 column: place.map(|place| place.column),
                 source_line: place.and_then(|place| line_text(&self.code, place.line)),
@@ -442,21 +442,21 @@ impl Run {
 }
 
 /// The error of a script that ran out of its time.
-pub(crate) fn out_of_time(limit: Duration) -> Failure {
+pub(crate) fn out_of_time(limit: Duration) -> ScriptFailure {
     let message = format!(
         "the script ran for longer than {} ms and was stopped (limits.timeMs); do less in one script, or give it more time",
         limit.as_millis()
     );
-    Failure::new(ScriptErrorKind::Time, message)
+    ScriptFailure::new(ScriptErrorKind::Time, message)
 }
 
 /// The error for a worker that violates the protocol. It is killed.
-fn broken(problem: &str) -> Failure {
+fn protocol_violation(problem: &str) -> ScriptFailure {
     let message = format!("the process that ran the script sent {problem}, and was ended");
-    Failure::new(ScriptErrorKind::Engine, message)
+    ScriptFailure::new(ScriptErrorKind::Engine, message)
 }
 
-fn too_large(order: &Order, bytes: usize) -> CallError {
+fn too_large(order: &QueuedToolCall, bytes: usize) -> CallError {
     CallError::new(format!(
         "the result of {} of {} has {bytes} bytes, more than the script may have (limits.memoryBytes)",
         order.tool, order.server

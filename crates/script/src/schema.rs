@@ -7,24 +7,24 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 
 /// Maximum nesting that is written out.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Maximum number of alternatives that are written out.
-const WIDEST: usize = 100;
+const MAX_ALTERNATIVES: usize = 100;
 
 /// Maximum characters of a description.
-const LONGEST: usize = 1000;
+const MAX_COMMENT_CHARS: usize = 1000;
 
 /// Type names that the output uses, so schemas can't.
-const TAKEN: [&str; 5] = ["Array", "CallToolResult", "Promise", "Record", "Object"];
+const RESERVED_TYPE_NAMES: [&str; 5] = ["Array", "CallToolResult", "Promise", "Record", "Object"];
 
 /// Maximum number of declared types.
-const MOST_DECLARED: usize = 300;
+const MAX_DECLARED_TYPES: usize = 300;
 
 /// Types of one module.
-pub(crate) struct Types {
+pub(crate) struct TypeDeclarations {
     /// The referenced types, in the order of their first use.
-    declared: Vec<Declared>,
+    declared: Vec<DeclaredType>,
     /// Their indexes, by document and pointer.
     places: HashMap<(usize, String), usize>,
     /// The documents, by the text of their definitions: tools with the same definitions share the types.
@@ -35,7 +35,7 @@ pub(crate) struct Types {
     pending: VecDeque<(usize, String)>,
 }
 
-struct Declared {
+struct DeclaredType {
     name: String,
     about: String,
     kind: String,
@@ -45,11 +45,11 @@ struct Declared {
 
 /// A schema and the document that its references point into.
 #[derive(Clone, Copy)]
-struct Spot<'s> {
+struct SchemaPosition<'s> {
     schema: &'s Value,
     root: &'s Value,
     document: usize,
-    /// The call of [`Types::of`] that it belongs to.
+    /// The call of [`TypeDeclarations::of`] that it belongs to.
     call: usize,
     depth: usize,
     indent: usize,
@@ -59,7 +59,7 @@ struct Spot<'s> {
     in_rest: bool,
 }
 
-impl<'s> Spot<'s> {
+impl<'s> SchemaPosition<'s> {
     /// An alternative, or a part of an intersection.
     fn part(self, schema: &'s Value) -> Self {
         Self { schema, depth: self.depth + 1, ..self }
@@ -72,13 +72,13 @@ impl<'s> Spot<'s> {
     }
 }
 
-impl Types {
+impl TypeDeclarations {
     pub(crate) fn new() -> Self {
         Self {
             declared: Vec::new(),
             places: HashMap::new(),
             documents: HashMap::new(),
-            taken: TAKEN.iter().map(|name| (*name).to_owned()).collect(),
+            taken: RESERVED_TYPE_NAMES.iter().map(|name| (*name).to_owned()).collect(),
             calls: 0,
             pending: VecDeque::new(),
         }
@@ -128,7 +128,7 @@ impl Types {
         let document = *self.documents.entry(shared).or_insert(next);
         self.calls += 1;
         let call = self.calls;
-        let whole = Spot {
+        let whole = SchemaPosition {
             schema,
             root: schema,
             document,
@@ -143,7 +143,7 @@ impl Types {
         while let Some((place, path)) = self.pending.pop_front() {
             let Some(target) = schema.pointer(&path) else { continue };
             let kind =
-                self.type_of(Spot { schema: target, indent: 1, owner: Some(place), ..whole });
+                self.type_of(SchemaPosition { schema: target, indent: 1, owner: Some(place), ..whole });
             let about = target.get("description").and_then(Value::as_str).unwrap_or_default();
             if let Some(declared) = self.declared.get_mut(place) {
                 declared.kind = kind;
@@ -153,7 +153,7 @@ impl Types {
         made
     }
 
-    fn type_of(&mut self, spot: Spot<'_>) -> String {
+    fn type_of(&mut self, spot: SchemaPosition<'_>) -> String {
         let Value::Object(schema) = spot.schema else {
             return if spot.schema == &Value::Bool(false) {
                 "never".into()
@@ -161,7 +161,7 @@ impl Types {
                 "unknown".into()
             };
         };
-        if spot.depth > DEEPEST {
+        if spot.depth > MAX_DEPTH {
             return "unknown".into();
         }
         let mut parts = Vec::new();
@@ -173,33 +173,33 @@ impl Types {
             if let Some(Value::Array(choices)) = schema.get(word) {
                 let choices: Vec<_> =
                     choices.iter().map(|choice| self.type_of(spot.part(choice))).collect();
-                parts.push(joined(choices, " | "));
+                parts.push(join_types(choices, " | "));
             }
         }
         if let Some(Value::Array(all)) = schema.get("allOf") {
             parts.extend(all.iter().map(|part| self.type_of(spot.part(part))));
         }
         parts.retain(|part| part != "unknown");
-        let whole = joined(parts, " & ");
+        let whole = join_types(parts, " & ");
         match schema.get("nullable") {
-            Some(Value::Bool(true)) => joined(vec![whole, "null".into()], " | "),
+            Some(Value::Bool(true)) => join_types(vec![whole, "null".into()], " | "),
             _ => whole,
         }
     }
 
     /// Returns the type by the keywords of the schema itself.
-    fn base(&mut self, schema: &Map<String, Value>, spot: Spot<'_>) -> Option<String> {
+    fn base(&mut self, schema: &Map<String, Value>, spot: SchemaPosition<'_>) -> Option<String> {
         if let Some(value) = schema.get("const") {
             return Some(literal(value));
         }
         if let Some(Value::Array(values)) = schema.get("enum").filter(|values| is_short(values)) {
-            return Some(joined(values.iter().map(literal).collect(), " | "));
+            return Some(join_types(values.iter().map(literal).collect(), " | "));
         }
         match schema.get("type") {
             Some(Value::String(name)) => Some(self.named(name, schema, spot)),
             Some(Value::Array(names)) => {
                 let names = names.iter().filter_map(Value::as_str);
-                Some(joined(names.map(|name| self.named(name, schema, spot)).collect(), " | "))
+                Some(join_types(names.map(|name| self.named(name, schema, spot)).collect(), " | "))
             }
             _ if schema.contains_key("properties") => Some(self.object(schema, spot)),
             _ if schema.contains_key("items") || schema.contains_key("prefixItems") => {
@@ -209,7 +209,7 @@ impl Types {
         }
     }
 
-    fn named(&mut self, name: &str, schema: &Map<String, Value>, spot: Spot<'_>) -> String {
+    fn named(&mut self, name: &str, schema: &Map<String, Value>, spot: SchemaPosition<'_>) -> String {
         match name {
             "string" | "boolean" | "null" => name.into(),
             "number" | "integer" => "number".into(),
@@ -219,7 +219,7 @@ impl Types {
         }
     }
 
-    fn object(&mut self, schema: &Map<String, Value>, spot: Spot<'_>) -> String {
+    fn object(&mut self, schema: &Map<String, Value>, spot: SchemaPosition<'_>) -> String {
         let required: Vec<&str> = match schema.get("required") {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
@@ -269,9 +269,9 @@ impl Types {
         name: &str,
         schema: &Value,
         required: bool,
-        spot: Spot<'_>,
+        spot: SchemaPosition<'_>,
     ) -> (String, String) {
-        let kind = self.type_of(Spot { indent: spot.indent + 1, ..spot.held(schema) });
+        let kind = self.type_of(SchemaPosition { indent: spot.indent + 1, ..spot.held(schema) });
         let mark = if required { "" } else { "?" };
         let mut about =
             schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -294,14 +294,14 @@ impl Types {
         (format!("{}{mark}: {kind}", key(name)), about)
     }
 
-    fn array(&mut self, schema: &Map<String, Value>, spot: Spot<'_>) -> String {
+    fn array(&mut self, schema: &Map<String, Value>, spot: SchemaPosition<'_>) -> String {
         let items = schema.get("items");
         let first = match (schema.get("prefixItems"), items) {
             (Some(Value::Array(first)), _) | (None, Some(Value::Array(first))) => first,
             (_, Some(items)) => return listed(&self.type_of(spot.held(items))),
             _ => return "unknown[]".into(),
         };
-        if first.len() > WIDEST {
+        if first.len() > MAX_ALTERNATIVES {
             return "unknown[]".into();
         }
         let mut parts: Vec<_> = first.iter().map(|item| self.type_of(spot.held(item))).collect();
@@ -319,7 +319,7 @@ impl Types {
     }
 
     /// Returns the name of the type that a reference within the document points to.
-    fn referred(&mut self, pointer: &str, spot: Spot<'_>) -> String {
+    fn referred(&mut self, pointer: &str, spot: SchemaPosition<'_>) -> String {
         let path = pointer.strip_prefix('#').filter(|path| spot.root.pointer(path).is_some());
         let Some(path) = path else { return "unknown".into() };
         let shared = path.starts_with("/$defs/") || path.starts_with("/definitions/");
@@ -328,13 +328,13 @@ impl Types {
         let key = (document, path.to_owned());
         let place = match self.places.get(&key) {
             Some(place) => *place,
-            None if self.declared.len() >= MOST_DECLARED => return "unknown".into(),
+            None if self.declared.len() >= MAX_DECLARED_TYPES => return "unknown".into(),
             None => {
                 let last =
                     path.rsplit('/').next().filter(|last| !last.is_empty()).unwrap_or("Whole");
                 let name = names::unused(&names::camel(last, true), &mut self.taken);
                 let place = self.declared.len();
-                self.declared.push(Declared {
+                self.declared.push(DeclaredType {
                     name,
                     about: String::new(),
                     kind: "unknown".into(),
@@ -353,7 +353,7 @@ impl Types {
 }
 
 fn is_short(values: &Value) -> bool {
-    values.as_array().is_some_and(|values| !values.is_empty() && values.len() <= WIDEST)
+    values.as_array().is_some_and(|values| !values.is_empty() && values.len() <= MAX_ALTERNATIVES)
 }
 
 /// Writes a property name, quoted if necessary.
@@ -401,13 +401,13 @@ fn is_closed(item: &str) -> bool {
 }
 
 /// Joins types without duplicates; `unknown` if there are none.
-fn joined(parts: Vec<String>, sign: &str) -> String {
+fn join_types(parts: Vec<String>, sign: &str) -> String {
     let mut seen = HashSet::new();
     let parts: Vec<String> = parts.into_iter().filter(|part| seen.insert(part.clone())).collect();
     match parts.len() {
         0 => return "unknown".into(),
         1 => return parts.into_iter().next().unwrap_or_default(),
-        count if count > WIDEST => return "unknown".into(),
+        count if count > MAX_ALTERNATIVES => return "unknown".into(),
         _ => {}
     }
     if sign == " | " && parts.iter().any(|part| part == "unknown") {
@@ -428,7 +428,7 @@ fn joined(parts: Vec<String>, sign: &str) -> String {
 /// Formats a text as a comment; empty for an empty text. The first line has no indentation.
 pub(crate) fn comment(text: &str, indent: usize) -> String {
     let mut shown: String =
-        text.chars().filter(|character| !is_hidden(*character)).take(LONGEST).collect();
+        text.chars().filter(|character| !is_hidden(*character)).take(MAX_COMMENT_CHARS).collect();
     shown = shown.replace("*/", "*\\/");
     let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let lines = lines.trim_around();

@@ -4,12 +4,12 @@
 //! The calling thread reads from docent as long as the process lives, so that a running script can be stopped. If it
 //! does not stop, docent kills the process.
 
-use crate::Limits;
-use crate::engine::{ENGINE_STACK, Incoming, Job, work};
-use crate::error::{Failure, ScriptErrorKind};
-use crate::host::{Finished, Outbox, StopFlag};
+use crate::ScriptLimits;
+use crate::engine::{ENGINE_STACK_BYTES, EngineMessage, ScriptJob, run_script};
+use crate::error::{ScriptFailure, ScriptErrorKind};
+use crate::host::{ScriptValue, WorkerOutbox, StopFlag};
 use crate::protocol::{self, FromWorker, ToWorker};
-use crate::shape::tokens_at_most;
+use crate::module_form::tokens_at_most;
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
@@ -17,21 +17,21 @@ use std::thread::JoinHandle;
 
 /// Maximum tokens of a script. The parser recurses at worst once per token, and may read each again for every bracket
 /// around it.
-const MAX_TOKENS: usize = 16_384;
+const MAX_SCRIPT_TOKENS: usize = 16_384;
 
 /// Twice the worst-case stack of the parser per token in an unoptimized build. Only deeply nested scripts use it.
-const STACK_PER_TOKEN: usize = 8 << 10;
+const STACK_BYTES_PER_TOKEN: usize = 8 << 10;
 
 /// Stack for everything but the parser and the engine.
-const BASE_STACK: usize = 1 << 20;
+const BASE_STACK_BYTES: usize = 1 << 20;
 
 /// The most stack that a worker maps for a script.
 pub const MAX_WORKER_STACK_BYTES: usize =
-    BASE_STACK + 2 * ENGINE_STACK + MAX_TOKENS * STACK_PER_TOKEN;
+    BASE_STACK_BYTES + 2 * ENGINE_STACK_BYTES + MAX_SCRIPT_TOKENS * STACK_BYTES_PER_TOKEN;
 
 /// A script that runs on its own thread.
-struct Script {
-    incoming: mpsc::Sender<Incoming>,
+struct WorkerScript {
+    incoming: mpsc::Sender<EngineMessage>,
     stop: Arc<StopFlag>,
     thread: JoinHandle<()>,
 }
@@ -42,10 +42,10 @@ struct Script {
 pub fn serve_worker(
     mut input: impl Read,
     output: impl Write + Send + 'static,
-    mut begin: impl FnMut(&Limits),
+    mut begin: impl FnMut(&ScriptLimits),
 ) -> io::Result<()> {
-    let outbox = Arc::new(Outbox::new(Box::new(output)));
-    let mut script: Option<Script> = None;
+    let outbox = Arc::new(WorkerOutbox::new(Box::new(output)));
+    let mut script: Option<WorkerScript> = None;
     while let Some(message) = protocol::read(&mut input)? {
         match message {
             ToWorker::Run { code, modules, limits } => {
@@ -58,19 +58,19 @@ pub fn serve_worker(
                 let (sender, incoming) = mpsc::channel();
                 let stop = Arc::new(StopFlag::default());
                 let (flag, outbox) = (Arc::clone(&stop), Arc::clone(&outbox));
-                let thread = start(Job { code, modules, limits, stop: flag, outbox, incoming })?;
-                script = Some(Script { incoming: sender, stop, thread });
+                let thread = start(ScriptJob { code, modules, limits, stop: flag, outbox, incoming })?;
+                script = Some(WorkerScript { incoming: sender, stop, thread });
             }
             ToWorker::Reply { id, ok, json } => {
                 if let Some(script) = &script {
                     // A script that has ended does not need it.
-                    let _sent = script.incoming.send(Incoming::Reply { id, ok, json });
+                    let _sent = script.incoming.send(EngineMessage::Reply { id, ok, json });
                 }
             }
             ToWorker::Stop(reason) => {
                 if let Some(script) = &script {
                     script.stop.set(reason);
-                    let _woken = script.incoming.send(Incoming::Stop);
+                    let _woken = script.incoming.send(EngineMessage::Stop);
                 }
             }
         }
@@ -78,39 +78,39 @@ pub fn serve_worker(
     Ok(())
 }
 
-fn start(job: Job) -> io::Result<JoinHandle<()>> {
+fn start(job: ScriptJob) -> io::Result<JoinHandle<()>> {
     let tokens = tokens_at_most(&job.code);
-    let stack = BASE_STACK + 2 * ENGINE_STACK + tokens.min(MAX_TOKENS) * STACK_PER_TOKEN;
+    let stack = BASE_STACK_BYTES + 2 * ENGINE_STACK_BYTES + tokens.min(MAX_SCRIPT_TOKENS) * STACK_BYTES_PER_TOKEN;
     std::thread::Builder::new().name("script".to_owned()).stack_size(stack).spawn(move || {
-        let outcome = if tokens > MAX_TOKENS {
+        let outcome = if tokens > MAX_SCRIPT_TOKENS {
             Err(too_long(tokens))
         } else {
             // The panic message is on standard error.
-            catch_unwind(AssertUnwindSafe(|| work(&job))).unwrap_or_else(|_| Err(panicked()))
+            catch_unwind(AssertUnwindSafe(|| run_script(&job))).unwrap_or_else(|_| Err(panicked()))
         };
-        job.outbox.send(&told(outcome, &job.limits));
+        job.outbox.send(&outcome_message(outcome, &job.limits));
     })
 }
 
-fn too_long(tokens: usize) -> Failure {
+fn too_long(tokens: usize) -> ScriptFailure {
     let message = format!(
         "the code has {tokens} words and signs; the limit is {MAX_TOKENS}, so split it into several scripts"
     );
-    Failure::new(ScriptErrorKind::Syntax, message)
+    ScriptFailure::new(ScriptErrorKind::Syntax, message)
 }
 
-fn panicked() -> Failure {
-    Failure::new(
+fn panicked() -> ScriptFailure {
+    ScriptFailure::new(
         ScriptErrorKind::Engine,
         "the engine failed; report this script as a bug of docent",
     )
 }
 
 /// Converts a script's outcome to a message for docent.
-fn told(outcome: Result<Finished, Failure>, limits: &Limits) -> FromWorker {
+fn outcome_message(outcome: Result<ScriptValue, ScriptFailure>, limits: &ScriptLimits) -> FromWorker {
     match outcome {
-        Ok(Finished { value, lost, cut }) => FromWorker::Done { value, lost, cut },
-        Err(Failure { kind, mut message, place }) => {
+        Ok(ScriptValue { value, lost, cut }) => FromWorker::Done { value, lost, cut },
+        Err(ScriptFailure { kind, mut message, place }) => {
             message
                 .truncate(message.floor_char_boundary(limits.output_bytes.max(MIN_MESSAGE_BYTES)));
             let (line, column) = (place.map(|place| place.line), place.map(|place| place.column));

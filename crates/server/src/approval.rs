@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Maximum characters shown of an argument's name.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// Maximum characters shown of its value at the beginning, and at the end.
-const VALUE: usize = 400;
+const MAX_VALUE_CHARS: usize = 400;
 /// Maximum arguments shown that the tool's schema declares.
-const DECLARED: usize = 64;
+const MAX_DECLARED_ARGUMENTS: usize = 64;
 /// Maximum other arguments shown, of which a caller can make up any number.
-const UNDECLARED: usize = 20;
+const MAX_UNDECLARED_ARGUMENTS: usize = 20;
 
 /// Prefix of the keys of such questions.
-const PREFIX: &str = "approval-";
+const APPROVAL_KEY_PREFIX: &str = "approval-";
 
 /// Whether a key belongs to an approval question. Keys of a server's own questions end in a number.
 pub(crate) fn is_key(key: &str) -> bool {
-    key.strip_prefix(PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
+    key.strip_prefix(APPROVAL_KEY_PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
 }
 
 /// Returns an error unless the user approves this very call: the `nth` within a request, which itself is 0.
@@ -30,7 +30,7 @@ pub(crate) async fn ask(
     arguments: &Object,
     (rule, nth): (&str, usize),
 ) -> Result<(), ToolError> {
-    let listed = told(arguments, &tool.input_schema)?;
+    let listed = list_arguments(arguments, &tool.input_schema)?;
     let tool = &tool.name;
     let question = json!({
         "mode": "form",
@@ -59,13 +59,13 @@ pub(crate) async fn ask(
 
 /// Every argument on its own line, those declared by the schema first, so that additional arguments cannot hide the
 /// relevant ones. If not all of them can be shown, the user is not asked.
-fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
+fn list_arguments(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
     let known = schema.get("properties").and_then(Value::as_object);
     let is_declared = |name: &str| known.is_some_and(|known| known.contains_key(name));
     let (declared, others): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|(name, _)| is_declared(name.as_str()));
     let groups =
-        [(declared.len(), DECLARED, "declares"), (others.len(), UNDECLARED, "does not declare")];
+        [(declared.len(), MAX_DECLARED_ARGUMENTS, "declares"), (others.len(), MAX_UNDECLARED_ARGUMENTS, "does not declare")];
     for (given, most, does) in groups {
         if given > most {
             let problem = format!(
@@ -77,8 +77,8 @@ fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
     }
     let mut lines = String::new();
     for (name, value) in declared.into_iter().chain(others) {
-        let name = shown(&json!(name).to_string(), NAME, 0);
-        let value = shown(&value.to_string(), VALUE, VALUE);
+        let name = quote_value(&json!(name).to_string(), MAX_NAME_CHARS, 0);
+        let value = quote_value(&value.to_string(), MAX_VALUE_CHARS, MAX_VALUE_CHARS);
         // Writing to a string can't fail.
         write!(lines, "\n{name}: {value}").unwrap_or_default();
     }
@@ -87,7 +87,7 @@ fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
 
 /// A text on one line without invisible characters; a long one is reduced to its beginning and end, with the length in
 /// between.
-fn shown(text: &str, head: usize, tail: usize) -> String {
+fn quote_value(text: &str, head: usize, tail: usize) -> String {
     let text = one_line(text);
     let length = text.chars().count();
     if length <= head + tail {
@@ -104,7 +104,7 @@ mod tests {
 
     fn of(arguments: &Value) -> Result<String, ToolError> {
         let schema = json!({"properties": {"command": {}, "path": {}}});
-        told(arguments.as_object().unwrap(), schema.as_object().unwrap())
+        list_arguments(arguments.as_object().unwrap(), schema.as_object().unwrap())
     }
 
     /// This many arguments, named by numbers.
@@ -156,7 +156,7 @@ mod tests {
         );
         let known = json!({"properties": numbered(65)});
         let declared =
-            |count| super::told(numbered(count).as_object().unwrap(), known.as_object().unwrap());
+            |count| super::list_arguments(numbered(count).as_object().unwrap(), known.as_object().unwrap());
         assert_eq!(declared(64).unwrap().matches('\n').count(), 64);
         let problem = declared(65).unwrap_err().to_string();
         assert!(problem.contains("at most 64 that the tool's schema declares"), "{problem}");

@@ -2,11 +2,11 @@
 //! receive. For all others, lists and answers contain no pages.
 
 use crate::{
-    Server,
-    catalogue::with_parts,
-    guest::{CLIENT_CAPABILITIES, Guest},
+    McpServer,
+    catalog::with_parts,
+    request_caller::{CLIENT_CAPABILITIES, RequestCaller},
 };
-use docent_tool::{App, Provider};
+use docent_tool::{App, ToolProvider};
 use docent_wire::Dialect;
 use rmcp::{
     RoleServer,
@@ -49,7 +49,7 @@ fn is_page(mime: &str) -> bool {
 }
 
 /// The capability of a server whose providers have pages.
-pub(crate) fn capability(providers: &[Arc<dyn Provider>]) -> ExtensionCapabilities {
+pub(crate) fn capability(providers: &[Arc<dyn ToolProvider>]) -> ExtensionCapabilities {
     let some = with_parts(providers).iter().any(|provider| !provider.apps().is_empty());
     some.then(|| (EXTENSION.to_owned(), JsonObject::new())).into_iter().collect()
 }
@@ -89,9 +89,9 @@ pub(crate) fn contents(app: &App) -> ResourceContents {
     }
 }
 
-impl Server {
+impl McpServer {
     /// The pages that this caller may see, without duplicates.
-    pub(crate) fn apps(&self, guest: &Guest) -> Vec<App> {
+    pub(crate) fn apps(&self, guest: &RequestCaller) -> Vec<App> {
         let mut all: Vec<App> = Vec::new();
         for app in self.seen_by(guest).iter().flat_map(|provider| provider.apps()) {
             if all.iter().all(|known| known.uri != app.uri) {

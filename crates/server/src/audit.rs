@@ -2,8 +2,8 @@
 //!
 //! `docent-audit` owns the file; this module builds the lines.
 
-use crate::{hex, metrics::Outcome};
-use docent_audit::{Entry, Log, Settings, WriteError};
+use crate::{hex, metrics::RequestOutcome};
+use docent_audit::{AuditEntry, AuditLog, AuditLogSettings, AuditWriteError};
 use docent_tool::Object;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -20,26 +20,26 @@ use tokio::{
 
 /// The destination of audit lines.
 #[derive(Debug, Default)]
-pub struct Audit {
-    log: Option<Log>,
+pub struct AuditSink {
+    log: Option<AuditLog>,
     /// Whether each line waits for the disk.
     waits: bool,
 }
 
-impl Audit {
+impl AuditSink {
     /// No audit log.
     pub fn off() -> Self {
         Self::default()
     }
 
     /// An audit log in this file. It is opened with the first line.
-    pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
-        Self { waits: settings.sync, log: Some(Log::open(path, settings)) }
+    pub fn open(path: impl Into<PathBuf>, settings: AuditLogSettings) -> Self {
+        Self { waits: settings.sync, log: Some(AuditLog::open(path, settings)) }
     }
 
     /// An audit log in this file, rotated at `max_bytes`, with default settings otherwise.
     pub fn to_file(path: impl Into<PathBuf>, max_bytes: u64) -> Self {
-        Self::open(path, Settings { max_bytes, ..Settings::default() })
+        Self::open(path, AuditLogSettings { max_bytes, ..AuditLogSettings::default() })
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -47,11 +47,11 @@ impl Audit {
     }
 
     pub(crate) fn failures(&self) -> u64 {
-        self.log.as_ref().map_or(0, Log::failures)
+        self.log.as_ref().map_or(0, AuditLog::failures)
     }
 
     /// Whether a call may run: not if its line must be written and is known to fail.
-    pub(crate) fn ready(&self) -> Result<(), WriteError> {
+    pub(crate) fn ready(&self) -> Result<(), AuditWriteError> {
         match &self.log {
             Some(log) if !log.is_sound() => aside(|| log.ready()),
             _ => Ok(()),
@@ -59,7 +59,7 @@ impl Audit {
     }
 
     /// Writes one line. An error means that the call must not be answered.
-    pub(crate) fn write(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
+    pub(crate) fn write(&self, entry: &AuditEntry<'_>) -> Result<(), AuditWriteError> {
         let Some(log) = &self.log else { return Ok(()) };
         // Writing to the system's cache takes less time than asking another thread. A disk takes longer, and so does
         // another process that holds the file.
@@ -86,8 +86,8 @@ pub(crate) fn milliseconds(took: Duration) -> f64 {
 
 /// The outcome of a request, as written to its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ending {
-    pub(crate) outcome: Outcome,
+pub(crate) struct AuditOutcome {
+    pub(crate) outcome: RequestOutcome,
     pub(crate) bytes: usize,
     /// The reason in a word of docent's own: another server must not write to the log.
     pub(crate) reason: Option<&'static str>,
@@ -95,33 +95,33 @@ pub(crate) struct Ending {
     pub(crate) reference: Option<String>,
 }
 
-impl Ending {
-    pub(crate) fn new(outcome: Outcome, bytes: usize) -> Self {
+impl AuditOutcome {
+    pub(crate) fn new(outcome: RequestOutcome, bytes: usize) -> Self {
         Self { outcome, bytes, reason: None, reference: None }
     }
 
     /// The request was rejected.
     pub(crate) fn refused(reason: &'static str) -> Self {
-        Self { reason: Some(reason), ..Self::new(Outcome::Refused, 0) }
+        Self { reason: Some(reason), ..Self::new(RequestOutcome::Refused, 0) }
     }
 
     /// The answer is a protocol error.
     pub(crate) fn failed(reason: &'static str) -> Self {
-        Self { reason: Some(reason), ..Self::new(Outcome::Error, 0) }
+        Self { reason: Some(reason), ..Self::new(RequestOutcome::Error, 0) }
     }
 }
 
 /// Minimum interval between lines about rejected requests, per caller and reason: a flood must not push everything else
 /// out of the log.
-const TURNED_AWAY_EVERY: Duration = Duration::from_secs(10);
+const REJECTION_LINE_INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum callers and reasons with lines of their own at a time, for the same reason.
-const TOLD_APART: usize = 32;
+const MAX_REJECTION_KEYS: usize = 32;
 /// The principal in a line that covers the remaining callers.
-const OTHERS: &str = "(others)";
+const OTHER_CALLERS: &str = "(others)";
 
 /// What identifies a line about rejected requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Whom {
+pub(crate) struct RejectionKey {
     pub(crate) reason: &'static str,
     /// Empty for an unknown caller.
     pub(crate) principal: Arc<str>,
@@ -130,34 +130,34 @@ pub(crate) struct Whom {
 
 /// When the last line was written, and the number of requests since.
 #[derive(Debug, Default)]
-struct Since {
-    told: Option<Instant>,
+struct RejectionCount {
+    last_written: Option<Instant>,
     count: u64,
 }
 
-impl Since {
+impl RejectionCount {
     fn is_time(&self) -> bool {
-        self.told.is_none_or(|at| at.elapsed() >= TURNED_AWAY_EVERY)
+        self.last_written.is_none_or(|at| at.elapsed() >= REJECTION_LINE_INTERVAL)
     }
 }
 
 /// Requests rejected before their kind is known. Every one of them is counted in some line.
 #[derive(Debug, Default)]
-pub(crate) struct TurnedAway(Mutex<HashMap<Whom, Since>>);
+pub(crate) struct RejectionCounts(Mutex<HashMap<RejectionKey, RejectionCount>>);
 
-impl TurnedAway {
-    fn all(&self) -> MutexGuard<'_, HashMap<Whom, Since>> {
+impl RejectionCounts {
+    fn all(&self) -> MutexGuard<'_, HashMap<RejectionKey, RejectionCount>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts one request, and writes the lines that are due.
-    pub(crate) fn count(&self, audit: &Audit, mut whom: Whom) {
+    pub(crate) fn count(&self, audit: &AuditSink, mut whom: RejectionKey) {
         if !audit.is_on() {
             return;
         }
         let mut all = self.all();
-        if all.len() >= TOLD_APART && !all.contains_key(&whom) {
-            whom = Whom { principal: OTHERS.into(), transport: "", ..whom };
+        if all.len() >= MAX_REJECTION_KEYS && !all.contains_key(&whom) {
+            whom = RejectionKey { principal: OTHER_CALLERS.into(), transport: "", ..whom };
         }
         all.entry(whom).or_default().count += 1;
         drop(all);
@@ -165,16 +165,16 @@ impl TurnedAway {
     }
 
     /// Writes the lines that are due.
-    pub(crate) fn write_due(&self, audit: &Audit) {
-        self.write(audit, Since::is_time);
+    pub(crate) fn write_due(&self, audit: &AuditSink) {
+        self.write(audit, RejectionCount::is_time);
     }
 
     /// Writes all lines with a count, because this may be the last chance.
-    pub(crate) fn write_all(&self, audit: &Audit) {
+    pub(crate) fn write_all(&self, audit: &AuditSink) {
         self.write(audit, |_| true);
     }
 
-    fn write(&self, audit: &Audit, is_due: impl Fn(&Since) -> bool) {
+    fn write(&self, audit: &AuditSink, is_due: impl Fn(&RejectionCount) -> bool) {
         let mut due = Vec::new();
         self.all().retain(|whom, since| {
             if !is_due(since) {
@@ -184,19 +184,19 @@ impl TurnedAway {
             let has_come = since.count > 0;
             if has_come {
                 due.push((whom.clone(), since.count));
-                *since = Since { told: Some(Instant::now()), count: 0 };
+                *since = RejectionCount { last_written: Some(Instant::now()), count: 0 };
             }
             has_come
         });
         for (whom, count) in due {
-            let entry = Entry {
+            let entry = AuditEntry {
                 principal: &whom.principal,
                 transport: whom.transport,
                 method: "door",
-                outcome: Outcome::Refused.name(),
+                outcome: RequestOutcome::Refused.name(),
                 reason: Some(whom.reason),
                 count: Some(count),
-                ..Entry::default()
+                ..AuditEntry::default()
             };
             // Refused already; that the line is missing is counted and logged.
             audit.write(&entry).unwrap_or_default();
@@ -205,7 +205,7 @@ impl TurnedAway {
 }
 
 /// Sets the requested target: a tool, a resource or a prompt.
-pub(crate) fn about<'a>(entry: &mut Entry<'a>, method: &'a str, target: &'a str) {
+pub(crate) fn about<'a>(entry: &mut AuditEntry<'a>, method: &'a str, target: &'a str) {
     entry.method = method;
     let named = match method {
         "resources/read" => &mut entry.uri,
@@ -293,11 +293,11 @@ mod tests {
     fn every_rejected_caller_is_counted_exactly_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
-        let audit = Audit::to_file(&path, 1 << 20);
-        let door = TurnedAway::default();
+        let audit = AuditSink::to_file(&path, 1 << 20);
+        let door = RejectionCounts::default();
         for n in 0..3000 {
             let principal = format!("p{}", n % 1000).into();
-            door.count(&audit, Whom { reason: "rate", principal, transport: "http" });
+            door.count(&audit, RejectionKey { reason: "rate", principal, transport: "http" });
         }
         let lines = || -> Vec<Value> {
             let text = std::fs::read_to_string(&path).unwrap();
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(lines().len(), TOLD_APART + 1, "each has one at once");
         let pass_time = || {
             for since in door.all().values_mut() {
-                since.told = since.told.and_then(|at| at.checked_sub(TURNED_AWAY_EVERY));
+                since.told = since.told.and_then(|at| at.checked_sub(REJECTION_LINE_INTERVAL));
             }
         };
         pass_time();
@@ -325,18 +325,18 @@ mod tests {
 
     #[test]
     fn a_failure_is_counted_and_harmless_unless_it_must_be_written() {
-        use docent_audit::OnFull;
+        use docent_audit::WriteFailurePolicy;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("no/such/folder/audit.jsonl");
-        for (on_full, refused) in [(OnFull::Drop, false), (OnFull::Refuse, true)] {
-            let audit = Audit::open(&path, Settings { on_full, ..Settings::default() });
+        for (on_full, refused) in [(WriteFailurePolicy::Drop, false), (WriteFailurePolicy::Refuse, true)] {
+            let audit = AuditSink::open(&path, AuditLogSettings { on_full, ..AuditLogSettings::default() });
             assert_eq!(audit.ready().is_err(), refused);
             for _ in 0..2 {
                 assert_eq!(audit.write(&Entry::default()).is_err(), refused);
             }
             assert_eq!(audit.failures(), 2);
         }
-        let off = Audit::off();
+        let off = AuditSink::off();
         assert!(off.ready().is_ok() && off.write(&Entry::default()).is_ok() && !off.is_on());
     }
 }

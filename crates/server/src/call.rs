@@ -2,20 +2,20 @@
 
 use crate::{
     Screening,
-    admit::Place,
+    admission::CallPermit,
     approval,
-    audience::Listener,
-    audit::Ending,
-    cursor::Forged,
-    finish::{self, Failed, Finish, Finished},
-    guest::Guest,
-    metrics::Outcome,
+    call_client::RemoteCallClient,
+    audit::AuditOutcome,
+    cursor::InvalidCursor,
+    result_builder::{self, ToolCallError, ResultBuilder, FinishedResult},
+    request_caller::RequestCaller,
+    metrics::RequestOutcome,
     policy::Admitted,
-    record::Line,
-    run::{Bounds, Ended, bounded},
-    server::{Permit, Server},
+    audit_guard::AuditGuard,
+    run::{RunLimits, RunOutcome, bounded},
+    server::{RunPermit, McpServer},
     tasks::TaskUse,
-    validate::Problem,
+    validate::ArgumentProblem,
 };
 use docent_tool::{CallContext, InputNeeded, Object, ToolError};
 use rmcp::{
@@ -31,39 +31,39 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 /// Rounds of questions in one call, so that a tool that never stops asking is stopped.
-const MOST_ROUNDS: usize = 16;
+const MAX_QUESTION_ROUNDS: usize = 16;
 
 /// A call that may run.
-pub(crate) struct Call {
-    pub(crate) server: Arc<Server>,
+pub(crate) struct RunnableCall {
+    pub(crate) server: Arc<McpServer>,
     pub(crate) admitted: Admitted,
     pub(crate) arguments: Object,
-    pub(crate) listener: Arc<Listener>,
-    pub(crate) bounds: Bounds,
+    pub(crate) client: Arc<RemoteCallClient>,
+    pub(crate) bounds: RunLimits,
     pub(crate) timeout: Duration,
     pub(crate) screening: Screening,
-    pub(crate) guest: Guest,
-    pub(crate) line: Line,
+    pub(crate) caller: RequestCaller,
+    pub(crate) line: AuditGuard,
     /// Kept until the answer is ready. A call that becomes a task gives up its call permit earlier.
-    pub(crate) permit: Permit,
+    pub(crate) permit: RunPermit,
 }
 
 /// The reply to a call.
-pub(crate) enum Reply {
+pub(crate) enum ToolCallReply {
     Answer(CallToolResult),
     NeedsInput(InputRequiredResult),
     /// The client no longer waits for the answer.
     Cancelled,
 }
 
-impl TryFrom<Reply> for CallToolResponse {
+impl TryFrom<ToolCallReply> for CallToolResponse {
     type Error = ErrorData;
 
-    fn try_from(reply: Reply) -> Result<Self, ErrorData> {
+    fn try_from(reply: ToolCallReply) -> Result<Self, ErrorData> {
         match reply {
-            Reply::Answer(result) => Ok(Self::Complete(result)),
-            Reply::NeedsInput(result) => Ok(Self::InputRequired(result)),
-            Reply::Cancelled => Err(cancelled()),
+            ToolCallReply::Answer(result) => Ok(Self::Complete(result)),
+            ToolCallReply::NeedsInput(result) => Ok(Self::InputRequired(result)),
+            ToolCallReply::Cancelled => Err(cancelled()),
         }
     }
 }
@@ -74,25 +74,25 @@ pub(crate) fn cancelled() -> ErrorData {
 }
 
 /// The purpose that a client's state is sealed for: only this caller, and only this target.
-pub(crate) fn purpose(guest: &Guest, method: &str, target: &str) -> String {
+pub(crate) fn purpose(guest: &RequestCaller, method: &str, target: &str) -> String {
     format!("state|{}|{method}|{target}", guest.principal().name)
 }
 
 /// The error for state that came back changed, too late, or in the wrong request.
-pub(crate) fn bad_state(Forged: Forged) -> ErrorData {
-    finish::invalid_params(&Problem::new(
+pub(crate) fn bad_state(InvalidCursor: InvalidCursor) -> ErrorData {
+    result_builder::invalid_params(&ArgumentProblem::new(
         "requestState",
         "is not a state that this server issued for this request",
     ))
 }
 
-impl Call {
+impl RunnableCall {
     pub(crate) fn task_use(&self) -> TaskUse {
         self.admitted.route().tasks
     }
 
-    pub(crate) fn listener(&self) -> Arc<Listener> {
-        Arc::clone(&self.listener)
+    pub(crate) fn listener(&self) -> Arc<RemoteCallClient> {
+        Arc::clone(&self.client)
     }
 
     pub(crate) fn cancel(&self) -> CancellationToken {
@@ -100,21 +100,21 @@ impl Call {
     }
 
     pub(crate) fn owner(&self) -> Arc<str> {
-        Arc::clone(&self.guest.principal().name)
+        Arc::clone(&self.caller.principal().name)
     }
 
     /// Takes the call permit out of the call: a task is counted among the tasks instead.
-    pub(crate) fn take_place(&mut self) -> Option<Place> {
-        self.permit.place.take()
+    pub(crate) fn take_place(&mut self) -> Option<CallPermit> {
+        self.permit.call_permit.take()
     }
 
     /// Validates the arguments, runs the tool, builds the answer, and writes one audit line.
-    pub(crate) async fn perform(mut self) -> Result<Reply, ErrorData> {
+    pub(crate) async fn perform(mut self) -> Result<ToolCallReply, ErrorData> {
         let name = self.admitted.route().info.name.clone();
         let span = self.span(&name);
         let ended = async {
             let ended = self.rounds().await;
-            let ending: &Ending = match &ended {
+            let ending: &AuditOutcome = match &ended {
                 Ok((_, ending)) => ending,
                 Err(failed) => &failed.ending,
             };
@@ -144,38 +144,38 @@ impl Call {
         span
     }
 
-    fn finish(&self) -> Finish<'_> {
-        Finish {
+    fn finish(&self) -> ResultBuilder<'_> {
+        ResultBuilder {
             route: self.admitted.route(),
-            dialect: self.guest.dialect,
-            owner: &self.guest.principal().name,
+            dialect: self.caller.dialect,
+            owner: &self.caller.principal().name,
             results: self.server.results(),
             screening: &self.screening,
             page_bytes: self.server.limits().page_bytes,
             timeout: self.timeout,
             timed_by: self.admitted.timed_by(self.timeout),
-            closing: self.listener.hurried().initialized(),
+            closing: self.client.hurried().initialized(),
             overdue: Instant::now() >= self.bounds.deadline,
         }
     }
 
-    async fn rounds(&mut self) -> Result<(Reply, Ending), Failed> {
+    async fn rounds(&mut self) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
         let route = Arc::clone(self.admitted.route());
         let mut arguments = match route.input.check(std::mem::take(&mut self.arguments)) {
             Ok(arguments) => Some(arguments),
             Err(problem) => return self.finish().bad_arguments(&problem).map(answered),
         };
-        let again = self.listener.may_run_again();
-        for _ in 0..MOST_ROUNDS {
+        let again = self.client.may_run_again();
+        for _ in 0..MAX_QUESTION_ROUNDS {
             let given = if again { arguments.clone() } else { arguments.take() };
             let Some(given) = given else { break };
             self.listener.begin_round();
             let context = CallContext::new(
-                Arc::clone(&self.listener) as Arc<dyn docent_tool::Audience>,
+                Arc::clone(&self.listener) as Arc<dyn docent_tool::CallClient>,
                 self.bounds.cancel.clone(),
                 Some(self.bounds.deadline),
             );
-            let work: docent_tool::Running<'_, _> = match self.admitted.approval() {
+            let work: docent_tool::BoxedFuture<'_, _> = match self.admitted.approval() {
                 None => route.tool.call(given, &context),
                 Some(rule) => Box::pin(async {
                     approval::ask(&context, &route.info, &given, (rule, 0)).await?;
@@ -184,7 +184,7 @@ impl Call {
             };
             let ended = bounded(work, &self.bounds, &self.listener).await;
             let needed = match ended {
-                Ended::Done(Err(ToolError::NeedsInput(needed))) => needed,
+                RunOutcome::Done(Err(ToolError::NeedsInput(needed))) => needed,
                 other => return self.end(other),
             };
             if !(again && self.listener.answers_at_once()) {
@@ -193,64 +193,64 @@ impl Call {
             let asked =
                 bounded(Box::pin(self.listener.put(needed)), &self.bounds, &self.listener).await;
             match asked {
-                Ended::Done(Ok(())) => {}
-                Ended::Done(Err(error)) => return self.end(Ended::Done(Err(error))),
-                Ended::Panicked(words) => return self.end(Ended::Panicked(words)),
-                Ended::Cancelled => return self.end(Ended::Cancelled),
-                Ended::Late => return self.end(Ended::Late),
+                RunOutcome::Done(Ok(())) => {}
+                RunOutcome::Done(Err(error)) => return self.end(RunOutcome::Done(Err(error))),
+                RunOutcome::Panicked(words) => return self.end(RunOutcome::Panicked(words)),
+                RunOutcome::Cancelled => return self.end(RunOutcome::Cancelled),
+                RunOutcome::Late => return self.end(RunOutcome::Late),
             }
         }
-        Err(finish::internal(&route.info.name, "the tool did not stop asking questions"))
+        Err(result_builder::internal(&route.info.name, "the tool did not stop asking questions"))
     }
 
-    fn ask_by_result(&self, needed: InputNeeded) -> Result<(Reply, Ending), Failed> {
-        if !self.guest.is_modern() {
+    fn ask_by_result(&self, needed: InputNeeded) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
+        if !self.caller.is_modern() {
             let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
             return self.finish().error(ToolError::ClientLacks(lacking), Vec::new()).map(answered);
         }
-        let purpose = purpose(&self.guest, "tools/call", &self.admitted.route().info.name);
-        match self.listener.input_required(needed, self.server.seal(), &purpose) {
+        let purpose = purpose(&self.caller, "tools/call", &self.admitted.route().info.name);
+        match self.client.input_required(needed, self.server.seal(), &purpose) {
             Ok(result) => {
-                let asks = Ending { reason: Some("needs_input"), ..Ending::new(Outcome::Ok, 0) };
-                Ok((Reply::NeedsInput(result), asks))
+                let asks = AuditOutcome { reason: Some("needs_input"), ..AuditOutcome::new(RequestOutcome::Ok, 0) };
+                Ok((ToolCallReply::NeedsInput(result), asks))
             }
             Err(error) => self.finish().error(error, Vec::new()).map(answered),
         }
     }
 
-    fn end(&self, ended: Ended<docent_tool::Outcome>) -> Result<(Reply, Ending), Failed> {
-        let emitted = self.listener.take_emitted();
+    fn end(&self, ended: RunOutcome<docent_tool::ToolOutcome>) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
+        let emitted = self.client.take_emitted();
         let cancelled = self.bounds.cancel.is_cancelled();
-        let given_up = || Ok((Reply::Cancelled, Ending::new(Outcome::Cancelled, 0)));
+        let given_up = || Ok((ToolCallReply::Cancelled, AuditOutcome::new(RequestOutcome::Cancelled, 0)));
         match ended {
-            Ended::Cancelled => given_up(),
-            Ended::Done(Err(ToolError::Stopped(_))) if cancelled => given_up(),
-            Ended::Done(Ok(outcome)) => Ok(answered(self.finish().answer(outcome, emitted))),
-            Ended::Done(Err(error)) => self.finish().error(error, emitted).map(answered),
-            Ended::Late => Ok(answered(self.finish().late(emitted))),
-            Ended::Panicked(words) => {
+            RunOutcome::Cancelled => given_up(),
+            RunOutcome::Done(Err(ToolError::Stopped(_))) if cancelled => given_up(),
+            RunOutcome::Done(Ok(outcome)) => Ok(answered(self.finish().answer(outcome, emitted))),
+            RunOutcome::Done(Err(error)) => self.finish().error(error, emitted).map(answered),
+            RunOutcome::Late => Ok(answered(self.finish().late(emitted))),
+            RunOutcome::Panicked(words) => {
                 self.server.counters().panics.fetch_add(1, Ordering::Relaxed);
-                Err(finish::internal(&self.admitted.route().info.name, &format!("panic: {words}")))
+                Err(result_builder::internal(&self.admitted.route().info.name, &format!("panic: {words}")))
             }
         }
     }
 }
 
-fn answered((result, ending): Finished) -> (Reply, Ending) {
-    (Reply::Answer(result), ending)
+fn answered((result, ending): FinishedResult) -> (ToolCallReply, AuditOutcome) {
+    (ToolCallReply::Answer(result), ending)
 }
 
 /// The client capability needed to answer.
-pub(crate) fn capability(ask: &docent_tool::Ask) -> &'static str {
+pub(crate) fn capability(ask: &docent_tool::ClientQuery) -> &'static str {
     match ask {
-        docent_tool::Ask::Sample(_) => "sampling",
-        docent_tool::Ask::Elicit(_) => "elicitation",
-        docent_tool::Ask::Roots => "roots",
+        docent_tool::ClientQuery::Sample(_) => "sampling",
+        docent_tool::ClientQuery::Elicit(_) => "elicitation",
+        docent_tool::ClientQuery::Roots => "roots",
     }
 }
 
 /// The error for a tool outside the principal's scopes.
-pub(crate) fn out_of_scope(guest: &Guest, tool: &str, rule: &str) -> ErrorData {
+pub(crate) fn out_of_scope(guest: &RequestCaller, tool: &str, rule: &str) -> ErrorData {
     let name = &guest.principal().name;
     let message = format!("`{name}` may not use the tool `{tool}`: refused by {rule}");
     ErrorData::new(

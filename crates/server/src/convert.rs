@@ -6,9 +6,9 @@
 
 use crate::verbatim;
 use docent_tool::{
-    Ask, Block, Contents, Hints, Level, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
+    ClientQuery, AnswerBlock, Contents, ToolHints, SyslogLevel, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
 };
-use docent_wire::{METADATA, SCORE, lost};
+use docent_wire::{METADATA_KEY, SCORE_KEY, lost};
 use rmcp::model::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, InputRequest, LoggingLevel,
     MetaObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(crate) fn tool(info: &ToolInfo) -> Tool {
-    let mut tool = Tool::new(info.name.clone(), info.description(), Arc::clone(&info.input_schema));
+    let mut tool = Tool::new(info.name.clone(), info.listed_description(), Arc::clone(&info.input_schema));
     tool.title.clone_from(&info.title);
     tool.output_schema.clone_from(&info.output_schema);
     tool.annotations = info.hints.map(|hints| annotations(hints, info.title.as_deref()));
@@ -51,7 +51,7 @@ fn with_extra<T: Serialize + DeserializeOwned>(item: T, extra: &Object) -> T {
     verbatim::keep(item, &whole)
 }
 
-fn annotations(hints: Hints, title: Option<&str>) -> ToolAnnotations {
+fn annotations(hints: ToolHints, title: Option<&str>) -> ToolAnnotations {
     let mut annotations = ToolAnnotations::new()
         .read_only(hints.read_only)
         .destructive(hints.destructive)
@@ -61,41 +61,41 @@ fn annotations(hints: Hints, title: Option<&str>) -> ToolAnnotations {
     annotations
 }
 
-pub(crate) fn content(block: Block) -> ContentBlock {
+pub(crate) fn content(block: AnswerBlock) -> ContentBlock {
     match block {
-        Block::Text { text, metadata, score } => {
+        AnswerBlock::Text { text, metadata, score } => {
             let mut content = TextContent::new(text);
             if metadata.is_some() || score.is_some() {
                 let mut meta = Object::new();
                 if let Some(metadata) = metadata {
-                    meta.insert(METADATA.into(), Value::Object(metadata));
+                    meta.insert(METADATA_KEY.into(), Value::Object(metadata));
                 }
                 if let Some(score) = score {
-                    meta.insert(SCORE.into(), json!(score));
+                    meta.insert(SCORE_KEY.into(), json!(score));
                 }
                 content.meta = Some(MetaObject(meta));
             }
             ContentBlock::Text(content)
         }
-        Block::Image { data, mime } => ContentBlock::Image(ImageContent::new(data, mime)),
-        Block::Audio { data, mime } => ContentBlock::Audio(AudioContent::new(data, mime)),
-        Block::Link(info) => ContentBlock::ResourceLink(resource(info)),
-        Block::Embedded(contents) => {
+        AnswerBlock::Image { data, mime } => ContentBlock::Image(ImageContent::new(data, mime)),
+        AnswerBlock::Audio { data, mime } => ContentBlock::Audio(AudioContent::new(data, mime)),
+        AnswerBlock::Link(info) => ContentBlock::ResourceLink(resource(info)),
+        AnswerBlock::Embedded(contents) => {
             ContentBlock::Resource(EmbeddedResource::new(resource_contents(contents)))
         }
         // Another server may send kinds of content unknown to our clients: then its JSON is sent as text.
-        Block::Raw(value) => match ContentBlock::deserialize_from(&value) {
+        AnswerBlock::Raw(value) => match ContentBlock::deserialize_from(&value) {
             Some(content) => verbatim::keep_content(content, &value),
             None => ContentBlock::text(value.to_string()),
         },
     }
 }
 
-trait FromJson: Sized {
+trait ConvertFromJson: Sized {
     fn deserialize_from(value: &Value) -> Option<Self>;
 }
 
-impl<T: DeserializeOwned> FromJson for T {
+impl<T: DeserializeOwned> ConvertFromJson for T {
     fn deserialize_from(value: &Value) -> Option<Self> {
         T::deserialize(value).ok()
     }
@@ -153,49 +153,49 @@ pub(crate) fn prompt(info: PromptInfo) -> Prompt {
 
 pub(crate) fn prompt_message(message: docent_tool::PromptMessage) -> PromptMessage {
     let role = match message.role {
-        docent_tool::Role::User => Role::User,
-        docent_tool::Role::Assistant => Role::Assistant,
+        docent_tool::PromptRole::User => Role::User,
+        docent_tool::PromptRole::Assistant => Role::Assistant,
     };
     PromptMessage::new(role, content(message.content))
 }
 
-pub(crate) fn logging_level(level: Level) -> LoggingLevel {
+pub(crate) fn logging_level(level: SyslogLevel) -> LoggingLevel {
     match level {
-        Level::Debug => LoggingLevel::Debug,
-        Level::Info => LoggingLevel::Info,
-        Level::Notice => LoggingLevel::Notice,
-        Level::Warning => LoggingLevel::Warning,
-        Level::Error => LoggingLevel::Error,
-        Level::Critical => LoggingLevel::Critical,
-        Level::Alert => LoggingLevel::Alert,
-        Level::Emergency => LoggingLevel::Emergency,
+        SyslogLevel::Debug => LoggingLevel::Debug,
+        SyslogLevel::Info => LoggingLevel::Info,
+        SyslogLevel::Notice => LoggingLevel::Notice,
+        SyslogLevel::Warning => LoggingLevel::Warning,
+        SyslogLevel::Error => LoggingLevel::Error,
+        SyslogLevel::Critical => LoggingLevel::Critical,
+        SyslogLevel::Alert => LoggingLevel::Alert,
+        SyslogLevel::Emergency => LoggingLevel::Emergency,
     }
 }
 
-pub(crate) fn level(level: LoggingLevel) -> Level {
+pub(crate) fn level(level: LoggingLevel) -> SyslogLevel {
     match level {
-        LoggingLevel::Debug => Level::Debug,
-        LoggingLevel::Info => Level::Info,
-        LoggingLevel::Notice => Level::Notice,
-        LoggingLevel::Warning => Level::Warning,
-        LoggingLevel::Error => Level::Error,
-        LoggingLevel::Critical => Level::Critical,
-        LoggingLevel::Alert => Level::Alert,
-        LoggingLevel::Emergency => Level::Emergency,
+        LoggingLevel::Debug => SyslogLevel::Debug,
+        LoggingLevel::Info => SyslogLevel::Info,
+        LoggingLevel::Notice => SyslogLevel::Notice,
+        LoggingLevel::Warning => SyslogLevel::Warning,
+        LoggingLevel::Error => SyslogLevel::Error,
+        LoggingLevel::Critical => SyslogLevel::Critical,
+        LoggingLevel::Alert => SyslogLevel::Alert,
+        LoggingLevel::Emergency => SyslogLevel::Emergency,
     }
 }
 
 /// A question's method and parameters, as a separate request.
-pub(crate) fn question(ask: Ask) -> (&'static str, Option<Value>) {
+pub(crate) fn question(ask: ClientQuery) -> (&'static str, Option<Value>) {
     match ask {
-        Ask::Sample(params) => ("sampling/createMessage", Some(params)),
-        Ask::Elicit(params) => ("elicitation/create", Some(params)),
-        Ask::Roots => ("roots/list", None),
+        ClientQuery::Sample(params) => ("sampling/createMessage", Some(params)),
+        ClientQuery::Elicit(params) => ("elicitation/create", Some(params)),
+        ClientQuery::Roots => ("roots/list", None),
     }
 }
 
 /// A question as part of a result that needs input.
-pub(crate) fn input_request(ask: &Ask) -> Result<InputRequest, serde_json::Error> {
+pub(crate) fn input_request(ask: &ClientQuery) -> Result<InputRequest, serde_json::Error> {
     let (method, params) = question(ask.clone());
     let mut request = json!({"method": method});
     let Some(params) = params else { return serde_json::from_value(request) };
@@ -229,25 +229,25 @@ mod tests {
             ..ResourceInfo::default()
         };
         let cases = [
-            (Block::text("hi"), json!({"type": "text", "text": "hi"})),
+            (AnswerBlock::text("hi"), json!({"type": "text", "text": "hi"})),
             (
-                Block::Text {
+                AnswerBlock::Text {
                     text: "hi".into(),
                     metadata: metadata.as_object().cloned(),
                     score: Some(0.5),
                 },
-                json!({"type": "text", "text": "hi", "_meta": {METADATA: metadata, SCORE: 0.5}}),
+                json!({"type": "text", "text": "hi", "_meta": {METADATA_KEY: metadata, SCORE_KEY: 0.5}}),
             ),
             (
-                Block::Image { data: "AA==".into(), mime: "image/png".into() },
+                AnswerBlock::Image { data: "AA==".into(), mime: "image/png".into() },
                 json!({"type": "image", "data": "AA==", "mimeType": "image/png"}),
             ),
             (
-                Block::Link(link),
+                AnswerBlock::Link(link),
                 json!({"type": "resource_link", "uri": "x://a", "name": "a", "size": 3}),
             ),
             (
-                Block::Embedded(Contents::Text {
+                AnswerBlock::Embedded(Contents::Text {
                     uri: "x://a".into(),
                     mime: None,
                     text: "t".into(),
@@ -255,11 +255,11 @@ mod tests {
                 json!({"type": "resource", "resource": {"uri": "x://a", "text": "t"}}),
             ),
             (
-                Block::Raw(json!({"type": "text", "text": "as it came"})),
+                AnswerBlock::Raw(json!({"type": "text", "text": "as it came"})),
                 json!({"type": "text", "text": "as it came"}),
             ),
             (
-                Block::Raw(json!({"type": "smell"})),
+                AnswerBlock::Raw(json!({"type": "smell"})),
                 json!({"type": "text", "text": "{\"type\":\"smell\"}"}),
             ),
         ];
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn questions_keep_their_parameters() {
         let params = json!({"mode": "form", "message": "Name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}});
-        let request = shown(input_request(&Ask::Elicit(params)).unwrap());
+        let request = shown(input_request(&ClientQuery::Elicit(params)).unwrap());
         assert_eq!(
             (&request["method"], &request["params"]["message"]),
             (&json!("elicitation/create"), &json!("Name?"))
@@ -309,7 +309,7 @@ mod tests {
             "messages": [{"role": "user", "content": {"type": "text", "text": "hi", "odd": 1}, "odd": 2}],
             "maxTokens": 5, "temperature": 0.7, "odd": {"a": 1}, "_meta": {"own": 1},
         });
-        let request = input_request(&Ask::Sample(asked.clone())).unwrap();
+        let request = input_request(&ClientQuery::Sample(asked.clone())).unwrap();
         let mut message = json!({"result": {"inputRequests": {"k": request}}});
         docent_wire::put_back(&mut message);
         assert_eq!(message["result"]["inputRequests"]["k"]["params"], asked);
@@ -318,14 +318,14 @@ mod tests {
     #[test]
     fn levels_survive_a_round_trip() {
         for each in [
-            Level::Debug,
-            Level::Info,
-            Level::Notice,
-            Level::Warning,
-            Level::Error,
-            Level::Critical,
-            Level::Alert,
-            Level::Emergency,
+            SyslogLevel::Debug,
+            SyslogLevel::Info,
+            SyslogLevel::Notice,
+            SyslogLevel::Warning,
+            SyslogLevel::Error,
+            SyslogLevel::Critical,
+            SyslogLevel::Alert,
+            SyslogLevel::Emergency,
         ] {
             assert_eq!(level(logging_level(each)), each);
         }

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 /// Seals with a key that lives as long as the process.
 #[derive(Debug)]
-pub(crate) struct Seal(RequestStateCodec);
+pub(crate) struct CursorCodec(RequestStateCodec);
 
 /// A sealed string that this server did not create, or not for this purpose.
 #[derive(Debug)]
-pub(crate) struct Forged;
+pub(crate) struct InvalidCursor;
 
-impl Seal {
+impl CursorCodec {
     pub(crate) fn new() -> Result<Self, getrandom::Error> {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
@@ -42,13 +42,13 @@ impl Seal {
         &self,
         sealed: &str,
         purpose: &str,
-    ) -> Result<T, Forged> {
-        self.0.open_json_with(sealed, purpose.as_bytes()).map_err(|_| Forged)
+    ) -> Result<T, InvalidCursor> {
+        self.0.open_json_with(sealed, purpose.as_bytes()).map_err(|_| InvalidCursor)
     }
 }
 
 /// One page of a list, and the cursor of the next.
-pub(crate) type Page<T> = (Vec<T>, Option<String>);
+pub(crate) type ListPage<T> = (Vec<T>, Option<String>);
 
 /// Extracts one page of a list. `key` names an item, so that a page continues after the last item of the previous one
 /// even if the list has changed in between.
@@ -56,8 +56,8 @@ pub(crate) fn page<T>(
     items: Vec<T>,
     key: impl Fn(&T) -> &str,
     size: usize,
-    place: &Place<'_>,
-) -> Result<Page<T>, ErrorData> {
+    place: &ListPosition<'_>,
+) -> Result<ListPage<T>, ErrorData> {
     let start = match place.cursor {
         None => 0,
         Some(cursor) => {
@@ -77,14 +77,14 @@ pub(crate) fn page<T>(
 }
 
 /// The list, the principal, and the position.
-pub(crate) struct Place<'a> {
-    pub(crate) seal: &'a Seal,
+pub(crate) struct ListPosition<'a> {
+    pub(crate) seal: &'a CursorCodec,
     pub(crate) list: &'static str,
     pub(crate) principal: &'a str,
     pub(crate) cursor: Option<&'a str>,
 }
 
-impl Place<'_> {
+impl ListPosition<'_> {
     fn purpose(&self) -> String {
         format!("cursor|{}|{}", self.list, self.principal)
     }
@@ -105,18 +105,18 @@ mod tests {
     use super::*;
 
     fn read(
-        seal: &Seal,
+        seal: &CursorCodec,
         items: &[&str],
         cursor: Option<&str>,
         principal: &str,
     ) -> (Vec<String>, Option<String>) {
         let items: Vec<String> = items.iter().map(ToString::to_string).collect();
-        page(items, |item| item, 2, &Place { seal, list: "tools", principal, cursor }).unwrap()
+        page(items, |item| item, 2, &ListPosition { seal, list: "tools", principal, cursor }).unwrap()
     }
 
     #[test]
     fn pages_follow_each_other() {
-        let seal = Seal::new().unwrap();
+        let seal = CursorCodec::new().unwrap();
         let (first, cursor) = read(&seal, &["a", "b", "c", "d", "e"], None, "ann");
         let (second, cursor) = read(&seal, &["a", "b", "c", "d", "e"], cursor.as_deref(), "ann");
         let (third, end) = read(&seal, &["a", "b", "c", "d", "e"], cursor.as_deref(), "ann");
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_page_continues_after_its_last_item_when_the_list_changes() {
-        let seal = Seal::new().unwrap();
+        let seal = CursorCodec::new().unwrap();
         let (_, cursor) = read(&seal, &["a", "b", "c"], None, "ann");
         assert_eq!(read(&seal, &["new", "a", "b", "c"], cursor.as_deref(), "ann").0, ["c"]);
         assert_eq!(read(&seal, &["a", "c"], cursor.as_deref(), "ann").0, Vec::<String>::new());
@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn a_bad_cursor_is_refused() {
-        let seal = Seal::new().unwrap();
+        let seal = CursorCodec::new().unwrap();
         let (_, cursor) = read(&seal, &["a", "b", "c"], None, "ann");
         let cursor = cursor.unwrap();
         let mut bent = cursor.clone();
         bent.pop();
-        let stranger = Seal::new().unwrap().close(&(2, "b"), "cursor|tools|ann", None);
+        let stranger = CursorCodec::new().unwrap().close(&(2, "b"), "cursor|tools|ann", None);
         let cases = [
             ("tools", "ann", "2"),
             ("tools", "ann", ""),
@@ -153,7 +153,7 @@ mod tests {
             ("prompts", "ann", &cursor),
         ];
         for (list, principal, cursor) in cases {
-            let place = Place { seal: &seal, list, principal, cursor: Some(cursor) };
+            let place = ListPosition { seal: &seal, list, principal, cursor: Some(cursor) };
             let error = page(vec![String::new()], |item| item, 2, &place).unwrap_err();
             assert_eq!(
                 (error.code.0, error.data.unwrap()["parameter"].as_str()),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_seal_expires() {
-        let seal = Seal::new().unwrap();
+        let seal = CursorCodec::new().unwrap();
         let sealed = seal.close(&1, "x", Some(Duration::ZERO));
         // The clock of a seal counts milliseconds: it remains valid until the next one begins.
         while seal.open::<i32>(&sealed, "x").is_ok() {

@@ -1,7 +1,7 @@
 //! Turns admitted requests into calls and answers: sessions, catalog, policy, limits, audit.
 //!
-//! A [`Server`] is created once from a [`Setup`] and shared. It implements the [`Door`](docent_transport::Door) that
-//! transports use for access control, and it creates one [`Session`] for each connection, which answers the protocol's
+//! A [`McpServer`] is created once from a [`ServerSetup`] and shared. It implements the [`Door`](docent_transport::Door) that
+//! transports use for access control, and it creates one [`McpSession`] for each connection, which answers the protocol's
 //! requests. This crate is given [`Provider`](docent_tool::Provider)s: it must not know a concrete tool, a socket or
 //! the environment.
 //!
@@ -9,18 +9,18 @@
 //! (the only maker of `Admitted`) → `validate` → `run` (deadline, cancel, panics) → `finish` (content, size cap) →
 //! `audit` (one line).
 
-mod admit;
+mod admission;
 mod approval;
 mod apps;
-mod audience;
+mod call_client;
 mod audit;
 mod call;
-mod catalogue;
+mod catalog;
 mod convert;
 mod cursor;
-mod door;
-mod finish;
-mod guest;
+mod access_control;
+mod result_builder;
+mod request_caller;
 mod hex;
 mod metrics;
 mod nested;
@@ -28,8 +28,8 @@ mod offers;
 mod paging;
 mod policy;
 mod questions;
-mod rates;
-mod record;
+mod rule_rates;
+mod audit_guard;
 mod results;
 mod run;
 mod screening;
@@ -37,20 +37,20 @@ mod server;
 mod session;
 mod setup;
 mod shares;
-mod strangers;
+mod external_auth;
 mod subscriptions;
 mod tasks;
-mod terms;
+mod live_settings;
 mod unreadable;
 mod validate;
 mod verbatim;
 
-pub use audit::Audit;
-pub use policy::{Action, Policy, Rule, RuleBounds, Verdict};
+pub use audit::AuditSink;
+pub use policy::{PolicyAction, ToolPolicy, PolicyRule, RuleLimits, PolicyDecision};
 pub use screening::Screening;
-pub use server::Server;
-pub use session::Session;
-pub use setup::{AdoptTrace, Key, Limits, Rate, Setup, SetupError, Terms};
-pub use strangers::Strangers;
+pub use server::McpServer;
+pub use session::McpSession;
+pub use setup::{AdoptTraceParent, NamedKey, ServerLimits, RequestRate, ServerSetup, ServerSetupError, LiveSettings};
+pub use external_auth::ExternalAuth;
 pub use tasks::TASK_KEY;
 pub use validate::check_schema;

@@ -13,7 +13,7 @@ use std::{
 
 /// The outcome of a request, in metrics and in audit lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum RequestOutcome {
     Ok,
     Error,
     Cancelled,
@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-impl Outcome {
+impl RequestOutcome {
     const ALL: [Self; 5] = [Self::Ok, Self::Error, Self::Cancelled, Self::Partial, Self::Refused];
 
     pub(crate) fn name(self) -> &'static str {
@@ -36,7 +36,7 @@ impl Outcome {
 }
 
 /// Upper bounds of the buckets, in seconds.
-const BUCKETS: [(u64, &str); 8] = [
+const HISTOGRAM_BUCKETS: [(u64, &str); 8] = [
     (1_000, "0.001"),
     (5_000, "0.005"),
     (25_000, "0.025"),
@@ -52,15 +52,15 @@ const BUCKETS: [(u64, &str); 8] = [
 pub(crate) struct ToolStats {
     ended: [AtomicU64; 5],
     micros: AtomicU64,
-    buckets: [AtomicU64; BUCKETS.len()],
+    buckets: [AtomicU64; HISTOGRAM_BUCKETS.len()],
 }
 
 impl ToolStats {
-    pub(crate) fn count(&self, outcome: Outcome, took: Duration) {
+    pub(crate) fn count(&self, outcome: RequestOutcome, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.ended[outcome as usize].fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(micros, Ordering::Relaxed);
-        if let Some(bucket) = BUCKETS.iter().position(|(bound, _)| micros <= *bound) {
+        if let Some(bucket) = HISTOGRAM_BUCKETS.iter().position(|(bound, _)| micros <= *bound) {
             self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -80,9 +80,9 @@ impl ToolStats {
     }
 
     fn json(&self, name: &str) -> Value {
-        let ok = self.ended[Outcome::Ok as usize].load(Ordering::Relaxed);
+        let ok = self.ended[RequestOutcome::Ok as usize].load(Ordering::Relaxed);
         let calls = self.total();
-        let buckets = BUCKETS.iter().zip(&self.buckets).map(|((_, bound), bucket)| {
+        let buckets = HISTOGRAM_BUCKETS.iter().zip(&self.buckets).map(|((_, bound), bucket)| {
             json!([bound.parse::<f64>().unwrap_or_default(), bucket.load(Ordering::Relaxed)])
         });
         json!({
@@ -206,7 +206,7 @@ impl Metrics {
         let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         head(out, "docent_tool_calls_total", "counter", "Finished calls, by tool and outcome.");
         for (tool, stats) in tools.iter() {
-            for outcome in Outcome::ALL {
+            for outcome in RequestOutcome::ALL {
                 let count = stats.ended[outcome as usize].load(Ordering::Relaxed);
                 if count > 0 {
                     let outcome = outcome.name();
@@ -226,7 +226,7 @@ impl Metrics {
                 continue;
             }
             let mut below = 0;
-            for ((_, bound), bucket) in BUCKETS.iter().zip(&stats.buckets) {
+            for ((_, bound), bucket) in HISTOGRAM_BUCKETS.iter().zip(&stats.buckets) {
                 below += bucket.load(Ordering::Relaxed);
                 line(
                     out,
@@ -264,8 +264,8 @@ mod tests {
     #[test]
     fn the_text_is_what_prometheus_reads() {
         let metrics = Metrics::default();
-        metrics.tool("echo").count(Outcome::Ok, Duration::from_millis(2));
-        metrics.tool("echo").count(Outcome::Error, Duration::from_secs(3));
+        metrics.tool("echo").count(RequestOutcome::Ok, Duration::from_millis(2));
+        metrics.tool("echo").count(RequestOutcome::Error, Duration::from_secs(3));
         metrics.refused_rate.fetch_add(2, Ordering::Relaxed);
         let gauges = Gauges {
             sessions: 3,

@@ -2,22 +2,22 @@
 
 use crate::{
     Screening, apps,
-    audience::Listener,
+    call_client::RemoteCallClient,
     call::{bad_state, cancelled, capability, purpose},
-    catalogue::{Catalogue, clip, nearest, with_parts},
+    catalog::{ToolCatalog, clip, nearest, with_parts},
     convert, cursor,
-    finish::{self, Failed, invalid_params},
-    guest::Guest,
-    metrics::Outcome,
+    result_builder::{self, ToolCallError, invalid_params},
+    request_caller::RequestCaller,
+    metrics::RequestOutcome,
     paging,
-    results::Results,
-    run::{Bounds, Ended, bounded, in_time},
-    server::Server,
-    validate::Problem,
+    results::ResultStore,
+    run::{RunLimits, RunOutcome, bounded, in_time},
+    server::McpServer,
+    validate::ArgumentProblem,
 };
 use docent_tool::{
-    App, Audience, CallContext, Completed, Completing, CompletionTarget, InputNeeded, Level,
-    Object, PromptAnswer, PromptInfo, Provider, Reading, Running, ToolError,
+    App, CallClient, CallContext, CompletionValues, CompletionRequest, CompletionTarget, InputNeeded, SyslogLevel,
+    Object, PromptAnswer, PromptInfo, ToolProvider, ResourceReading, BoxedFuture, ToolError,
 };
 use futures::future::join_all;
 use rmcp::{
@@ -35,7 +35,7 @@ use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// The `_meta` field that names the providers whose items a list lacks because they did not answer.
-const INCOMPLETE: &str = "docent/incomplete";
+const INCOMPLETE_META_KEY: &str = "docent/incomplete";
 
 /// One list and its page.
 macro_rules! listed {
@@ -48,29 +48,29 @@ macro_rules! listed {
     }};
 }
 
-impl Server {
+impl McpServer {
     /// Who may cache an answer; older revisions cannot express it.
-    fn cache_scope(&self, guest: &Guest) -> Option<CacheScope> {
+    fn cache_scope(&self, guest: &RequestCaller) -> Option<CacheScope> {
         let scope = if self.lists_are_private() { CacheScope::Private } else { CacheScope::Public };
         guest.is_modern().then_some(scope)
     }
 
     /// The same for lists that contain pages: they depend on whether the client can show them.
-    fn list_scope(&self, guest: &Guest) -> Option<CacheScope> {
+    fn list_scope(&self, guest: &RequestCaller) -> Option<CacheScope> {
         let scope = self.cache_scope(guest)?;
         Some(if guest.shows_apps { CacheScope::Private } else { scope })
     }
 
-    pub(crate) fn seen_by(&self, guest: &Guest) -> Vec<Arc<dyn Provider>> {
-        let terms = self.terms();
+    pub(crate) fn seen_by(&self, guest: &RequestCaller) -> Vec<Arc<dyn ToolProvider>> {
+        let terms = self.settings();
         let mut all = with_parts(self.providers());
         all.retain(|provider| terms.policy.may_see(guest.principal(), provider.key()));
         all
     }
 
     /// The catalog with this tool, if it exists: waits for servers whose tools are not known yet.
-    pub(crate) async fn catalogue_for(&self, tool: &str) -> Arc<Catalogue> {
-        let catalogue = self.catalogue();
+    pub(crate) async fn catalogue_for(&self, tool: &str) -> Arc<ToolCatalog> {
+        let catalogue = self.catalog();
         if catalogue.find(tool).is_some() {
             return catalogue;
         }
@@ -80,20 +80,20 @@ impl Server {
 
     /// The catalog, rebuilt if a provider has a tool of this name that the catalog lacks: a caller that knows the tool
     /// may be faster than the change notification.
-    pub(crate) fn catalogue_with(&self, tool: &str) -> Arc<Catalogue> {
-        let catalogue = self.catalogue();
-        let has = |provider: &Arc<dyn Provider>| {
+    pub(crate) fn catalogue_with(&self, tool: &str) -> Arc<ToolCatalog> {
+        let catalogue = self.catalog();
+        let has = |provider: &Arc<dyn ToolProvider>| {
             provider.tools().iter().any(|known| known.name() == tool)
         };
         if catalogue.find(tool).is_none() && with_parts(self.providers()).iter().any(has) {
             self.rebuild();
-            return self.catalogue();
+            return self.catalog();
         }
         catalogue
     }
 
     /// A client wants log messages of this level and above.
-    pub(crate) fn set_level(&self, level: Level) {
+    pub(crate) fn set_level(&self, level: SyslogLevel) {
         for provider in with_parts(self.providers()) {
             provider.set_level(level);
         }
@@ -113,19 +113,19 @@ impl Server {
     fn place<'a>(
         &'a self,
         list: &'static str,
-        guest: &'a Guest,
+        guest: &'a RequestCaller,
         cursor: Option<&'a str>,
-    ) -> cursor::Place<'a> {
-        cursor::Place { seal: self.seal(), list, principal: &guest.principal().name, cursor }
+    ) -> cursor::ListPosition<'a> {
+        cursor::ListPosition { seal: self.cursor_codec(), list, principal: &guest.principal().name, cursor }
     }
 
     /// Screens the items on a page of a list. Tools are not screened: the hub has already made hidden characters of
     /// other servers' tools visible, and a schema is not text.
     fn screened<T>(
         &self,
-        page: Result<cursor::Page<T>, ErrorData>,
+        page: Result<cursor::ListPage<T>, ErrorData>,
         screen: fn(&Screening, &mut T),
-    ) -> Result<cursor::Page<T>, ErrorData> {
+    ) -> Result<cursor::ListPage<T>, ErrorData> {
         let (mut items, next) = page?;
         let screening = self.screening();
         for item in &mut items {
@@ -137,9 +137,9 @@ impl Server {
     /// Runs something other than a call, in the client's turn if the provider needs a thread for it.
     async fn in_turn<T>(
         &self,
-        guest: &Guest,
-        provider: &dyn Provider,
-        work: Running<'_, T>,
+        guest: &RequestCaller,
+        provider: &dyn ToolProvider,
+        work: BoxedFuture<'_, T>,
     ) -> Option<T>
     where
         T: Send,
@@ -157,11 +157,11 @@ impl Server {
 
     pub(crate) async fn list_tools(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.settled().await;
-        let tools = self.catalogue().listed(guest, &self.terms().policy);
+        let tools = self.catalog().listed(guest, &self.settings().policy);
         let place = self.place("tools", guest, cursor);
         listed!(
             ListToolsResult,
@@ -172,7 +172,7 @@ impl Server {
 
     pub(crate) async fn list_resources(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.settled().await;
@@ -208,7 +208,7 @@ impl Server {
             listed!(ListResourcesResult, self.list_scope(guest), page);
         let mut listed = listed?;
         if !failed.is_empty() {
-            listed.meta.get_or_insert_default().0.insert(INCOMPLETE.to_owned(), json!(failed));
+            listed.meta.get_or_insert_default().0.insert(INCOMPLETE_META_KEY.to_owned(), json!(failed));
         }
         Ok(listed)
     }
@@ -216,8 +216,8 @@ impl Server {
     /// Adds the descriptions that a provider creates only for displayed resources.
     async fn describe<T>(
         &self,
-        guest: &Guest,
-        provider: &dyn Provider,
+        guest: &RequestCaller,
+        provider: &dyn ToolProvider,
         page: &mut [(T, Resource)],
     ) {
         let uris = page.iter().map(|(_, resource)| resource.uri.clone()).collect();
@@ -231,7 +231,7 @@ impl Server {
 
     pub(crate) async fn list_templates(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         self.settled().await;
@@ -249,7 +249,7 @@ impl Server {
 
     pub(crate) async fn list_prompts(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.settled().await;
@@ -268,7 +268,7 @@ impl Server {
     /// Completes an argument of a prompt or a variable of a template.
     pub(crate) async fn complete(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         asked: CompleteRequestParams,
         meta: Object,
     ) -> Result<CompleteResult, ErrorData> {
@@ -278,11 +278,11 @@ impl Server {
                 (provider, CompletionTarget::Prompt(prompt.name))
             }
             Reference::Resource(template) => {
-                let has = |provider: &Arc<dyn Provider>| {
+                let has = |provider: &Arc<dyn ToolProvider>| {
                     provider.templates().iter().any(|known| known.uri_template == template.uri)
                 };
                 let Some(provider) = self.seen_by(guest).into_iter().find(has) else {
-                    return Err(invalid_params(&Problem::new(
+                    return Err(invalid_params(&ArgumentProblem::new(
                         "ref.uri",
                         "is not a template of this server",
                     )));
@@ -290,19 +290,19 @@ impl Server {
                 (provider, CompletionTarget::Template(template.uri))
             }
             _ => {
-                return Err(invalid_params(&Problem::new(
+                return Err(invalid_params(&ArgumentProblem::new(
                     "ref",
                     "must be a prompt or a resource template",
                 )));
             }
         };
         let known = asked.context.and_then(|context| context.arguments).unwrap_or_default();
-        let mut asked = Completing::new(target, asked.argument.name, asked.argument.value);
+        let mut asked = CompletionRequest::new(target, asked.argument.name, asked.argument.value);
         asked.known = known.into_iter().map(|(name, value)| (name, value.into())).collect();
         asked.meta = meta;
         let found = provider.complete(&asked);
         let found = self.in_turn(guest, provider.as_ref(), found).await;
-        let Completed { mut values, total, more, meta } = found.unwrap_or_default();
+        let CompletionValues { mut values, total, more, meta } = found.unwrap_or_default();
         let is_cut = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);
         let screening = self.screening();
@@ -310,7 +310,7 @@ impl Server {
             *value = screening.told(value);
         }
         let mut info = CompletionInfo::new(values)
-            .map_err(|problem| finish::internal("completion/complete", &problem).error)?;
+            .map_err(|problem| result_builder::internal("completion/complete", &problem).error)?;
         info.total = total;
         info.has_more = if is_cut { Some(true) } else { more };
         let mut result = CompleteResult::new(info);
@@ -321,10 +321,10 @@ impl Server {
 
     fn find_prompt(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         name: &str,
-    ) -> Result<(Arc<dyn Provider>, PromptInfo), ErrorData> {
-        let of_one = |provider: Arc<dyn Provider>| {
+    ) -> Result<(Arc<dyn ToolProvider>, PromptInfo), ErrorData> {
+        let of_one = |provider: Arc<dyn ToolProvider>| {
             let infos = provider.prompts();
             infos.into_iter().map(move |info| (Arc::clone(&provider), info))
         };
@@ -342,7 +342,7 @@ impl Server {
     }
 
     /// The error for an unknown resource.
-    pub(crate) fn missing(guest: &Guest, uri: &str) -> ErrorData {
+    pub(crate) fn missing(guest: &RequestCaller, uri: &str) -> ErrorData {
         let code = ErrorCode(guest.dialect.missing_resource_code());
         ErrorData::new(
             code,
@@ -352,9 +352,9 @@ impl Server {
     }
 }
 
-impl Server {
+impl McpServer {
     /// The error for a resource that cannot be watched.
-    pub(crate) fn not_watched(&self, guest: &Guest, uri: &str) -> ErrorData {
+    pub(crate) fn not_watched(&self, guest: &RequestCaller, uri: &str) -> ErrorData {
         if !self.seen_by(guest).iter().any(|provider| provider.owns(uri)) {
             return Self::missing(guest, uri);
         }
@@ -367,25 +367,25 @@ impl Server {
 }
 
 /// A running `resources/read` or `prompts/get`.
-pub(crate) struct Visit {
-    pub(crate) server: Arc<Server>,
-    pub(crate) guest: Guest,
-    pub(crate) listener: Arc<Listener>,
+pub(crate) struct ReadRequest {
+    pub(crate) server: Arc<McpServer>,
+    pub(crate) caller: RequestCaller,
+    pub(crate) client: Arc<RemoteCallClient>,
     pub(crate) cancel: CancellationToken,
 }
 
 /// The outcome of a read: the requested item, or a question.
-enum Found<T> {
+enum ReadOutcome<T> {
     It(T),
     Question(InputRequiredResult),
 }
 
 /// An answer with its outcome for the audit line.
-pub(crate) type Visited<T> = Result<(T, Outcome, usize), Failed>;
+pub(crate) type ReadResult<T> = Result<(T, RequestOutcome, usize), ToolCallError>;
 
-impl Visit {
-    fn bounds(&self) -> Bounds {
-        Bounds {
+impl ReadRequest {
+    fn bounds(&self) -> RunLimits {
+        RunLimits {
             cancel: self.cancel.clone(),
             deadline: Instant::now() + self.server.limits().tool_timeout,
         }
@@ -396,21 +396,21 @@ impl Visit {
         responses: Option<InputResponses>,
         state: Option<&str>,
         purpose: &str,
-    ) -> Result<(), Failed> {
-        let remembered = self.listener.remember(responses, state, self.server.seal(), purpose);
-        remembered.map_err(|forged| Failed::arguments(bad_state(forged)))
+    ) -> Result<(), ToolCallError> {
+        let remembered = self.client.remember(responses, state, self.server.seal(), purpose);
+        remembered.map_err(|forged| ToolCallError::arguments(bad_state(forged)))
     }
 
-    fn settle<T>(&self, ended: Ended<T>, place: &str, purpose: &str) -> Result<Found<T>, Failed> {
+    fn settle<T>(&self, ended: RunOutcome<T>, place: &str, purpose: &str) -> Result<ReadOutcome<T>, ToolCallError> {
         match ended {
-            Ended::Done(Ok(found)) => Ok(Found::It(found)),
-            Ended::Done(Err(ToolError::NeedsInput(needed))) => {
+            RunOutcome::Done(Ok(found)) => Ok(ReadOutcome::It(found)),
+            RunOutcome::Done(Err(ToolError::NeedsInput(needed))) => {
                 self.question(needed, place, purpose)
             }
-            Ended::Done(Err(error)) => Err(finish::refusal(error, place, self.guest.dialect)),
-            Ended::Cancelled => Err(Failed::new("cancelled", cancelled())),
-            Ended::Late => Err(finish::late(place)),
-            Ended::Panicked(words) => Err(finish::internal(place, &format!("panic: {words}"))),
+            RunOutcome::Done(Err(error)) => Err(result_builder::refusal(error, place, self.caller.dialect)),
+            RunOutcome::Cancelled => Err(ToolCallError::new("cancelled", cancelled())),
+            RunOutcome::Late => Err(result_builder::late(place)),
+            RunOutcome::Panicked(words) => Err(result_builder::internal(place, &format!("panic: {words}"))),
         }
     }
 
@@ -419,41 +419,41 @@ impl Visit {
         needed: InputNeeded,
         place: &str,
         purpose: &str,
-    ) -> Result<Found<T>, Failed> {
-        let asked = if self.guest.is_modern() {
-            self.listener.input_required(needed, self.server.seal(), purpose)
+    ) -> Result<ReadOutcome<T>, ToolCallError> {
+        let asked = if self.caller.is_modern() {
+            self.client.input_required(needed, self.server.seal(), purpose)
         } else {
             let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
             Err(ToolError::ClientLacks(lacking))
         };
         asked
-            .map(Found::Question)
-            .map_err(|error| finish::refusal(error, place, self.guest.dialect))
+            .map(ReadOutcome::Question)
+            .map_err(|error| result_builder::refusal(error, place, self.caller.dialect))
     }
 
     /// Reads one resource.
     pub(crate) async fn read(
         &self,
         request: ReadResourceRequestParams,
-    ) -> Visited<ReadResourceResponse> {
+    ) -> ReadResult<ReadResourceResponse> {
         let uri = request.uri.as_str();
-        let missing = || Failed::new("not_found", Server::missing(&self.guest, uri));
-        if Results::owns(uri) {
-            let who = self.guest.principal();
+        let missing = || ToolCallError::new("not_found", McpServer::missing(&self.caller, uri));
+        if ResultStore::owns(uri) {
+            let who = self.caller.principal();
             // A removed key, or an expired token, grants nothing, not even the results of its own calls.
             let part = (!who.scopes.is_empty())
                 .then(|| self.server.results().read(uri, &who.name))
                 .flatten()
                 .ok_or_else(missing)?;
             let mut result = ReadResourceResult::new(vec![convert::resource_contents(part)]);
-            result.cache_scope = self.guest.is_modern().then_some(CacheScope::Private);
+            result.cache_scope = self.caller.is_modern().then_some(CacheScope::Private);
             let bytes = result.contents.iter().map(paging::contents_weight).sum();
-            return Ok((result.into(), Outcome::Ok, bytes));
+            return Ok((result.into(), RequestOutcome::Ok, bytes));
         }
-        if let Some(app) = self.server.apps(&self.guest).iter().find(|app| app.uri == uri) {
+        if let Some(app) = self.server.apps(&self.caller).iter().find(|app| app.uri == uri) {
             return Ok(self.page(app));
         }
-        let purpose = purpose(&self.guest, "resources/read", uri);
+        let purpose = purpose(&self.caller, "resources/read", uri);
         self.remember(request.input_responses, request.request_state.as_deref(), &purpose)?;
         let bounds = self.bounds();
         let context = self.context(&bounds);
@@ -465,29 +465,29 @@ impl Visit {
             }
             Ok(None)
         });
-        let ended = match bounded(work, &bounds, &self.listener).await {
-            Ended::Done(Err(ToolError::Failed(failure)))
+        let ended = match bounded(work, &bounds, &self.client).await {
+            RunOutcome::Done(Err(ToolError::Failed(failure)))
                 if failure.kind == docent_tool::FailureKind::NotFound =>
             {
-                Ended::Done(Ok(None))
+                RunOutcome::Done(Ok(None))
             }
             other => other,
         };
         match self.settle(ended, uri, &purpose)? {
-            Found::It(Some(reading)) => Ok(self.contents(reading)),
-            Found::It(None) => Err(missing()),
-            Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
+            ReadOutcome::It(Some(reading)) => Ok(self.contents(reading)),
+            ReadOutcome::It(None) => Err(missing()),
+            ReadOutcome::Question(question) => Ok((question.into(), RequestOutcome::Ok, 0)),
         }
     }
 
     /// A page is useless unless complete, and contains nothing of the caller's: it is neither shortened nor screened.
-    fn page(&self, app: &App) -> (ReadResourceResponse, Outcome, usize) {
+    fn page(&self, app: &App) -> (ReadResourceResponse, RequestOutcome, usize) {
         let mut result = ReadResourceResult::new(vec![apps::contents(app)]);
-        result.cache_scope = self.server.cache_scope(&self.guest);
-        (result.into(), Outcome::Ok, app.html.len())
+        result.cache_scope = self.server.cache_scope(&self.caller);
+        (result.into(), RequestOutcome::Ok, app.html.len())
     }
 
-    fn contents(&self, reading: Reading) -> (ReadResourceResponse, Outcome, usize) {
+    fn contents(&self, reading: ResourceReading) -> (ReadResourceResponse, RequestOutcome, usize) {
         let mut contents: Vec<_> =
             reading.contents.into_iter().map(convert::resource_contents).collect();
         let screening = self.server.screening();
@@ -497,18 +497,18 @@ impl Visit {
         let bytes = contents.iter().map(paging::contents_weight).sum();
         let rest = paging::fit_contents(&mut contents, self.server.limits().page_bytes);
         let mut result = ReadResourceResult::new(contents);
-        result.cache_scope = self.server.cache_scope(&self.guest);
+        result.cache_scope = self.server.cache_scope(&self.caller);
         result.meta = reading.meta.map(MetaObject);
         screening.meta(result.meta.as_mut());
         if let Some((id, parts, meta)) = rest {
-            self.server.results().keep(&id, &self.guest.principal().name, parts);
+            self.server.results().keep(&id, &self.caller.principal().name, parts);
             result.meta.get_or_insert_default().0.extend(meta.0);
         }
-        (result.into(), Outcome::Ok, bytes)
+        (result.into(), RequestOutcome::Ok, bytes)
     }
 
-    fn context(&self, bounds: &Bounds) -> CallContext {
-        let audience = Arc::clone(&self.listener) as Arc<dyn Audience>;
+    fn context(&self, bounds: &RunLimits) -> CallContext {
+        let audience = Arc::clone(&self.client) as Arc<dyn CallClient>;
         CallContext::new(audience, bounds.cancel.clone(), Some(bounds.deadline))
     }
 
@@ -516,39 +516,39 @@ impl Visit {
     pub(crate) async fn prompt(
         &self,
         request: GetPromptRequestParams,
-    ) -> Visited<GetPromptResponse> {
+    ) -> ReadResult<GetPromptResponse> {
         let name = request.name.as_str();
-        let found = self.server.find_prompt(&self.guest, name);
-        let (provider, info) = found.map_err(Failed::arguments)?;
+        let found = self.server.find_prompt(&self.caller, name);
+        let (provider, info) = found.map_err(ToolCallError::arguments)?;
         let arguments = request.arguments.unwrap_or_default();
         let missing = info
             .arguments
             .iter()
             .find(|known| known.required && !arguments.contains_key(&known.name));
         if let Some(missing) = missing {
-            let problem = Problem::new(&missing.name, "is required");
-            return Err(Failed::arguments(invalid_params(&problem)));
+            let problem = ArgumentProblem::new(&missing.name, "is required");
+            return Err(ToolCallError::arguments(invalid_params(&problem)));
         }
-        let purpose = purpose(&self.guest, "prompts/get", name);
+        let purpose = purpose(&self.caller, "prompts/get", name);
         self.remember(request.input_responses, request.request_state.as_deref(), &purpose)?;
         let bounds = self.bounds();
         let context = self.context(&bounds);
         let ended =
-            bounded(provider.prompt(name, &arguments, &context), &bounds, &self.listener).await;
+            bounded(provider.prompt(name, &arguments, &context), &bounds, &self.client).await;
         match self.settle(ended, name, &purpose)? {
-            Found::It(answer) => Ok(rendered(answer, &self.server.screening())),
-            Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
+            ReadOutcome::It(answer) => Ok(rendered(answer, &self.server.screening())),
+            ReadOutcome::Question(question) => Ok((question.into(), RequestOutcome::Ok, 0)),
         }
     }
 }
 
-fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, Outcome, usize) {
+fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, RequestOutcome, usize) {
     let mut result =
         GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
     result.meta = answer.meta.map(MetaObject);
     screening.meta(result.meta.as_mut());
-    result.description = answer.about.map(|about| screening.told(&about));
+    result.description = answer.about.map(|about| screening.screen_text(&about));
     result.messages.iter_mut().for_each(|message| screening.message(message));
     let bytes = result.messages.iter().map(|message| paging::block_weight(&message.content)).sum();
-    (result.into(), Outcome::Ok, bytes)
+    (result.into(), RequestOutcome::Ok, bytes)
 }

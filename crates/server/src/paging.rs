@@ -1,8 +1,8 @@
 //! Fits an answer to a page: text continues in further parts, structured content is shortened and stored in full.
 
 use crate::{
-    results::{Parts, ResultId},
-    validate::Checker,
+    results::{ResultParts, ResultId},
+    validate::SchemaChecker,
 };
 use docent_tool::Contents;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
 
-const PARTS: &str = "docent/parts";
-const CUT: &str = "docent/cut";
+const PARTS_META_KEY: &str = "docent/parts";
+const CUT_META_KEY: &str = "docent/cut";
 /// Where to read the rest of a resource that did not fit a page.
-const NEXT: &str = "docent/next";
+const NEXT_META_KEY: &str = "docent/next";
 /// Bytes reserved for the link, the metadata and the braces around an answer.
-const OVERHEAD: usize = 768;
+const PAGE_OVERHEAD_BYTES: usize = 768;
 /// Minimum bytes of a page.
-const SHORTEST: usize = 1024;
+const MIN_PAGE_BYTES: usize = 1024;
 /// Structured strings up to this length stay whole while dropping items suffices: they may be names of sections.
 const MIN_TEXT_BYTES: usize = 256;
 /// A longer string without spaces is data, not an id.
@@ -65,8 +65,8 @@ fn value_weight(value: &Value) -> usize {
 
 /// Bytes of JSON, counted without storing it.
 fn json_bytes(value: &impl Serialize) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
+    struct JsonByteCounter(usize);
+    impl io::Write for JsonByteCounter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0 += bytes.len();
             Ok(bytes.len())
@@ -75,7 +75,7 @@ fn json_bytes(value: &impl Serialize) -> usize {
             Ok(())
         }
     }
-    let mut count = Count(0);
+    let mut count = JsonByteCounter(0);
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
@@ -83,16 +83,16 @@ fn json_bytes(value: &impl Serialize) -> usize {
 pub(crate) fn fit(
     result: &mut CallToolResult,
     page: usize,
-    output: Option<&Checker>,
-) -> Option<(ResultId, Parts)> {
+    output: Option<&SchemaChecker>,
+) -> Option<(ResultId, ResultParts)> {
     // An escape takes at most six bytes per byte, so most answers need no counting.
-    if weight(result).saturating_mul(6) + OVERHEAD <= page || json_bytes(result) <= page {
+    if weight(result).saturating_mul(6) + PAGE_OVERHEAD_BYTES <= page || json_bytes(result) <= page {
         return None;
     }
     let id = ResultId::new();
-    let mut parts = Parts::default();
+    let mut parts = ResultParts::default();
     let mut meta = result.meta.take().unwrap_or_default();
-    let room = page.max(SHORTEST).saturating_sub(OVERHEAD + json_bytes(&meta)).max(SHORTEST / 4);
+    let room = page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES + json_bytes(&meta)).max(MIN_PAGE_BYTES / 4);
 
     let content_bytes = json_bytes(&result.content);
     let mut left = room;
@@ -101,7 +101,7 @@ pub(crate) fn fit(
         let (kept, cuts) = shortened(&structured, room, output);
         left = left.saturating_sub(kept.as_ref().map_or(0, json_bytes));
         if !cuts.is_empty() {
-            meta.insert(CUT.into(), json!(cuts));
+            meta.insert(CUT_META_KEY.into(), json!(cuts));
             parts.add_text(&id, "structured", structured.to_string(), "application/json");
         }
         result.structured_content = kept;
@@ -110,8 +110,8 @@ pub(crate) fn fit(
     let (first, rest) = lay_out(content, left, &id, &mut parts);
     result.content = first;
     if !rest.is_empty() {
-        let further = split(&rest, page.max(SHORTEST).saturating_sub(OVERHEAD / 2));
-        meta.insert(PARTS.into(), json!(further.len() + 1));
+        let further = split(&rest, page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES / 2));
+        meta.insert(PARTS_META_KEY.into(), json!(further.len() + 1));
         for (at, text) in further.iter().enumerate() {
             parts.add_text(&id, &(at + 2).to_string(), (*text).to_owned(), "text/plain");
         }
@@ -129,7 +129,7 @@ fn lay_out(
     content: Vec<ContentBlock>,
     room: usize,
     id: &ResultId,
-    parts: &mut Parts,
+    parts: &mut ResultParts,
 ) -> (Vec<ContentBlock>, String) {
     let mut first = Vec::with_capacity(content.len() + 1);
     let mut rest = String::new();
@@ -160,7 +160,7 @@ fn lay_out(
     (first, rest)
 }
 
-fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut Parts) -> ContentBlock {
+fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut ResultParts) -> ContentBlock {
     let part = format!("block-{at}");
     let uri = id.uri(&part);
     let (contents, mime) = match block {
@@ -189,18 +189,18 @@ fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut Parts) -
 pub(crate) fn fit_contents(
     contents: &mut [ResourceContents],
     page: usize,
-) -> Option<(ResultId, Parts, MetaObject)> {
+) -> Option<(ResultId, ResultParts, MetaObject)> {
     let [ResourceContents::TextResourceContents { text, .. }] = contents else { return None };
-    let room = page.max(SHORTEST).saturating_sub(OVERHEAD / 2);
+    let room = page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES / 2);
     if text.len().saturating_mul(6) <= room || escaped(text) <= room {
         return None;
     }
     let id = ResultId::new();
-    let mut parts = Parts::default();
+    let mut parts = ResultParts::default();
     let pieces = split(text, room);
     let mut meta = MetaObject::new();
-    meta.insert(PARTS.into(), json!(pieces.len()));
-    meta.insert(NEXT.into(), json!(id.uri(2)));
+    meta.insert(PARTS_META_KEY.into(), json!(pieces.len()));
+    meta.insert(NEXT_META_KEY.into(), json!(id.uri(2)));
     for (at, piece) in pieces.iter().enumerate().skip(1) {
         parts.add_text(&id, &(at + 1).to_string(), (*piece).to_owned(), "text/plain");
     }
@@ -256,16 +256,16 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
 
 /// Structured content with long strings, arrays and maps shortened until it fits, and the places that were cut. The
 /// rest still matches the tool's schema; if it cannot, nothing is left.
-fn shortened(whole: &Value, room: usize, output: Option<&Checker>) -> (Option<Value>, Vec<String>) {
+fn shortened(whole: &Value, room: usize, output: Option<&SchemaChecker>) -> (Option<Value>, Vec<String>) {
     if json_bytes(whole) <= room {
         return (Some(whole.clone()), Vec::new());
     }
     // Prefer fewer items to shorter sentences: half of the hits are more useful than all of them truncated.
-    let gentle = (0..16).map(|step| Shorten {
+    let gentle = (0..16).map(|step| ShortenLimits {
         text: (room >> step).max(MIN_TEXT_BYTES),
         items: (4096 >> step).max(1),
     });
-    let harsh = (1..5).map(|step| Shorten { text: MIN_TEXT_BYTES >> step, items: 1 });
+    let harsh = (1..5).map(|step| ShortenLimits { text: MIN_TEXT_BYTES >> step, items: 1 });
     for limits in gentle.chain(harsh) {
         let mut value = whole.clone();
         let mut cuts = Vec::new();
@@ -280,7 +280,7 @@ fn shortened(whole: &Value, room: usize, output: Option<&Checker>) -> (Option<Va
     (None, vec![String::new()])
 }
 
-struct Shorten {
+struct ShortenLimits {
     text: usize,
     items: usize,
 }
@@ -290,7 +290,7 @@ fn is_identifier(text: &str) -> bool {
     text.len() <= MAX_IDENTIFIER_BYTES && !text.contains(char::is_whitespace)
 }
 
-impl Shorten {
+impl ShortenLimits {
     fn apply(&self, value: &mut Value, path: &mut String, cuts: &mut Vec<String>) {
         match value {
             Value::String(text) if escaped(text) > self.text && !is_identifier(text) => {
@@ -337,7 +337,7 @@ impl Shorten {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Results;
+    use crate::results::ResultStore;
     use std::{sync::Arc, time::Duration};
 
     fn result(content: Vec<ContentBlock>, structured: Option<Value>) -> CallToolResult {
@@ -346,15 +346,15 @@ mod tests {
         result
     }
 
-    fn read(results: &Results, id: &ResultId, part: &str) -> String {
+    fn read(results: &ResultStore, id: &ResultId, part: &str) -> String {
         match results.read(&id.uri(part), "ann") {
             Some(Contents::Text { text, .. }) => text,
             other => panic!("{part}: {other:?}"),
         }
     }
 
-    fn kept(id: &ResultId, parts: Parts) -> Results {
-        let results = Results::new(Duration::from_mins(1));
+    fn kept(id: &ResultId, parts: ResultParts) -> ResultStore {
+        let results = ResultStore::new(Duration::from_mins(1));
         results.keep(id, &Arc::from("ann"), parts);
         results
     }
@@ -371,7 +371,7 @@ mod tests {
             let mut answer = result(vec![ContentBlock::text(&text)], None);
             let (id, parts) = fit(&mut answer, 8192, None).unwrap();
             assert!(json_bytes(&answer) <= 8192, "{}", json_bytes(&answer));
-            let count = answer.meta.as_ref().unwrap()[PARTS].as_u64().unwrap();
+            let count = answer.meta.as_ref().unwrap()[PARTS_META_KEY].as_u64().unwrap();
             assert!(count > 2);
             let results = kept(&id, parts);
             let mut whole = answer.content[0].as_text().unwrap().text.clone();
@@ -407,7 +407,7 @@ mod tests {
         let cut = answer.structured_content.as_ref().unwrap();
         assert_eq!(cut["count"], 3000);
         assert!(cut["hits"].as_array().unwrap().len() > 1);
-        let pointers = answer.meta.as_ref().unwrap()[CUT].as_array().unwrap();
+        let pointers = answer.meta.as_ref().unwrap()[CUT_META_KEY].as_array().unwrap();
         assert!(
             pointers.contains(&json!("/hits")) && pointers.contains(&json!("/long~1name")),
             "{pointers:?}"
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn shortened_structured_content_matches_the_schema() {
         let schema = json!({"type": "object", "properties": {"items": {"type": "array", "minItems": 2000}}, "required": ["items"]});
-        let checker = Checker::new("t", Arc::new(schema.as_object().unwrap().clone()));
+        let checker = SchemaChecker::new("t", Arc::new(schema.as_object().unwrap().clone()));
         let mut answer = result(vec![], Some(json!({"items": vec!["abcdefgh"; 3000]})));
         let (_, parts) = fit(&mut answer, 8192, Some(&checker)).unwrap();
         assert_eq!(
@@ -492,7 +492,7 @@ mod tests {
         };
         assert_eq!((blob.len(), mime.as_deref()), (20_000, Some("image/png")));
         let mut text = answer.content[2].as_text().unwrap().text.clone();
-        for part in 2..=answer.meta.unwrap()[PARTS].as_u64().unwrap() {
+        for part in 2..=answer.meta.unwrap()[PARTS_META_KEY].as_u64().unwrap() {
             text.push_str(&read(&results, &id, &part.to_string()));
         }
         assert_eq!(text, format!("{}\n\nthe end", "b".repeat(9000)));
@@ -509,7 +509,7 @@ mod tests {
         };
         let mut whole = first.clone();
         assert_eq!(meta[NEXT], json!(id.uri(2)));
-        for part in 2..=meta[PARTS].as_u64().unwrap() {
+        for part in 2..=meta[PARTS_META_KEY].as_u64().unwrap() {
             whole.push_str(&read(&results, &id, &part.to_string()));
         }
         assert!(whole == text);

@@ -1,20 +1,20 @@
 //! Decides who may use what. The only place that creates an [`Admitted`].
 
-use crate::catalogue::Route;
+use crate::catalog::ToolRoute;
 use docent_transport::Principal;
 use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// Rules on top of keys' scopes: the first rule that matches a caller and a tool decides. Without a match, the scopes
 /// do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct ToolPolicy {
     /// In order of precedence.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PolicyRule>,
 }
 
 /// An action for some tools when some callers use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct PolicyRule {
     /// Its name in refusals and in `docent policy test`.
     pub name: String,
     /// Names of keys; empty for every caller.
@@ -24,14 +24,14 @@ pub struct Rule {
     /// Tool names, suites (`web:*`) or `*`.
     pub tools: Vec<String>,
     /// The action.
-    pub action: Action,
+    pub action: PolicyAction,
     /// Limits for the calls that it allows.
-    pub bounds: RuleBounds,
+    pub bounds: RuleLimits,
 }
 
 /// Limits of a rule. They only tighten: a tool's own limits apply as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RuleBounds {
+pub struct RuleLimits {
     /// Calls per minute that one caller may make of all tools of the rule together.
     pub rate_per_minute: Option<NonZeroU32>,
     /// The timeout of one call.
@@ -40,7 +40,7 @@ pub struct RuleBounds {
 
 /// The action of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum PolicyAction {
     /// The tool may be used.
     Allow,
     /// The tool is neither listed nor run.
@@ -49,7 +49,7 @@ pub enum Action {
     Approve,
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for PolicyAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Allow => "allow",
@@ -61,59 +61,59 @@ impl fmt::Display for Action {
 
 /// The policy's decision about one caller and one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct PolicyDecision {
     /// The action.
-    pub action: Action,
+    pub action: PolicyAction,
     /// The rule, or the caller's scope, that decided.
-    pub by: String,
+    pub decided_by: String,
     /// The index of the rule, if a rule decided.
     pub rule: Option<usize>,
     /// The limits of that rule; empty if nothing may be called.
-    pub bounds: RuleBounds,
+    pub bounds: RuleLimits,
 }
 
-impl Verdict {
-    fn of_scopes(action: Action, by: String) -> Self {
-        Self { action, by, rule: None, bounds: RuleBounds::default() }
+impl PolicyDecision {
+    fn of_scopes(action: PolicyAction, decided_by: String) -> Self {
+        Self { action, decided_by, rule: None, bounds: RuleLimits::default() }
     }
 }
 
-impl Policy {
+impl ToolPolicy {
     /// Decides about a tool of a provider, or about the provider's resources and prompts if no tool is named.
-    pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> Verdict {
+    pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> PolicyDecision {
         let Some(scope) = who.scopes.iter().find(|scope| opens(scope, provider, tool)) else {
             let by = format!("the scopes of `{}`: {:?}", who.name, who.scopes);
-            return Verdict::of_scopes(Action::Deny, by);
+            return PolicyDecision::of_scopes(PolicyAction::Deny, by);
         };
         let mut rules = self.rules.iter().enumerate();
         let Some((at, rule)) = rules.find(|(_, rule)| rule.speaks_of(who, provider, tool)) else {
             let by = format!("the scope {scope:?} of `{}`; no matching rule", who.name);
-            return Verdict::of_scopes(Action::Allow, by);
+            return PolicyDecision::of_scopes(PolicyAction::Allow, by);
         };
         let action = match rule.action {
             // A read cannot ask a person.
-            Action::Approve if tool.is_none() => Action::Deny,
+            PolicyAction::Approve if tool.is_none() => PolicyAction::Deny,
             action => action,
         };
-        let bounds = if action == Action::Deny { RuleBounds::default() } else { rule.bounds };
-        Verdict { action, by: rule.name.clone(), rule: Some(at), bounds }
+        let bounds = if action == PolicyAction::Deny { RuleLimits::default() } else { rule.bounds };
+        PolicyDecision { action, decided_by: rule.name.clone(), rule: Some(at), bounds }
     }
 
     /// Whether this principal may call the tool, and therefore sees it in lists.
-    pub(crate) fn may_use(&self, who: &Principal, route: &Route) -> bool {
-        self.decide(who, &route.provider, Some(&route.info.name)).action != Action::Deny
+    pub(crate) fn may_use(&self, who: &Principal, route: &ToolRoute) -> bool {
+        self.decide(who, &route.provider, Some(&route.info.name)).action != PolicyAction::Deny
     }
 
     /// Whether this principal may read a provider's resources and prompts. A scope for one tool grants only that tool.
     pub(crate) fn may_see(&self, who: &Principal, provider: &str) -> bool {
-        self.decide(who, provider, None).action == Action::Allow
+        self.decide(who, provider, None).action == PolicyAction::Allow
     }
 }
 
-impl Rule {
+impl PolicyRule {
     /// A rule for every caller.
-    pub fn for_everybody(name: &str, tools: Vec<String>, action: Action) -> Self {
-        let (name, bounds) = (name.to_owned(), RuleBounds::default());
+    pub fn for_everybody(name: &str, tools: Vec<String>, action: PolicyAction) -> Self {
+        let (name, bounds) = (name.to_owned(), RuleLimits::default());
         Self { name, keys: Vec::new(), scopes: Vec::new(), tools, action, bounds }
     }
 
@@ -125,7 +125,7 @@ impl Rule {
             && self.bounds.rate_per_minute == other.bounds.rate_per_minute
     }
 
-    fn speaks_of(&self, who: &Principal, provider: &str, tool: Option<&str>) -> bool {
+    fn applies_to(&self, who: &Principal, provider: &str, tool: Option<&str>) -> bool {
         let everybody = |names: &[String]| names.is_empty();
         (everybody(&self.keys) || self.keys.iter().any(|key| **key == *who.name))
             && (everybody(&self.scopes) || self.scopes.iter().any(|own| who.scopes.contains(own)))
@@ -136,36 +136,36 @@ impl Rule {
 /// A call that passed policy. Required to run a tool.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    route: Arc<Route>,
-    verdict: Verdict,
+    route: Arc<ToolRoute>,
+    verdict: PolicyDecision,
 }
 
 impl Admitted {
     /// The only constructor; an error names the rule that refused.
     pub(crate) fn check(
-        policy: &Policy,
+        policy: &ToolPolicy,
         who: &Principal,
-        route: &Arc<Route>,
+        route: &Arc<ToolRoute>,
     ) -> Result<Self, String> {
         let verdict = policy.decide(who, &route.provider, Some(&route.info.name));
-        if verdict.action == Action::Deny {
-            return Err(verdict.by);
+        if verdict.action == PolicyAction::Deny {
+            return Err(verdict.decided_by);
         }
         Ok(Self { route: Arc::clone(route), verdict })
     }
 
     /// The route to the tool.
-    pub(crate) fn route(&self) -> &Arc<Route> {
+    pub(crate) fn route(&self) -> &Arc<ToolRoute> {
         &self.route
     }
 
     /// The rule that requires a person's approval first.
     pub(crate) fn approval(&self) -> Option<&str> {
-        (self.verdict.action == Action::Approve).then_some(self.verdict.by.as_str())
+        (self.verdict.action == PolicyAction::Approve).then_some(self.verdict.decided_by.as_str())
     }
 
     /// The decision that allowed it.
-    pub(crate) fn verdict(&self) -> &Verdict {
+    pub(crate) fn verdict(&self) -> &PolicyDecision {
         &self.verdict
     }
 
@@ -176,7 +176,7 @@ impl Admitted {
 
     /// The rule that determines this timeout, if one does.
     pub(crate) fn timed_by(&self, timeout: Duration) -> Option<&str> {
-        (self.verdict.bounds.timeout == Some(timeout)).then_some(self.verdict.by.as_str())
+        (self.verdict.bounds.timeout == Some(timeout)).then_some(self.verdict.decided_by.as_str())
     }
 }
 
@@ -211,10 +211,10 @@ mod tests {
         }
     }
 
-    fn rule(name: &str, keys: &[&str], scopes: &[&str], tools: &[&str], action: Action) -> Rule {
+    fn rule(name: &str, keys: &[&str], scopes: &[&str], tools: &[&str], action: PolicyAction) -> PolicyRule {
         let own = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<String>>();
         let (keys, scopes) = (own(keys), own(scopes));
-        Rule { keys, scopes, ..Rule::for_everybody(name, own(tools), action) }
+        PolicyRule { keys, scopes, ..PolicyRule::for_everybody(name, own(tools), action) }
     }
 
     /// A caller with its scopes, a provider and a tool; the action, and what decided.
@@ -223,13 +223,13 @@ mod tests {
         &'static [&'static str],
         &'static str,
         Option<&'static str>,
-        Action,
+        PolicyAction,
         &'static str,
     );
 
     #[test]
     fn the_first_matching_rule_decides() {
-        let policy = Policy {
+        let policy = ToolPolicy {
             rules: vec![
                 rule("ops may", &["ops"], &[], &["web:*"], Action::Allow),
                 rule("readers ask", &[], &["docs:*"], &["web_search"], Action::Approve),
@@ -238,23 +238,23 @@ mod tests {
             ],
         };
         let cases: [Case; 9] = [
-            ("ops", &["*"], "web", Some("web_search"), Action::Allow, "ops may"),
-            ("ann", &["*"], "web", Some("web_search"), Action::Deny, "no web"),
+            ("ops", &["*"], "web", Some("web_search"), PolicyAction::Allow, "ops may"),
+            ("ann", &["*"], "web", Some("web_search"), PolicyAction::Deny, "no web"),
             (
                 "ann",
                 &["docs:*", "web:*"],
                 "web",
                 Some("web_search"),
-                Action::Approve,
+                PolicyAction::Approve,
                 "readers ask",
             ),
-            ("ann", &["docs:*", "web:*"], "web", Some("fetch_page"), Action::Deny, "no web"),
-            ("ann", &["*"], "web", None, Action::Deny, "no web"),
-            ("ann", &["*"], "code", Some("parse_files"), Action::Approve, "ask before parsing"),
-            ("ann", &["*"], "code", None, Action::Allow, "no matching rule"),
-            ("ann", &["docs:*"], "code", Some("parse_files"), Action::Deny, "the scopes of `ann`"),
+            ("ann", &["docs:*", "web:*"], "web", Some("fetch_page"), PolicyAction::Deny, "no web"),
+            ("ann", &["*"], "web", None, PolicyAction::Deny, "no web"),
+            ("ann", &["*"], "code", Some("parse_files"), PolicyAction::Approve, "ask before parsing"),
+            ("ann", &["*"], "code", None, PolicyAction::Allow, "no matching rule"),
+            ("ann", &["docs:*"], "code", Some("parse_files"), PolicyAction::Deny, "the scopes of `ann`"),
             // A rule grants nothing beyond the key's scopes.
-            ("ops", &["code:*"], "web", Some("web_search"), Action::Deny, "the scopes of `ops`"),
+            ("ops", &["code:*"], "web", Some("web_search"), PolicyAction::Deny, "the scopes of `ops`"),
         ];
         for (name, scopes, provider, tool, action, by) in cases {
             let scopes = scopes.iter().map(ToString::to_string).collect();
@@ -280,7 +280,7 @@ mod tests {
             ("anonymous", PrincipalKind::Anonymous),
         ] {
             let policy =
-                Policy { rules: vec![rule("not they", &[name], &[], &["*"], Action::Deny)] };
+                ToolPolicy { rules: vec![rule("not they", &[name], &[], &["*"], Action::Deny)] };
             let who = Principal { name: name.into(), kind, ..ann() };
             let other = Principal { name: format!("{name}e").into(), ..who.clone() };
             let decide = |who| policy.decide(who, "web", Some("web_search")).action;
@@ -290,17 +290,17 @@ mod tests {
 
     #[test]
     fn a_rule_that_needs_approval_denies_reads() {
-        let policy = Policy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
+        let policy = ToolPolicy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
         let who = ann();
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }
 
     #[test]
     fn the_deciding_rule_limits_the_call() {
-        let slow = RuleBounds { rate_per_minute: NonZeroU32::new(2), timeout: None };
-        let short = RuleBounds { rate_per_minute: None, timeout: Some(Duration::from_secs(1)) };
-        let with = |bounds, rule: Rule| Rule { bounds, ..rule };
-        let policy = Policy {
+        let slow = RuleLimits { rate_per_minute: NonZeroU32::new(2), timeout: None };
+        let short = RuleLimits { rate_per_minute: None, timeout: Some(Duration::from_secs(1)) };
+        let with = |bounds, rule: PolicyRule| PolicyRule { bounds, ..rule };
+        let policy = ToolPolicy {
             rules: vec![
                 with(short, rule("no pages", &[], &[], &["fetch_page"], Action::Deny)),
                 with(slow, rule("slow web", &["ann"], &[], &["web:*"], Action::Allow)),
@@ -309,7 +309,7 @@ mod tests {
         };
         let bob = Principal { name: "bob".into(), ..ann() };
         for (who, tool, rule, bounds) in [
-            (&ann(), "fetch_page", Some(0), RuleBounds::default()),
+            (&ann(), "fetch_page", Some(0), RuleLimits::default()),
             (&ann(), "web_search", Some(1), slow),
             (&bob, "web_search", Some(2), short),
         ] {

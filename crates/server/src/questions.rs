@@ -1,6 +1,6 @@
 //! A question to a client: its waiting time, and cancelling it when the answer is no longer needed.
 
-use crate::tasks::Tasks;
+use crate::tasks::TaskStore;
 use rmcp::{
     Peer, RoleServer,
     model::{CancelledNotification, CancelledNotificationParam, RequestId, ServerNotification},
@@ -13,23 +13,23 @@ use tokio::time::Instant;
 
 /// Time that the client took to answer, which does not count against the call.
 #[derive(Default)]
-pub(crate) struct Waits {
+pub(crate) struct ClientWaitTime {
     total: Duration,
     questions: usize,
     since: Option<Instant>,
 }
 
-impl Waits {
+impl ClientWaitTime {
     pub(crate) fn so_far(&self) -> Duration {
         self.total + self.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 }
 
 /// A question that waits for its answer.
-pub(crate) struct Waiting<'a>(&'a Mutex<Waits>);
+pub(crate) struct QuestionTimer<'a>(&'a Mutex<ClientWaitTime>);
 
-impl<'a> Waiting<'a> {
-    pub(crate) fn begin(waits: &'a Mutex<Waits>) -> Self {
+impl<'a> QuestionTimer<'a> {
+    pub(crate) fn begin(waits: &'a Mutex<ClientWaitTime>) -> Self {
         let mut now = waits.lock().unwrap_or_else(PoisonError::into_inner);
         now.questions += 1;
         now.since.get_or_insert_with(Instant::now);
@@ -38,7 +38,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QuestionTimer<'_> {
     fn drop(&mut self) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         now.questions -= 1;
@@ -50,12 +50,12 @@ impl Drop for Waiting<'_> {
 }
 
 /// A question sent to a client. Dropping it cancels the question there.
-pub(crate) struct Unanswered<'a> {
+pub(crate) struct PendingQuestion<'a> {
     peer: &'a Peer<RoleServer>,
     id: Option<RequestId>,
 }
 
-impl<'a> Unanswered<'a> {
+impl<'a> PendingQuestion<'a> {
     pub(crate) fn new(peer: &'a Peer<RoleServer>, id: &RequestId) -> Self {
         Self { peer, id: Some(id.clone()) }
     }
@@ -65,7 +65,7 @@ impl<'a> Unanswered<'a> {
     }
 }
 
-impl Drop for Unanswered<'_> {
+impl Drop for PendingQuestion<'_> {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
         else {
@@ -81,14 +81,14 @@ impl Drop for Unanswered<'_> {
 }
 
 /// A question shown by a task. Dropping it withdraws the question.
-pub(crate) struct Shown<'a> {
-    tasks: &'a Tasks,
+pub(crate) struct TaskQuestion<'a> {
+    tasks: &'a TaskStore,
     task: &'a str,
     key: Option<&'a str>,
 }
 
-impl<'a> Shown<'a> {
-    pub(crate) fn new(tasks: &'a Tasks, task: &'a str, key: &'a str) -> Self {
+impl<'a> TaskQuestion<'a> {
+    pub(crate) fn new(tasks: &'a TaskStore, task: &'a str, key: &'a str) -> Self {
         Self { tasks, task, key: Some(key) }
     }
 
@@ -97,7 +97,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Drop for Shown<'_> {
+impl Drop for TaskQuestion<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
             self.tasks.take_back(self.task, key);

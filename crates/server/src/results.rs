@@ -8,11 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-const SCHEME: &str = "result://";
+const RESULT_URI_PREFIX: &str = "result://";
 /// Maximum bytes of all stored answers; the oldest are dropped first.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MAX_STORED_BYTES: usize = 64 * 1024 * 1024;
 /// Maximum stored answers; the oldest are dropped first.
-const MOST_ANSWERS: usize = 1024;
+const MAX_STORED_RESULTS: usize = 1024;
 
 /// A random, unguessable id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,9 +31,9 @@ impl ResultId {
 
 /// The stored contents of one answer, by the last segment of their address.
 #[derive(Debug, Default)]
-pub(crate) struct Parts(Vec<(String, Contents)>);
+pub(crate) struct ResultParts(Vec<(String, Contents)>);
 
-impl Parts {
+impl ResultParts {
     pub(crate) fn add_text(&mut self, id: &ResultId, part: &str, text: String, mime: &str) {
         let contents = Contents::Text { uri: id.uri(part), mime: Some(mime.to_owned()), text };
         self.0.push((part.to_owned(), contents));
@@ -59,28 +59,28 @@ impl Parts {
 
 /// The store. Bounded in bytes, answers and time.
 #[derive(Debug)]
-pub(crate) struct Results {
-    kept: Mutex<Kept>,
+pub(crate) struct ResultStore {
+    kept: Mutex<StoredResults>,
     ttl: Duration,
     most_bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    answers: HashMap<String, Answer>,
+struct StoredResults {
+    answers: HashMap<String, StoredResult>,
     /// Oldest first.
     order: VecDeque<(Instant, String)>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Answer {
+struct StoredResult {
     owner: Arc<str>,
-    parts: Parts,
+    parts: ResultParts,
     bytes: usize,
 }
 
-impl Kept {
+impl StoredResults {
     fn drop_oldest(&mut self) {
         let Some((_, id)) = self.order.pop_front() else { return };
         if let Some(answer) = self.answers.remove(&id) {
@@ -95,9 +95,9 @@ impl Kept {
     }
 }
 
-impl Results {
+impl ResultStore {
     pub(crate) fn new(ttl: Duration) -> Self {
-        Self { kept: Mutex::default(), ttl, most_bytes: MOST_BYTES }
+        Self { kept: Mutex::default(), ttl, most_bytes: MAX_STORED_BYTES }
     }
 
     /// Number of answers and of bytes.
@@ -107,28 +107,28 @@ impl Results {
         (kept.answers.len(), kept.bytes)
     }
 
-    pub(crate) fn keep(&self, id: &ResultId, owner: &Arc<str>, parts: Parts) {
+    pub(crate) fn keep(&self, id: &ResultId, owner: &Arc<str>, parts: ResultParts) {
         let bytes = parts.bytes();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.drop_expired(self.ttl);
         while !kept.order.is_empty()
-            && (kept.bytes + bytes > self.most_bytes || kept.answers.len() >= MOST_ANSWERS)
+            && (kept.bytes + bytes > self.most_bytes || kept.answers.len() >= MAX_STORED_RESULTS)
         {
             kept.drop_oldest();
         }
         kept.bytes += bytes;
         kept.order.push_back((Instant::now(), id.0.clone()));
-        kept.answers.insert(id.0.clone(), Answer { owner: Arc::clone(owner), parts, bytes });
+        kept.answers.insert(id.0.clone(), StoredResult { owner: Arc::clone(owner), parts, bytes });
     }
 
     /// Whether this is the address of a result, stored or not.
     pub(crate) fn owns(uri: &str) -> bool {
-        uri.starts_with(SCHEME)
+        uri.starts_with(RESULT_URI_PREFIX)
     }
 
     /// A part; only for the principal that made the call.
     pub(crate) fn read(&self, uri: &str, reader: &str) -> Option<Contents> {
-        let (id, part) = uri.strip_prefix(SCHEME)?.split_once('/')?;
+        let (id, part) = uri.strip_prefix(RESULT_URI_PREFIX)?.split_once('/')?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.drop_expired(self.ttl);
         let answer = kept.answers.get(id).filter(|answer| &*answer.owner == reader)?;
@@ -140,15 +140,15 @@ impl Results {
 mod tests {
     use super::*;
 
-    fn parts(id: &ResultId, text: &str) -> Parts {
-        let mut parts = Parts::default();
+    fn parts(id: &ResultId, text: &str) -> ResultParts {
+        let mut parts = ResultParts::default();
         parts.add_text(id, "2", text.to_owned(), "text/plain");
         parts
     }
 
     #[test]
     fn a_part_is_readable_only_by_its_owner() {
-        let results = Results::new(Duration::from_mins(1));
+        let results = ResultStore::new(Duration::from_mins(1));
         let id = ResultId::new();
         results.keep(&id, &"ann".into(), parts(&id, "more"));
         let uri = id.uri(2);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn parts_expire() {
-        let results = Results::new(Duration::ZERO);
+        let results = ResultStore::new(Duration::ZERO);
         let id = ResultId::new();
         results.keep(&id, &"ann".into(), parts(&id, "more"));
         assert_eq!(results.read(&id.uri(2), "ann"), None);
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_oldest_results_are_dropped() {
         let results =
-            Results { kept: Mutex::default(), ttl: Duration::from_mins(1), most_bytes: 10 };
+            ResultStore { kept: Mutex::default(), ttl: Duration::from_mins(1), most_bytes: 10 };
         let ids: Vec<ResultId> = (0..4).map(|_| ResultId::new()).collect();
         for id in &ids {
             results.keep(id, &"ann".into(), parts(id, "1234"));

@@ -1,7 +1,7 @@
 //! Runs work with a deadline and a cancellation token. A panic ends only the work that caused it.
 
-use crate::audience::Listener;
-use docent_tool::{Audience as _, Running, ToolError};
+use crate::call_client::RemoteCallClient;
+use docent_tool::{CallClient as _, BoxedFuture, ToolError};
 use std::{
     any::Any,
     future::poll_fn,
@@ -13,18 +13,18 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// Time for a tool to return what it has, after the deadline or once the server shuts down.
-pub(crate) const GRACE: Duration = Duration::from_millis(500);
+pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(500);
 
 /// When work must end.
 #[derive(Debug, Clone)]
-pub(crate) struct Bounds {
+pub(crate) struct RunLimits {
     pub(crate) cancel: CancellationToken,
     pub(crate) deadline: Instant,
 }
 
 /// The outcome of work.
 #[derive(Debug)]
-pub(crate) enum Ended<T> {
+pub(crate) enum RunOutcome<T> {
     /// It finished.
     Done(Result<T, ToolError>),
     /// It panicked with this message.
@@ -37,10 +37,10 @@ pub(crate) enum Ended<T> {
 
 /// Runs work in place, sending its notifications concurrently. All of them have been sent when this returns.
 pub(crate) async fn bounded<T>(
-    work: Running<'_, Result<T, ToolError>>,
-    bounds: &Bounds,
-    listener: &Listener,
-) -> Ended<T> {
+    work: BoxedFuture<'_, Result<T, ToolError>>,
+    bounds: &RunLimits,
+    listener: &RemoteCallClient,
+) -> RunOutcome<T> {
     let mut work = pin!(guarded(work));
     // Most calls finish immediately, and need no timer.
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
@@ -52,9 +52,9 @@ pub(crate) async fn bounded<T>(
     let ended = beside(sending.as_mut(), async {
         tokio::select! {
             biased;
-            () = bounds.cancel.cancelled() => Ended::Cancelled,
+            () = bounds.cancel.cancelled() => RunOutcome::Cancelled,
             ended = &mut work => ended,
-            () = time_is_up(bounds, listener) => Ended::Late,
+            () = time_is_up(bounds, listener) => RunOutcome::Late,
         }
     })
     .await;
@@ -67,22 +67,22 @@ pub(crate) async fn bounded<T>(
 
 /// Waits for the end of the grace period. The time that the client takes to answer questions extends the deadline, but
 /// not after a shutdown.
-async fn time_is_up(bounds: &Bounds, listener: &Listener) {
+async fn time_is_up(bounds: &RunLimits, listener: &RemoteCallClient) {
     tokio::select! {
         () = deadline_has_passed(bounds, listener) => {}
         () = async {
-            listener.hurried().wait().await;
-            tokio::time::sleep(GRACE).await;
+            listener.shutdown_requested().wait().await;
+            tokio::time::sleep(CANCEL_GRACE).await;
         } => {}
     }
 }
 
-async fn deadline_has_passed(bounds: &Bounds, listener: &Listener) {
-    let end = tokio::time::Instant::from_std(bounds.deadline + GRACE);
+async fn deadline_has_passed(bounds: &RunLimits, listener: &RemoteCallClient) {
+    let end = tokio::time::Instant::from_std(bounds.deadline + CANCEL_GRACE);
     loop {
-        let until = end + listener.waited();
+        let until = end + listener.time_waited();
         tokio::time::sleep_until(until).await;
-        if end + listener.waited() <= until {
+        if end + listener.time_waited() <= until {
             return;
         }
     }
@@ -104,15 +104,15 @@ async fn beside<T>(
     .await
 }
 
-async fn guarded<T>(mut work: Running<'_, Result<T, ToolError>>) -> Ended<T> {
+async fn guarded<T>(mut work: BoxedFuture<'_, Result<T, ToolError>>) -> RunOutcome<T> {
     // After a panic the work is not polled again, but dropped.
     let polled = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
         Err(panic) => Poll::Ready(Err(panic)),
     });
     match polled.await {
-        Ok(result) => Ended::Done(result),
-        Err(panic) => Ended::Panicked(said(&*panic)),
+        Ok(result) => RunOutcome::Done(result),
+        Err(panic) => RunOutcome::Panicked(said(&*panic)),
     }
 }
 
@@ -123,11 +123,11 @@ fn said(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Runs something other than a call, such as a provider's list: `None` if it panicked or took too long.
-pub(crate) async fn in_time<T>(work: Running<'_, T>, limit: Duration, what: &str) -> Option<T> {
-    let work: Running<'_, Result<T, ToolError>> = Box::pin(async move { Ok(work.await) });
+pub(crate) async fn in_time<T>(work: BoxedFuture<'_, T>, limit: Duration, what: &str) -> Option<T> {
+    let work: BoxedFuture<'_, Result<T, ToolError>> = Box::pin(async move { Ok(work.await) });
     match tokio::time::timeout(limit, guarded(work)).await {
-        Ok(Ended::Done(Ok(value))) => Some(value),
-        Ok(Ended::Panicked(words)) => {
+        Ok(RunOutcome::Done(Ok(value))) => Some(value),
+        Ok(RunOutcome::Panicked(words)) => {
             tracing::error!(what, panic = words, "a provider panicked");
             None
         }

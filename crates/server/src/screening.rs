@@ -1,8 +1,8 @@
 //! Screens everything that is sent to a model: removes secrets, and makes invisible characters visible.
 
 use crate::verbatim;
-use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_but};
-use docent_tool::{Ask, Block, Contents, Object, Outcome, ToolError};
+use docent_screen::{ScreenOptions, Screen, KeepMember, visible, visible_json, visible_json_but};
+use docent_tool::{ClientQuery, AnswerBlock, Contents, Object, ToolOutcome, ToolError};
 use rmcp::{
     ErrorData,
     model::{
@@ -20,11 +20,11 @@ use std::{
 /// How answers are screened. Cheap to clone; the default changes nothing.
 #[derive(Clone, Default)]
 pub struct Screening {
-    secrets: Option<Arc<Secrets>>,
+    secrets: Option<Arc<SecretScreening>>,
     hidden: bool,
 }
 
-struct Secrets {
+struct SecretScreening {
     known: Vec<String>,
     /// Created with the first answer, so that starting a server does not wait for it.
     screen: OnceLock<Screen>,
@@ -43,13 +43,13 @@ impl Screening {
     /// Redacts `known` secrets and anything that looks like one, unless it is `None`; makes invisible characters
     /// visible, if requested.
     pub fn new(known: Option<Vec<String>>, hidden: bool) -> Self {
-        let secrets = known.map(|known| Arc::new(Secrets { known, screen: OnceLock::new() }));
+        let secrets = known.map(|known| Arc::new(SecretScreening { known, screen: OnceLock::new() }));
         Self { secrets, hidden }
     }
 
     fn screen(&self) -> Option<&Screen> {
         let secrets = self.secrets.as_ref()?;
-        Some(secrets.screen.get_or_init(|| Screen::new(secrets.known.clone(), Options::default())))
+        Some(secrets.screen.get_or_init(|| Screen::new(secrets.known.clone(), ScreenOptions::default())))
     }
 
     fn text(&self, text: &mut String) {
@@ -64,7 +64,7 @@ impl Screening {
     }
 
     /// A screened copy of a text.
-    pub(crate) fn told(&self, text: &str) -> String {
+    pub(crate) fn screen_text(&self, text: &str) -> String {
         let mut screened = text.to_owned();
         self.text(&mut screened);
         screened
@@ -180,8 +180,8 @@ impl Screening {
     }
 
     /// A piece of an answer that is kept until the rest is ready.
-    pub(crate) fn block(&self, block: &mut Block) {
-        if let Block::Text { text, metadata, .. } = block {
+    pub(crate) fn block(&self, block: &mut AnswerBlock) {
+        if let AnswerBlock::Text { text, metadata, .. } = block {
             self.text(text);
             if let Some(metadata) = metadata {
                 self.object(metadata);
@@ -191,12 +191,12 @@ impl Screening {
 
     /// Screens what one tool returns to another, which could forward a secret: secrets are removed. Invisible
     /// characters stay, because they may be data, and the final answer is screened before it is sent.
-    pub(crate) fn within(&self, ended: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
+    pub(crate) fn within(&self, ended: Result<ToolOutcome, ToolError>) -> Result<ToolOutcome, ToolError> {
         let screening = Self { secrets: self.secrets.clone(), hidden: false };
         ended.map(|it| screening.outcome(it)).map_err(|error| screening.tool_error(error))
     }
 
-    fn outcome(&self, mut outcome: Outcome) -> Outcome {
+    fn outcome(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         outcome.content.iter_mut().for_each(|block| self.piece(block));
         if let Some(structured) = &mut outcome.structured {
             self.value(structured);
@@ -208,15 +208,15 @@ impl Screening {
     }
 
     /// A piece of an answer of any kind, without its secrets.
-    fn piece(&self, block: &mut Block) {
+    fn piece(&self, block: &mut AnswerBlock) {
         match block {
-            Block::Raw(value) | Block::Embedded(Contents::Raw(value)) => {
+            AnswerBlock::Raw(value) | AnswerBlock::Embedded(Contents::Raw(value)) => {
                 if let Some(screen) = self.screen() {
                     screen.redact_json_but(value, stays_in_block);
                 }
             }
-            Block::Embedded(Contents::Text { text, .. }) => self.text(text),
-            Block::Link(info) => {
+            AnswerBlock::Embedded(Contents::Text { text, .. }) => self.text(text),
+            AnswerBlock::Link(info) => {
                 self.about([&mut info.title, &mut info.about]);
                 self.object(&mut info.extra);
             }
@@ -227,7 +227,7 @@ impl Screening {
     fn tool_error(&self, error: ToolError) -> ToolError {
         match error {
             ToolError::Argument { field, problem } => {
-                ToolError::argument(self.told(&field), self.told(&problem))
+                ToolError::argument(self.screen_text(&field), self.screen_text(&problem))
             }
             ToolError::Failed(mut failure) => {
                 self.text(&mut failure.message);
@@ -246,18 +246,18 @@ impl Screening {
 
     /// A question to the client: its model may read it, and a person does. A question to open a page is refused if its
     /// address contains a secret: without the secret, the address does not work.
-    pub(crate) fn question(&self, ask: &mut Ask) -> Result<(), ToolError> {
+    pub(crate) fn question(&self, ask: &mut ClientQuery) -> Result<(), ToolError> {
         match ask {
-            Ask::Sample(params) => self.fields(params),
-            Ask::Elicit(params) => {
+            ClientQuery::Sample(params) => self.fields(params),
+            ClientQuery::Elicit(params) => {
                 let before = page_of(params).cloned();
                 self.redact_fields(params);
                 if page_of(params) != before.as_ref() {
-                    return Err(ToolError::failed(DEAD_LINK));
+                    return Err(ToolError::failed(SECRET_IN_URL_MESSAGE));
                 }
                 self.show_fields(params);
             }
-            Ask::Roots => {}
+            ClientQuery::Roots => {}
         }
         Ok(())
     }
@@ -271,7 +271,7 @@ impl Screening {
             let before: Vec<Value> = pages_of(data).cloned().collect();
             self.redact_fields(data);
             if !pages_of(data).eq(&before) {
-                return ErrorData::internal_error(DEAD_LINK, None);
+                return ErrorData::internal_error(SECRET_IN_URL_MESSAGE, None);
             }
             self.show_fields(data);
         }
@@ -279,7 +279,7 @@ impl Screening {
     }
 }
 
-const DEAD_LINK: &str = "the client was not asked to open this page: its address seems to contain a secret, and would \
+const SECRET_IN_URL_MESSAGE: &str = "the client was not asked to open this page: its address seems to contain a secret, and would \
                          not work without it; the setting `policy.redaction.secrets` removes it";
 
 /// The address of the page that a question is about.
@@ -294,7 +294,7 @@ fn pages_of(data: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Identifiers must be returned to the peer unchanged, and images are not text.
-fn stays(of: &Object, name: &str) -> Stays {
+fn stays(of: &Object, name: &str) -> KeepMember {
     let kind = of.get("type").and_then(Value::as_str).unwrap_or_default();
     let known = match name {
         "progressToken" | "taskId" | "elicitationId" | "toolUseId" | "traceparent"
@@ -303,16 +303,16 @@ fn stays(of: &Object, name: &str) -> Stays {
         "data" => matches!(kind, "image" | "audio"),
         "blob" => of.contains_key("uri"),
         // The names of a schema are those of the answer.
-        "properties" if kind == "object" => return Stays::Names,
+        "properties" if kind == "object" => return KeepMember::Names,
         "required" => are_names(of),
         _ => false,
     };
     let is_nested = of.get(name).is_some_and(|value| value.is_object() || value.is_array());
-    if known && (name == "required" || !is_nested) { Stays::Whole } else { Stays::Nothing }
+    if known && (name == "required" || !is_nested) { KeepMember::Whole } else { KeepMember::Nothing }
 }
 
 /// The same in a content block, which also has the name and address that identify a resource.
-fn stays_in_block(of: &Object, name: &str) -> Stays {
+fn stays_in_block(of: &Object, name: &str) -> KeepMember {
     let is_link = of.get("type").is_some_and(|kind| kind == "resource_link");
     let is_held = !of.contains_key("type") && (of.contains_key("text") || of.contains_key("blob"));
     let is_known_by = match name {
@@ -321,7 +321,7 @@ fn stays_in_block(of: &Object, name: &str) -> Stays {
         _ => false,
     };
     if is_known_by && of.get(name).is_some_and(Value::is_string) {
-        return Stays::Whole;
+        return KeepMember::Whole;
     }
     stays(of, name)
 }

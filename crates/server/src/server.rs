@@ -1,24 +1,24 @@
 //! State shared by all sessions, and the methods that transports use.
 
 use crate::{
-    Audit, Screening, Session,
-    admit::{Lanes, Place},
+    AuditSink, Screening, McpSession,
+    admission::{CallLimiter, CallPermit},
     apps,
-    audit::{TurnedAway, Whom},
+    audit::{RejectionCounts, RejectionKey},
     call,
-    catalogue::{Catalogue, Route},
-    cursor::Seal,
-    door::{Meters, Shares},
-    guest::Guest,
+    catalog::{ToolCatalog, ToolRoute},
+    cursor::CursorCodec,
+    access_control::{RateLimiters, ClientShares},
+    request_caller::RequestCaller,
     metrics::{Gauges, Metrics},
     policy::Admitted,
-    results::Results,
-    setup::{AdoptTrace, Limits, Setup, SetupError, Terms},
-    subscriptions::Hub,
-    tasks::Tasks,
-    terms::InForce,
+    results::ResultStore,
+    setup::{AdoptTraceParent, ServerLimits, ServerSetup, ServerSetupError, LiveSettings},
+    subscriptions::Broadcaster,
+    tasks::TaskStore,
+    live_settings::SettingsSnapshot,
 };
-use docent_tool::{Change, Provider};
+use docent_tool::{ProviderChange, ToolProvider};
 use docent_transport::{Caller, retry_data};
 use docent_wire::Dialect;
 use rmcp::{
@@ -46,46 +46,46 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const SHUTTING_DOWN: &str = "shutting down";
 
 /// State shared by all sessions. Created once, in an [`Arc`].
-pub struct Server {
+pub struct McpServer {
     info: ServerConfig,
-    providers: Arc<[Arc<dyn Provider>]>,
-    catalogue: RwLock<Arc<Catalogue>>,
-    terms: RwLock<Arc<InForce>>,
-    meters: Meters,
-    shares: Shares,
-    lanes: Arc<Lanes>,
+    providers: Arc<[Arc<dyn ToolProvider>]>,
+    catalog: RwLock<Arc<ToolCatalog>>,
+    settings: RwLock<Arc<SettingsSnapshot>>,
+    rate_limiters: RateLimiters,
+    shares: ClientShares,
+    call_limiter: Arc<CallLimiter>,
     /// Separate limiter for reads, prompts and completions: a call may wait for its client, which reads in the
     /// meantime.
-    visits: Arc<Lanes>,
-    limits: Limits,
+    read_limiter: Arc<CallLimiter>,
+    limits: ServerLimits,
     list_page: usize,
     resource_page: usize,
-    adopt_trace: Option<AdoptTrace>,
-    audit: Audit,
-    turned_away: TurnedAway,
+    adopt_trace_parent: Option<AdoptTraceParent>,
+    audit: AuditSink,
+    rejections: RejectionCounts,
     metrics: Metrics,
-    results: Results,
-    tasks: Tasks,
-    hub: Arc<Hub>,
-    seal: Seal,
+    results: ResultStore,
+    tasks: TaskStore,
+    broadcaster: Arc<Broadcaster>,
+    cursor_codec: CursorCodec,
     stopping: CancellationToken,
-    hurry: Arc<SetOnce<()>>,
+    shutdown_requested: Arc<SetOnce<()>>,
     idle: Notify,
     _listening: Vec<AbortOnDropHandle<()>>,
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for McpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServer").field("info", &self.info.server_info).finish_non_exhaustive()
     }
 }
 
-impl Server {
+impl McpServer {
     /// Creates a server. If a provider reports changes, this must be called inside a tokio runtime.
-    pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
-        let terms = InForce::new(setup.terms(), setup.limits.tool_timeout)?;
-        let Setup { name, version, title, instructions, providers, .. } = setup;
-        let Setup { limits, audit, list_page, resource_page, adopt_trace, .. } = setup;
+    pub fn new(setup: ServerSetup) -> Result<Arc<Self>, ServerSetupError> {
+        let terms = SettingsSnapshot::new(setup.terms(), setup.limits.tool_timeout)?;
+        let ServerSetup { name, version, title, instructions, providers, .. } = setup;
+        let ServerSetup { limits, audit, list_page, resource_page, adopt_trace_parent: adopt_trace, .. } = setup;
         for (limit, value) in [
             ("calls_in_flight", limits.calls_in_flight),
             ("page_bytes", limits.page_bytes),
@@ -95,17 +95,17 @@ impl Server {
             ("blocking_threads", limits.blocking_threads),
         ] {
             if value == 0 {
-                return Err(SetupError::ZeroLimit(limit));
+                return Err(ServerSetupError::ZeroLimit(limit));
             }
         }
-        let seal = Seal::new().map_err(SetupError::NoRandomness)?;
-        let providers: Arc<[Arc<dyn Provider>]> = providers.into();
+        let seal = CursorCodec::new().map_err(ServerSetupError::NoRandomness)?;
+        let providers: Arc<[Arc<dyn ToolProvider>]> = providers.into();
         let metrics = Metrics::default();
         let (catalogue, problems) = terms.builder.build(&providers, &metrics);
         if let Some(problem) = problems.own.into_iter().next() {
             return Err(problem);
         }
-        tell_left_out(&problems.parts);
+        log_skipped_tools(&problems.parts);
         let mut implementation = Implementation::new(name, version);
         implementation.title = title;
         let able = capabilities(apps::capability(&providers));
@@ -113,37 +113,37 @@ impl Server {
         info.instructions = instructions;
         Ok(Arc::new_cyclic(|server| Self {
             info,
-            hub: Hub::new(Arc::clone(&providers)),
+            broadcaster: Broadcaster::new(Arc::clone(&providers)),
             _listening: providers
                 .iter()
                 .filter_map(|provider| listen(server, provider.changes()?))
                 .collect(),
             providers,
-            catalogue: RwLock::new(Arc::new(catalogue)),
-            terms: RwLock::new(Arc::new(terms)),
-            meters: Meters::new(&limits),
-            shares: Shares::new(&limits),
-            lanes: Lanes::new(limits.calls_in_flight),
-            visits: Lanes::new(limits.calls_in_flight),
-            results: Results::new(limits.result_ttl),
-            tasks: Tasks::new(limits.result_ttl),
+            catalog: RwLock::new(Arc::new(catalogue)),
+            settings: RwLock::new(Arc::new(terms)),
+            rate_limiters: RateLimiters::new(&limits),
+            shares: ClientShares::new(&limits),
+            call_limiter: CallLimiter::new(limits.calls_in_flight),
+            read_limiter: CallLimiter::new(limits.calls_in_flight),
+            results: ResultStore::new(limits.result_ttl),
+            tasks: TaskStore::new(limits.result_ttl),
             limits,
             list_page,
             resource_page,
-            adopt_trace,
+            adopt_trace_parent: adopt_trace,
             audit,
-            turned_away: TurnedAway::default(),
+            rejections: RejectionCounts::default(),
             metrics,
-            seal,
+            cursor_codec: seal,
             stopping: CancellationToken::new(),
-            hurry: Arc::default(),
+            shutdown_requested: Arc::default(),
             idle: Notify::new(),
         }))
     }
 
     /// A session for one connection, or for one request of a client without sessions.
-    pub fn session(self: &Arc<Self>) -> Session {
-        Session::new(Arc::clone(self))
+    pub fn session(self: &Arc<Self>) -> McpSession {
+        McpSession::new(Arc::clone(self))
     }
 
     /// All counters in the Prometheus text format.
@@ -170,12 +170,12 @@ impl Server {
 
     /// Applies new settings. Running calls keep the settings they started with; a removed key grants nothing from now
     /// on, whatever session it opened before.
-    pub fn renew(&self, terms: Terms) -> Result<(), SetupError> {
+    pub fn reload(&self, terms: LiveSettings) -> Result<(), ServerSetupError> {
         let next = self.terms().renewed(terms, self.limits.tool_timeout)?;
-        *self.terms.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         self.rebuild();
         // What each caller sees may have changed.
-        self.hub.announce_all();
+        self.broadcaster.announce_all();
         Ok(())
     }
 
@@ -187,8 +187,8 @@ impl Server {
     /// Every callable tool with the key of its provider, in the form used in lists: some tools are not listed but can
     /// be called.
     pub fn definitions(&self) -> Vec<(String, Value)> {
-        let catalogue = self.catalogue();
-        let definition = |route: &Arc<Route>| {
+        let catalogue = self.catalog();
+        let definition = |route: &Arc<ToolRoute>| {
             let listed = serde_json::to_value(&route.listed).unwrap_or_default();
             (route.provider.to_string(), listed)
         };
@@ -199,18 +199,18 @@ impl Server {
     pub fn stop(&self) {
         self.stopping.cancel();
         self.cancel_tasks();
-        self.turned_away.write_all(&self.audit);
+        self.rejections.write_all(&self.audit);
     }
 
     /// Ends calls as if the deadline of each had passed: a tool has a short while to return what it has, and then the
     /// answer is what it has emitted. Queued and new calls are refused.
-    pub fn hurry(&self) {
+    pub fn request_shutdown(&self) {
         // Setting it twice has no effect.
-        self.hurry.set(()).unwrap_or_default();
+        self.shutdown_requested.set(()).unwrap_or_default();
     }
 
     /// Waits until no call is running.
-    pub async fn drained(&self) {
+    pub async fn wait_until_idle(&self) {
         loop {
             let idle = self.idle.notified();
             if self.metrics.in_flight.load(Ordering::Acquire) == 0 {
@@ -220,19 +220,19 @@ impl Server {
         }
     }
 
-    pub(crate) fn shares(&self) -> &Shares {
+    pub(crate) fn shares(&self) -> &ClientShares {
         &self.shares
     }
 
-    pub(crate) fn meters(&self) -> &Meters {
-        &self.meters
+    pub(crate) fn rate_limiters(&self) -> &RateLimiters {
+        &self.rate_limiters
     }
 
-    pub(crate) fn turned_away(&self) -> &TurnedAway {
-        &self.turned_away
+    pub(crate) fn rejections(&self) -> &RejectionCounts {
+        &self.rejections
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &ServerLimits {
         &self.limits
     }
 
@@ -244,42 +244,42 @@ impl Server {
         self.resource_page
     }
 
-    pub(crate) fn adopt_trace(&self) -> Option<AdoptTrace> {
-        self.adopt_trace
+    pub(crate) fn adopt_trace_parent(&self) -> Option<AdoptTraceParent> {
+        self.adopt_trace_parent
     }
 
     pub(crate) fn screening(&self) -> Screening {
-        self.terms().screening.clone()
+        self.settings().screening.clone()
     }
 
-    pub(crate) fn results(&self) -> &Results {
+    pub(crate) fn results(&self) -> &ResultStore {
         &self.results
     }
 
-    pub(crate) fn tasks(&self) -> &Tasks {
+    pub(crate) fn tasks(&self) -> &TaskStore {
         &self.tasks
     }
 
-    pub(crate) fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub(crate) fn broadcaster(&self) -> &Arc<Broadcaster> {
+        &self.broadcaster
     }
 
-    pub(crate) fn audit(&self) -> &Audit {
+    pub(crate) fn audit(&self) -> &AuditSink {
         &self.audit
     }
 
     /// Logs rejected requests if it is time to: they must be logged before whatever happens next.
-    pub(crate) fn tell_turned_away(&self) {
-        self.turned_away.write_due(&self.audit);
+    pub(crate) fn log_rejections(&self) {
+        self.rejections.write_due(&self.audit);
     }
 
-    pub(crate) fn turn_away(&self, reason: &'static str, caller: &Caller) {
+    pub(crate) fn count_rejection(&self, reason: &'static str, caller: &Caller) {
         let (principal, transport) = (Arc::clone(&caller.principal.name), caller.via.name());
-        self.turned_away.count(&self.audit, Whom { reason, principal, transport });
+        self.rejections.count(&self.audit, RejectionKey { reason, principal, transport });
     }
 
-    pub(crate) fn seal(&self) -> &Seal {
-        &self.seal
+    pub(crate) fn cursor_codec(&self) -> &CursorCodec {
+        &self.cursor_codec
     }
 
     pub(crate) fn counters(&self) -> &Metrics {
@@ -290,30 +290,30 @@ impl Server {
         &self.stopping
     }
 
-    pub(crate) fn hurried(&self) -> &Arc<SetOnce<()>> {
-        &self.hurry
+    pub(crate) fn shutdown_requested(&self) -> &Arc<SetOnce<()>> {
+        &self.shutdown_requested
     }
 
-    pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
+    pub(crate) fn providers(&self) -> &[Arc<dyn ToolProvider>] {
         &self.providers
     }
 
-    pub(crate) fn terms(&self) -> Arc<InForce> {
-        Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn settings(&self) -> Arc<SettingsSnapshot> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn catalog(&self) -> Arc<ToolCatalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether lists depend on the caller.
     pub(crate) fn lists_are_private(&self) -> bool {
-        let terms = self.terms();
+        let terms = self.settings();
         terms.keyring.has_keys() || !terms.policy.rules.is_empty()
     }
 
-    pub(crate) fn guest(&self, context: &RequestContext<RoleServer>) -> Guest {
-        Guest::of(context, &self.terms().keyring)
+    pub(crate) fn request_caller(&self, context: &RequestContext<RoleServer>) -> RequestCaller {
+        RequestCaller::of(context, &self.settings().keyring)
     }
 
     /// The server information for the newest revision.
@@ -331,74 +331,74 @@ impl Server {
         info
     }
 
-    fn changed(&self, change: &Change) {
+    fn changed(&self, change: &ProviderChange) {
         match change {
-            Change::Tools => self.rebuild(),
-            Change::Said { provider, level, logger, data, extra } => {
+            ProviderChange::Tools => self.rebuild(),
+            ProviderChange::Said { provider, level, logger, data, extra } => {
                 let (mut data, mut extra) = (data.clone(), Value::Object(extra.clone()));
                 self.screening().value(&mut data);
                 self.screening().fields(&mut extra);
                 let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
                 let (provider, level) = (provider.clone(), *level);
-                let logger = self.screening().told(logger);
-                return self.hub.announce(&Change::Said { provider, level, logger, data, extra });
+                let logger = self.screening().screen_text(logger);
+                return self.broadcaster.announce(&ProviderChange::Said { provider, level, logger, data, extra });
             }
             _ => {}
         }
-        self.hub.announce(change);
+        self.broadcaster.announce(change);
     }
 
     pub(crate) fn rebuild(&self) {
-        let (catalogue, problems) = self.terms().builder.build(&self.providers, &self.metrics);
-        tell_left_out(&problems.own);
-        tell_left_out(&problems.parts);
-        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
+        let (catalogue, problems) = self.settings().builder.build(&self.providers, &self.metrics);
+        log_skipped_tools(&problems.own);
+        log_skipped_tools(&problems.parts);
+        *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
     }
 
     /// Counts a request as running, unless the server is closing or its audit line could not be written.
-    pub(crate) fn begin(self: &Arc<Self>) -> Result<Running, Refusal> {
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<RunningGuard, RequestRefusal> {
         self.metrics.in_flight.fetch_add(1, Ordering::AcqRel);
-        let running = Running(Arc::clone(self));
+        let running = RunningGuard(Arc::clone(self));
         if self.hurry.initialized() || self.stopping.is_cancelled() {
-            return Err(Refusal::closing());
+            return Err(RequestRefusal::closing());
         }
-        self.audit.ready().map_err(|error| Refusal::new("audit", self.unrecorded(&error)))?;
+        self.audit.ready().map_err(|error| RequestRefusal::new("audit", self.unrecorded(&error)))?;
         Ok(running)
     }
 
     /// Finds the tool and checks everything required before it runs.
     pub(crate) async fn admit(
         self: &Arc<Self>,
-        guest: &Guest,
+        guest: &RequestCaller,
         tool: &str,
         cancel: &CancellationToken,
-    ) -> Result<(Admitted, Permit), Refusal> {
+    ) -> Result<(Admitted, RunPermit), RequestRefusal> {
         let (admitted, running) = self.admit_within(guest, tool, None).await?;
         let timeout = admitted.within(admitted.route().timeout);
         let place = self.take_place(&self.lanes, guest, timeout, cancel).await?;
-        Ok((admitted, Permit { place: Some(place), _running: running }))
+        Ok((admitted, RunPermit { call_permit: Some(place), _running: running }))
     }
 
     /// The same for a nested call: it uses the permit of the outer call, and may be restricted to one provider.
     pub(crate) async fn admit_within(
         self: &Arc<Self>,
-        guest: &Guest,
+        guest: &RequestCaller,
         tool: &str,
         provider: Option<&str>,
-    ) -> Result<(Admitted, Running), Refusal> {
+    ) -> Result<(Admitted, RunningGuard), RequestRefusal> {
         let running = self.begin()?;
         let catalogue = self.catalogue_for(tool).await;
         let terms = self.terms();
         let policy = &terms.policy;
         let route = catalogue
             .find(tool)
-            .ok_or_else(|| Refusal::new("unknown_tool", catalogue.unknown(tool, guest, policy)))?;
+            .ok_or_else(|| RequestRefusal::new("unknown_tool", catalogue.unknown(tool, guest, policy)))?;
         let admitted = Admitted::check(policy, guest.principal(), route)
-            .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
+            .map_err(|rule| RequestRefusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
         let owner = &*route.provider;
         if let Some(asked) = provider.filter(|asked| *asked != owner) {
             let message = format!("the tool `{tool}` belongs to `{owner}`, not to `{asked}`");
-            return Err(Refusal::new("unknown_tool", ErrorData::invalid_params(message, None)));
+            return Err(RequestRefusal::new("unknown_tool", ErrorData::invalid_params(message, None)));
         }
         // Last, so that only calls that would run are counted.
         self.check_rates(&admitted, guest, &terms)?;
@@ -406,32 +406,32 @@ impl Server {
     }
 
     /// Waits for a permit for a read, prompt or completion, no longer than one may take.
-    pub(crate) async fn take_visit(
+    pub(crate) async fn take_read_permit(
         &self,
-        guest: &Guest,
+        guest: &RequestCaller,
         cancel: &CancellationToken,
-    ) -> Result<Place, Refusal> {
-        self.take_place(&self.visits, guest, self.limits.tool_timeout, cancel).await
+    ) -> Result<CallPermit, RequestRefusal> {
+        self.take_call_permit(&self.read_limiter, guest, self.limits.tool_timeout, cancel).await
     }
 
     /// Waits for a call permit of the client.
-    async fn take_place(
+    async fn take_call_permit(
         &self,
-        lanes: &Arc<Lanes>,
-        guest: &Guest,
+        lanes: &Arc<CallLimiter>,
+        guest: &RequestCaller,
         patience: Duration,
         cancel: &CancellationToken,
-    ) -> Result<Place, Refusal> {
+    ) -> Result<CallPermit, RequestRefusal> {
         let client = guest.caller.client_at_address();
         let entered = tokio::select! {
             biased;
             entered = lanes.enter(client, patience) => entered,
-            () = cancel.cancelled() => return Err(Refusal::new("cancelled", call::cancelled())),
-            () = self.hurry.wait() => return Err(Refusal::closing()),
+            () = cancel.cancelled() => return Err(RequestRefusal::new("cancelled", call::cancelled())),
+            () = self.shutdown_requested.wait() => return Err(RequestRefusal::closing()),
         };
         // A call ended by the shutdown has passed its permit to this one, which could not be answered in time.
-        if self.hurry.initialized() {
-            return Err(Refusal::closing());
+        if self.shutdown_requested.initialized() {
+            return Err(RequestRefusal::closing());
         }
         entered.map_err(|crowded| {
             self.metrics.refused_crowded.fetch_add(1, Ordering::Relaxed);
@@ -442,12 +442,12 @@ impl Server {
             );
             let mut data = retry_data(RETRY_AFTER);
             (data["callsInFlight"], data["waiting"]) = (running.into(), waiting.into());
-            Refusal::new("crowded", refused(message, Some(data)))
+            RequestRefusal::new("crowded", refused(message, Some(data)))
         })
     }
 }
 
-impl Drop for Server {
+impl Drop for McpServer {
     fn drop(&mut self) {
         self.tasks.drop_all();
     }
@@ -455,12 +455,12 @@ impl Drop for Server {
 
 /// Why a request is rejected: a word for its audit line, and the error.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct RequestRefusal {
     pub(crate) reason: &'static str,
     pub(crate) error: ErrorData,
 }
 
-impl Refusal {
+impl RequestRefusal {
     pub(crate) fn new(reason: &'static str, error: ErrorData) -> Self {
         Self { reason, error }
     }
@@ -475,7 +475,7 @@ pub(crate) fn refused(message: impl Into<String>, data: Option<Value>) -> ErrorD
     ErrorData::new(ErrorCode(-32000), message.into(), data)
 }
 
-fn tell_left_out(problems: &[SetupError]) {
+fn log_skipped_tools(problems: &[ServerSetupError]) {
     for problem in problems {
         tracing::error!(%problem, "a tool was left out of the catalog");
     }
@@ -483,8 +483,8 @@ fn tell_left_out(problems: &[SetupError]) {
 
 /// Follows one provider's changes for as long as the server lives.
 fn listen(
-    server: &Weak<Server>,
-    mut changes: broadcast::Receiver<Change>,
+    server: &Weak<McpServer>,
+    mut changes: broadcast::Receiver<ProviderChange>,
 ) -> Option<AbortOnDropHandle<()>> {
     let server = Weak::clone(server);
     let follow = async move {
@@ -533,9 +533,9 @@ fn version(dialect: Dialect) -> ProtocolVersion {
 }
 
 /// Counted as running until dropped.
-pub(crate) struct Running(Arc<Server>);
+pub(crate) struct RunningGuard(Arc<McpServer>);
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         if self.0.metrics.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.idle.notify_waiters();
@@ -544,8 +544,8 @@ impl Drop for Running {
 }
 
 /// Permits of a running call: of its client, and of the server.
-pub(crate) struct Permit {
+pub(crate) struct RunPermit {
     /// `None` once it was handed over or released.
-    pub(crate) place: Option<Place>,
-    _running: Running,
+    pub(crate) call_permit: Option<CallPermit>,
+    _running: RunningGuard,
 }

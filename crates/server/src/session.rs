@@ -5,25 +5,25 @@
 )]
 
 use crate::{
-    admit::Place,
+    admission::CallPermit,
     apps,
-    audience::Listener,
-    audit::Ending,
-    call::{Call, bad_state, purpose},
+    call_client::RemoteCallClient,
+    audit::AuditOutcome,
+    call::{RunnableCall, bad_state, purpose},
     convert,
-    finish::Failed,
-    guest::{self, Guest},
-    metrics::Outcome,
-    offers::{Visit, Visited},
-    record::{Asked, Line},
-    run::Bounds,
-    server::{Refusal, Running, Server, refused},
-    subscriptions::{Ear, LEVELS, Membership, NotWatched},
+    result_builder::ToolCallError,
+    request_caller::{self, RequestCaller},
+    metrics::RequestOutcome,
+    offers::{ReadRequest, ReadResult},
+    audit_guard::{RequestSubject, AuditGuard},
+    run::RunLimits,
+    server::{RequestRefusal, RunningGuard, McpServer, refused},
+    subscriptions::{SubscriberAccess, LEVELS, BroadcastSubscription, WatchRefusal},
     tasks::{self, TaskUse},
     unreadable::unheard,
 };
-use docent_tool::{Audience as _, Level};
-use docent_transport::{Door as _, Principal, retry_data};
+use docent_tool::{CallClient as _, SyslogLevel};
+use docent_transport::{AccessControl as _, Principal, retry_data};
 use docent_wire::Dialect;
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
@@ -50,8 +50,8 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// A connection with one client. Creating one costs the clone of an [`Arc`].
-pub struct Session {
-    server: Arc<Server>,
+pub struct McpSession {
+    server: Arc<McpServer>,
     /// Distinguishes the sessions of one principal.
     number: u64,
     /// The level set by `logging/setLevel`: 0 if not set, otherwise the level's position from 1.
@@ -59,23 +59,23 @@ pub struct Session {
     /// The last sender: notifications between requests are for them.
     speaker: Arc<Mutex<Option<Principal>>>,
     /// Its subscription to changes, once it has one.
-    membership: Mutex<Option<Membership>>,
+    membership: Mutex<Option<BroadcastSubscription>>,
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for McpSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpSession").finish_non_exhaustive()
     }
 }
 
 /// The caller of an open request, and its audit record.
-struct Opened {
-    guest: Guest,
-    line: Line,
+struct OpenedRequest {
+    caller: RequestCaller,
+    audit_guard: AuditGuard,
 }
 
-impl Session {
-    pub(crate) fn new(server: Arc<Server>) -> Self {
+impl McpSession {
+    pub(crate) fn new(server: Arc<McpServer>) -> Self {
         static SESSIONS: AtomicU64 = AtomicU64::new(0);
         let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let (level, speaker, membership) = Default::default();
@@ -83,26 +83,26 @@ impl Session {
     }
 
     /// The log level before one is set: the default for a client that supports levels, otherwise none.
-    fn level(&self, dialect: Dialect) -> Option<Level> {
+    fn level(&self, dialect: Dialect) -> Option<SyslogLevel> {
         match usize::from(self.level.load(Ordering::Relaxed)) {
-            0 => (!dialect.is_plain()).then_some(Level::Info),
+            0 => (!dialect.is_plain()).then_some(SyslogLevel::Info),
             chosen => LEVELS.get(chosen - 1).copied(),
         }
     }
 
     /// Which notifications the session may receive, checked each time: keys, rules and tokens can expire while a
     /// session stays open.
-    fn ear(&self, level: Option<&Arc<AtomicU8>>) -> Ear {
+    fn ear(&self, level: Option<&Arc<AtomicU8>>) -> SubscriberAccess {
         let (server, speaker) = (Arc::downgrade(&self.server), Arc::clone(&self.speaker));
         let may_see = move |provider: &str| {
             let who = speaker.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let known = server.upgrade().zip(who);
             known.is_some_and(|(server, who)| server.may_see(who, provider))
         };
-        Ear { level: level.cloned(), may_see: Box::new(may_see) }
+        SubscriberAccess { level: level.cloned(), may_see: Box::new(may_see) }
     }
 
-    fn join(&self, peer: Peer<RoleServer>) -> Membership {
+    fn join(&self, peer: Peer<RoleServer>) -> BroadcastSubscription {
         self.server.hub().join_session(peer, self.ear(Some(&self.level)))
     }
 
@@ -111,62 +111,62 @@ impl Session {
         *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(who);
     }
 
-    fn guest(&self, context: &RequestContext<RoleServer>) -> Guest {
+    fn guest(&self, context: &RequestContext<RoleServer>) -> RequestCaller {
         let guest = self.server.guest(context);
         self.heard_from(guest.principal().clone());
         guest
     }
 
-    fn membership(&self) -> MutexGuard<'_, Option<Membership>> {
+    fn membership(&self) -> MutexGuard<'_, Option<BroadcastSubscription>> {
         self.membership.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, context: &RequestContext<RoleServer>, asked: &Asked<'_>) -> Opened {
+    fn open(&self, context: &RequestContext<RoleServer>, asked: &RequestSubject<'_>) -> OpenedRequest {
         let guest = self.guest(context);
         let entry = self.server.open(&guest, context, asked);
-        Opened { guest, line: Line::new(&self.server, entry) }
+        OpenedRequest { caller: guest, audit_guard: AuditGuard::new(&self.server, entry) }
     }
 
-    fn visit(&self, guest: &Guest, context: RequestContext<RoleServer>) -> Visit {
+    fn visit(&self, guest: &RequestCaller, context: RequestContext<RoleServer>) -> ReadRequest {
         let cancel = context.ct.clone();
         let listener = self.listener(context, guest);
-        Visit { server: Arc::clone(&self.server), guest: guest.clone(), listener, cancel }
+        ReadRequest { server: Arc::clone(&self.server), caller: guest.clone(), client: listener, cancel }
     }
 
-    fn listener(&self, context: RequestContext<RoleServer>, guest: &Guest) -> Arc<Listener> {
-        Listener::new(context, guest, (self.number, self.level(guest.dialect)), &self.server)
+    fn listener(&self, context: RequestContext<RoleServer>, guest: &RequestCaller) -> Arc<RemoteCallClient> {
+        RemoteCallClient::new(context, guest, (self.number, self.level(guest.dialect)), &self.server)
     }
 
     /// Counts a read as running and takes its permit, or writes the audit line of a rejected one.
     async fn begin(
         &self,
-        opened: &mut Opened,
+        opened: &mut OpenedRequest,
         cancel: &CancellationToken,
-    ) -> Result<(Running, Place), ErrorData> {
+    ) -> Result<(RunningGuard, CallPermit), ErrorData> {
         let begun = match self.server.begin() {
             Ok(running) => {
-                let place = self.server.take_visit(&opened.guest, cancel).await;
+                let place = self.server.take_visit(&opened.caller, cancel).await;
                 place.map(|place| (running, place))
             }
             Err(refusal) => Err(refusal),
         };
-        begun.map_err(|refusal| turned_away(&mut opened.line, refusal, cancel))
+        begun.map_err(|refusal| turned_away(&mut opened.audit_guard, refusal, cancel))
     }
 
     /// Writes the audit line of a read, and returns its answer.
     fn record<T>(
         &self,
-        line: &mut Line,
+        line: &mut AuditGuard,
         cancel: &CancellationToken,
-        visited: Visited<T>,
+        visited: ReadResult<T>,
     ) -> Result<T, ErrorData> {
         let ending = match &visited {
-            Ok((_, outcome, bytes)) => Ending::new(*outcome, *bytes),
-            Err(_) if cancel.is_cancelled() => Ending::new(Outcome::Cancelled, 0),
-            Err(failed) => Ending::clone(&failed.ending),
+            Ok((_, outcome, bytes)) => AuditOutcome::new(*outcome, *bytes),
+            Err(_) if cancel.is_cancelled() => AuditOutcome::new(RequestOutcome::Cancelled, 0),
+            Err(failed) => AuditOutcome::clone(&failed.ending),
         };
         line.close(&ending)?;
-        let screened = |failed: Failed| self.server.screening().error(failed.error);
+        let screened = |failed: ToolCallError| self.server.screening().error(failed.error);
         visited.map(|(answer, ..)| answer).map_err(screened)
     }
 
@@ -208,31 +208,31 @@ impl Session {
         request: &CustomRequest,
         context: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let known = AUDITED.into_iter().find(|(method, _)| *method == request.method);
+        let known = AUDITED_METHODS.into_iter().find(|(method, _)| *method == request.method);
         let Some((method, name)) = known else { return Ok(()) };
         let member = |name: &str| request.params.as_ref().and_then(|params| params.get(name));
-        let asked = Asked {
+        let asked = RequestSubject {
             method,
             target: member(name).and_then(Value::as_str).unwrap_or_default(),
             arguments: member("arguments").and_then(Value::as_object),
         };
         let mut opened = self.open(context, &asked);
-        opened.line.close(&Ending::refused("invalid_params"))
+        opened.audit_guard.close(&AuditOutcome::refused("invalid_params"))
     }
 
     async fn start(
         &self,
         request: CallToolRequestParams,
         mut context: RequestContext<RoleServer>,
-        opened: Opened,
+        opened: OpenedRequest,
         request_cancel: &CancellationToken,
-    ) -> Result<Call, ErrorData> {
-        let Opened { guest, mut line } = opened;
-        let follows = guest.is_modern() && guest::declares_tasks(&context.meta);
+    ) -> Result<RunnableCall, ErrorData> {
+        let OpenedRequest { caller: guest, audit_guard: mut line } = opened;
+        let follows = guest.is_modern() && request_caller::declares_tasks(&context.meta);
         let admitted = self.server.admit(&guest, &request.name, request_cancel).await;
         let checked = admitted.and_then(|(admitted, permit)| {
             if admitted.route().tasks == TaskUse::Required && !follows {
-                return Err(Refusal::new("needs_tasks", tasks::required()));
+                return Err(RequestRefusal::new("needs_tasks", tasks::required()));
             }
             if follows && admitted.route().tasks != TaskUse::Never {
                 // The request is over once a task answers it; the call and its nested calls continue.
@@ -245,7 +245,7 @@ impl Session {
                 let state = request.request_state.as_deref();
                 listener
                     .remember(request.input_responses, state, self.server.seal(), &purpose())
-                    .map_err(|forged| Refusal::new("bad_state", bad_state(forged)))?;
+                    .map_err(|forged| RequestRefusal::new("bad_state", bad_state(forged)))?;
             }
             Ok((admitted, permit, cancel, listener))
         });
@@ -262,22 +262,22 @@ impl Session {
         } else {
             route.timeout
         });
-        Ok(Call {
+        Ok(RunnableCall {
             server: Arc::clone(&self.server),
             arguments: request.arguments.unwrap_or_default(),
-            listener,
-            bounds: Bounds { cancel, deadline: Instant::now() + timeout },
+            client: listener,
+            bounds: RunLimits { cancel, deadline: Instant::now() + timeout },
             timeout,
             admitted,
             screening: self.server.screening(),
-            guest,
+            caller: guest,
             line,
             permit,
         })
     }
 }
 
-impl ServerHandler for Session {
+impl ServerHandler for McpSession {
     fn get_info(&self) -> ServerConfig {
         self.server.info()
     }
@@ -350,13 +350,13 @@ impl ServerHandler for Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let asked = Asked {
+        let asked = RequestSubject {
             method: "tools/call",
             target: &request.name,
             arguments: request.arguments.as_ref(),
         };
         let opened = self.open(&context, &asked);
-        let follows = opened.guest.is_modern() && guest::declares_tasks(&context.meta);
+        let follows = opened.caller.is_modern() && request_caller::declares_tasks(&context.meta);
         let cancel = context.ct.clone();
         let call = self.start(request, context, opened, &cancel).await?;
         if follows && call.task_use() != TaskUse::Never {
@@ -386,12 +386,12 @@ impl ServerHandler for Session {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let asked = Asked { method: "resources/read", target: &request.uri, arguments: None };
+        let asked = RequestSubject { method: "resources/read", target: &request.uri, arguments: None };
         let mut opened = self.open(&context, &asked);
         let _place = self.begin(&mut opened, &context.ct).await?;
-        let visit = self.visit(&opened.guest, context);
+        let visit = self.visit(&opened.caller, context);
         let visited = visit.read(request).await;
-        self.record(&mut opened.line, &visit.cancel, visited)
+        self.record(&mut opened.audit_guard, &visit.cancel, visited)
     }
 
     async fn list_prompts(
@@ -407,16 +407,16 @@ impl ServerHandler for Session {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let asked = Asked {
+        let asked = RequestSubject {
             method: "prompts/get",
             target: &request.name,
             arguments: request.arguments.as_ref(),
         };
         let mut opened = self.open(&context, &asked);
         let _place = self.begin(&mut opened, &context.ct).await?;
-        let visit = self.visit(&opened.guest, context);
+        let visit = self.visit(&opened.caller, context);
         let visited = visit.prompt(request).await;
-        self.record(&mut opened.line, &visit.cancel, visited)
+        self.record(&mut opened.audit_guard, &visit.cancel, visited)
     }
 
     async fn complete(
@@ -442,8 +442,8 @@ impl ServerHandler for Session {
         let terms = self.server.terms();
         let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
         member.watch(&request.uri, &may_see).map_err(|problem| match problem {
-            NotWatched::Unknown => self.server.not_watched(&guest, &request.uri),
-            NotWatched::TooMany => {
+            WatchRefusal::Unknown => self.server.not_watched(&guest, &request.uri),
+            WatchRefusal::TooMany => {
                 refused("too many subscriptions in one session; end some first", None)
             }
         })
@@ -471,7 +471,7 @@ impl ServerHandler for Session {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let guest = self.guest(context.request_context());
         // A stream stays open for as long as its client likes, so it always counts as one.
-        let _seat = self.server.open_stream(&guest.caller).map_err(|overload| {
+        let _seat = self.server.open_stream(&request_caller.caller).map_err(|overload| {
             refused(overload.to_string(), Some(retry_data(overload.retry_after)))
         })?;
         self.server.hub().listen(context, self.ear(None), self.server.stopping()).await
@@ -519,11 +519,11 @@ impl ServerHandler for Session {
 }
 
 /// Writes the audit line of a rejected request, and returns its error.
-fn turned_away(line: &mut Line, refusal: Refusal, cancel: &CancellationToken) -> ErrorData {
+fn turned_away(line: &mut AuditGuard, refusal: RequestRefusal, cancel: &CancellationToken) -> ErrorData {
     let ending = if cancel.is_cancelled() {
-        Ending::new(Outcome::Cancelled, 0)
+        AuditOutcome::new(RequestOutcome::Cancelled, 0)
     } else {
-        Ending::refused(refusal.reason)
+        AuditOutcome::refused(refusal.reason)
     };
     line.close(&ending).err().unwrap_or(refusal.error)
 }
@@ -533,5 +533,5 @@ fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
 }
 
 /// Methods that write an audit line, and the parameter that names the target.
-const AUDITED: [(&str, &str); 3] =
+const AUDITED_METHODS: [(&str, &str); 3] =
     [("tools/call", "name"), ("resources/read", "uri"), ("prompts/get", "name")];

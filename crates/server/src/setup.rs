@@ -1,11 +1,11 @@
 //! Settings of a server, and why they may be invalid.
 
-use crate::{Audit, Screening, Strangers, policy::Policy};
-use docent_tool::Provider;
+use crate::{AuditSink, Screening, ExternalAuth, policy::ToolPolicy};
+use docent_tool::ToolProvider;
 use std::{collections::BTreeMap, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// Everything needed to create a server.
-pub struct Setup {
+pub struct ServerSetup {
     /// The server's name, sent to clients.
     pub name: String,
     /// The server's version, sent to clients.
@@ -15,19 +15,19 @@ pub struct Setup {
     /// Instructions for models on how to use this server.
     pub instructions: Option<String>,
     /// The sources of tools, resources and prompts, in the order of lists.
-    pub providers: Vec<Arc<dyn Provider>>,
+    pub providers: Vec<Arc<dyn ToolProvider>>,
     /// Keys of permitted callers.
-    pub keys: Vec<Key>,
+    pub keys: Vec<NamedKey>,
     /// Authentication by a token of an issuer or a certificate.
-    pub strangers: Strangers,
+    pub external_auth: ExternalAuth,
     /// Whether unknown callers are rejected.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
-    pub policy: Policy,
+    pub policy: ToolPolicy,
     /// Limits.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// The destination of audit lines.
-    pub audit: Audit,
+    pub audit: AuditSink,
     /// How answers are screened.
     pub screening: Screening,
     /// Items on one page of a list other than resources; 0 puts all on one page.
@@ -35,20 +35,20 @@ pub struct Setup {
     /// Resources on one page; 0 puts all on one page.
     pub resource_page: usize,
     /// Makes a call's span a child of the span that the request's `traceparent` names; `None` where spans go nowhere.
-    pub adopt_trace: Option<AdoptTrace>,
+    pub adopt_trace_parent: Option<AdoptTraceParent>,
 }
 
-/// Settings that may change at run time: the corresponding parts of a [`Setup`] and its [`Limits`].
+/// Settings that may change at run time: the corresponding parts of a [`ServerSetup`] and its [`ServerLimits`].
 #[derive(Debug, Clone, Default)]
-pub struct Terms {
+pub struct LiveSettings {
     /// Keys of permitted callers.
-    pub keys: Vec<Key>,
+    pub keys: Vec<NamedKey>,
     /// Authentication by a token of an issuer or a certificate.
-    pub strangers: Strangers,
+    pub external_auth: ExternalAuth,
     /// Whether unknown callers are rejected.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
-    pub policy: Policy,
+    pub policy: ToolPolicy,
     /// How answers are screened.
     pub screening: Screening,
     /// Timeouts of individual tools.
@@ -58,14 +58,14 @@ pub struct Terms {
 }
 
 /// Sets the parent of a span, not entered yet, to the one named by a `traceparent`.
-pub type AdoptTrace = fn(&tracing::Span, &str);
+pub type AdoptTraceParent = fn(&tracing::Span, &str);
 
-impl Setup {
+impl ServerSetup {
     /// The settings that may change at run time.
-    pub fn terms(&self) -> Terms {
-        Terms {
+    pub fn live_settings(&self) -> LiveSettings {
+        LiveSettings {
             keys: self.keys.clone(),
-            strangers: self.strangers.clone(),
+            external_auth: self.external_auth.clone(),
             auth_required: self.auth_required,
             policy: self.policy.clone(),
             screening: self.screening.clone(),
@@ -75,7 +75,7 @@ impl Setup {
     }
 }
 
-impl fmt::Debug for Setup {
+impl fmt::Debug for ServerSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerSetup")
             .field("name", &self.name)
@@ -90,7 +90,7 @@ impl fmt::Debug for Setup {
 
 /// A named token.
 #[derive(Clone)]
-pub struct Key {
+pub struct NamedKey {
     /// Its owner; written to audit lines.
     pub name: String,
     /// The secret. Never shown, never logged.
@@ -99,7 +99,7 @@ pub struct Key {
     pub scopes: Vec<String>,
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for NamedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedKey")
             .field("name", &self.name)
@@ -110,14 +110,14 @@ impl fmt::Debug for Key {
 
 /// A number of requests per time window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct RequestRate {
     /// The number of requests.
     pub requests: NonZeroU32,
     /// The time window.
     pub window: Duration,
 }
 
-impl Rate {
+impl RequestRate {
     /// A rate per minute.
     pub const fn per_minute(requests: NonZeroU32) -> Self {
         Self { requests, window: Duration::from_mins(1) }
@@ -126,7 +126,7 @@ impl Rate {
 
 /// Limits on everything that a peer can make grow.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Maximum bytes of a message from a peer. Enforced by the transports.
     pub message_bytes: usize,
     /// Maximum bytes of JSON in one answer; a larger one is split into parts.
@@ -138,9 +138,9 @@ pub struct Limits {
     /// Calls of individual tools per minute and client.
     pub tool_rates: BTreeMap<String, NonZeroU32>,
     /// Rate limit of a client on the network; `None` for no limit.
-    pub rate: Option<Rate>,
+    pub rate: Option<RequestRate>,
     /// Rate limit of the client on standard input; `None` for no limit.
-    pub stdio_rate: Option<Rate>,
+    pub stdio_rate: Option<RequestRate>,
     /// Maximum running calls of one client. Four times as many may wait. Reads, prompts and completions are counted
     /// separately, with the same limit.
     pub calls_in_flight: usize,
@@ -158,7 +158,7 @@ pub struct Limits {
     pub result_ttl: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         const HUNDRED: NonZeroU32 = NonZeroU32::new(100).expect("not zero");
         Self {
@@ -167,7 +167,7 @@ impl Default for Limits {
             tool_timeout: Duration::from_secs(30),
             tool_timeouts: BTreeMap::new(),
             tool_rates: BTreeMap::new(),
-            rate: Some(Rate::per_minute(HUNDRED)),
+            rate: Some(RequestRate::per_minute(HUNDRED)),
             stdio_rate: None,
             calls_in_flight: 64,
             sessions: 4096,
@@ -183,7 +183,7 @@ impl Default for Limits {
 /// Why a server cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SetupError {
+pub enum ServerSetupError {
     /// Authentication is required, but no caller could authenticate.
     #[error(
         "auth is required but no key is configured: add one to `server.auth.keys`, or set MCP_API_KEY"

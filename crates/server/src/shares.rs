@@ -18,13 +18,13 @@ use tokio::sync::oneshot;
 pub(crate) struct FairShares {
     slots: usize,
     per_client: Option<usize>,
-    state: Mutex<State>,
+    state: Mutex<ShareState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ShareState {
     taken: usize,
-    held: HashMap<ClientKey, Held>,
+    held: HashMap<ClientKey, HeldSlots>,
     /// The lanes of the clients that have slots.
     lanes: BTreeSet<usize>,
     /// Clients with a queue, the next to be served first.
@@ -34,7 +34,7 @@ struct State {
 
 /// The slots of one client.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldSlots {
     slots: usize,
     /// A small number, unique among the clients that have slots.
     lane: usize,
@@ -88,13 +88,13 @@ impl FairShares {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ShareState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_now(
         self: &Arc<Self>,
-        state: &mut State,
+        state: &mut ShareState,
         client: ClientKey,
     ) -> Result<SharePermit, Shortage> {
         let free = self.slots.saturating_sub(state.taken);
@@ -125,7 +125,7 @@ impl FairShares {
     /// Serves the queues in turn while one of their clients may have a slot.
     fn grant(
         self: &Arc<Self>,
-        state: &mut State,
+        state: &mut ShareState,
     ) -> Vec<(oneshot::Sender<SharePermit>, SharePermit)> {
         let mut granted = Vec::new();
         let mut passed_over = 0;
@@ -152,7 +152,7 @@ impl FairShares {
     }
 }
 
-impl State {
+impl ShareState {
     /// Counts one more slot of a client; returns its lane.
     fn hold(&mut self, client: &ClientKey) -> usize {
         self.taken += 1;
@@ -164,7 +164,7 @@ impl State {
         let gap = self.lanes.iter().enumerate().find(|(at, lane)| at != *lane);
         let lane = gap.map_or(self.lanes.len(), |(at, _)| at);
         self.lanes.insert(lane);
-        self.held.insert(client.clone(), Held { slots: 1, lane });
+        self.held.insert(client.clone(), HeldSlots { slots: 1, lane });
         lane
     }
 
@@ -213,14 +213,14 @@ impl Drop for SharePermit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_transport::{Caller, Principal, PrincipalKind, Via};
+    use docent_transport::{Caller, Principal, PrincipalKind, ConnectionKind};
     use futures::FutureExt;
     use std::{future::Future, pin::Pin};
 
     fn client(name: &str) -> ClientKey {
         let kind = PrincipalKind::Key;
         let principal = Principal { name: name.into(), scopes: [].into(), kind, grant: None };
-        Caller { principal, via: Via::Http, remote: None }.client()
+        Caller { principal, via: ConnectionKind::Http, remote: None }.client()
     }
 
     /// Takes as many slots as a client can get.

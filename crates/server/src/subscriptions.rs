@@ -1,8 +1,8 @@
 //! Tracks who wants which change notifications. Nothing is kept of a session or stream that has ended.
 #![expect(deprecated, reason = "the protocol marks logging as going; older revisions keep it")]
 
-use crate::{catalogue::with_parts, convert, verbatim};
-use docent_tool::{Change, Level, Object, Provider};
+use crate::{catalog::with_parts, convert, verbatim};
+use docent_tool::{ProviderChange, SyslogLevel, Object, ToolProvider};
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{
@@ -25,39 +25,39 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 /// Maximum addresses that one session or stream may watch.
-const MOST_WATCHED: usize = 1024;
+const MAX_WATCHED_URIS: usize = 1024;
 /// Maximum bytes of a watched address, because addresses are kept for as long as their session or stream.
-const MAX_WATCHED_BYTES: usize = 8 * 1024;
+const MAX_WATCHED_URI_BYTES: usize = 8 * 1024;
 /// Maximum log lines that wait for one session.
-const MOST_SAID: usize = 64;
+const MAX_PENDING_LOG_LINES: usize = 64;
 
 /// From least to most urgent, in the encoding that a session stores.
-pub(crate) const LEVELS: [Level; 8] = [
-    Level::Debug,
-    Level::Info,
-    Level::Notice,
-    Level::Warning,
-    Level::Error,
-    Level::Critical,
-    Level::Alert,
-    Level::Emergency,
+pub(crate) const LEVELS: [SyslogLevel; 8] = [
+    SyslogLevel::Debug,
+    SyslogLevel::Info,
+    SyslogLevel::Notice,
+    SyslogLevel::Warning,
+    SyslogLevel::Error,
+    SyslogLevel::Critical,
+    SyslogLevel::Alert,
+    SyslogLevel::Emergency,
 ];
 
 /// Tracks all subscribers and watched addresses.
-pub(crate) struct Hub {
-    providers: Arc<[Arc<dyn Provider>]>,
-    inner: Mutex<Inner>,
+pub(crate) struct Broadcaster {
+    providers: Arc<[Arc<dyn ToolProvider>]>,
+    inner: Mutex<BroadcasterState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct BroadcasterState {
     next: u64,
     subscribers: HashMap<u64, Arc<Subscriber>>,
-    watched: HashMap<String, Watch>,
+    watched: HashMap<String, WatchedUri>,
 }
 
 /// A watched address and the number of its watchers; its provider is notified of the first and the last.
-struct Watch {
+struct WatchedUri {
     /// The provider's key: the provider itself may be replaced.
     provider: String,
     watchers: usize,
@@ -65,7 +65,7 @@ struct Watch {
 
 /// Why an address cannot be watched.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum NotWatched {
+pub(crate) enum WatchRefusal {
     /// It belongs to no provider that this principal may see.
     Unknown,
     /// This session watches too many addresses already.
@@ -74,93 +74,93 @@ pub(crate) enum NotWatched {
 
 /// One session or stream. A pending change is kept once, however often it happens.
 struct Subscriber {
-    wants: Mutex<News>,
-    untold: Mutex<News>,
+    wants: Mutex<PendingNotifications>,
+    pending: Mutex<PendingNotifications>,
     ready: Notify,
     /// A session of the older revisions is notified through its peer.
     peer: Option<Peer<RoleServer>>,
-    ear: Ear,
-    telling: AtomicBool,
+    access: SubscriberAccess,
+    is_sending: AtomicBool,
 }
 
 /// What has changed, or which changes are wanted.
 #[derive(Debug, Default, Clone, PartialEq)]
-struct News {
+struct PendingNotifications {
     tools: bool,
     resources: bool,
     prompts: bool,
     uris: BTreeSet<String>,
-    said: Vec<Line>,
+    log_lines: Vec<SessionLogLine>,
 }
 
 /// A log line that belongs to no call.
 #[derive(Debug, Clone, PartialEq)]
-struct Line {
-    level: Level,
+struct SessionLogLine {
+    level: SyslogLevel,
     logger: String,
     data: Value,
     extra: Object,
 }
 
 /// What a session or a stream may receive.
-pub(crate) struct Ear {
+pub(crate) struct SubscriberAccess {
     /// Which log lines, as the session chose: 0, or one more than the index of the level. A stream gets none.
     pub(crate) level: Option<Arc<AtomicU8>>,
     /// Whether its caller may see a provider. Checked each time, because that can change while a connection stays open.
     pub(crate) may_see: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-impl Ear {
-    fn hears(&self, provider: &str, level: Level) -> bool {
+impl SubscriberAccess {
+    fn hears(&self, provider: &str, level: SyslogLevel) -> bool {
         let Some(chosen) = &self.level else { return false };
         let quietest = match usize::from(chosen.load(Ordering::Relaxed)) {
-            0 => Level::Info,
-            chosen => LEVELS.get(chosen - 1).copied().unwrap_or(Level::Info),
+            0 => SyslogLevel::Info,
+            chosen => LEVELS.get(chosen - 1).copied().unwrap_or(SyslogLevel::Info),
         };
         level >= quietest && (self.may_see)(provider)
     }
 }
 
-impl News {
+impl PendingNotifications {
     fn everything_listed() -> Self {
         Self { tools: true, resources: true, prompts: true, ..Self::default() }
     }
 
-    fn holds(&self, change: &Change) -> bool {
+    fn holds(&self, change: &ProviderChange) -> bool {
         match change {
-            Change::Tools => self.tools,
-            Change::Resources => self.resources,
-            Change::Prompts => self.prompts,
-            Change::Updated(uri) => self.uris.contains(uri),
-            Change::Said { .. } => false,
+            ProviderChange::Tools => self.tools,
+            ProviderChange::Resources => self.resources,
+            ProviderChange::Prompts => self.prompts,
+            ProviderChange::Updated(uri) => self.uris.contains(uri),
+            ProviderChange::Said { .. } => false,
         }
     }
 
-    fn add(&mut self, change: &Change) {
+    fn add(&mut self, change: &ProviderChange) {
         match change {
-            Change::Tools => self.tools = true,
-            Change::Resources => self.resources = true,
-            Change::Prompts => self.prompts = true,
-            Change::Updated(uri) => {
+            ProviderChange::Tools => self.tools = true,
+            ProviderChange::Resources => self.resources = true,
+            ProviderChange::Prompts => self.prompts = true,
+            ProviderChange::Updated(uri) => {
                 self.uris.insert(uri.clone());
             }
             // A client that does not keep up misses lines.
-            Change::Said { level, logger, data, extra, .. } if self.said.len() < MOST_SAID => {
+            ProviderChange::Said { level, logger, data, extra, .. } if self.log_lines.len() < MAX_PENDING_LOG_LINES => {
                 let (logger, data, extra) = (logger.clone(), data.clone(), extra.clone());
-                self.said.push(Line { level: *level, logger, data, extra });
+                self.log_lines.push(SessionLogLine { level: *level, logger, data, extra });
             }
-            Change::Said { .. } => {}
+            ProviderChange::Said { .. } => {}
         }
     }
 
     fn notifications(self) -> Vec<ServerNotification> {
-        let line = |line: Line| {
+        let line = |line: SessionLogLine| {
             let level = convert::logging_level(line.level);
             let params = LoggingMessageNotificationParam::new(level, line.data);
             let params = verbatim::keep(params.with_logger(line.logger), &line.extra.into());
             LoggingMessageNotification::new(params)
         };
-        let said = self.said.into_iter().map(line);
+        let said = self.log_lines.into_iter().map(line);
         let mut all: Vec<_> = said.map(ServerNotification::LoggingMessageNotification).collect();
         if self.tools {
             all.push(ServerNotification::ToolListChangedNotification(
@@ -186,16 +186,16 @@ impl News {
     }
 }
 
-fn locked(news: &Mutex<News>) -> MutexGuard<'_, News> {
+fn locked(news: &Mutex<PendingNotifications>) -> MutexGuard<'_, PendingNotifications> {
     news.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Subscriber {
     /// Stores a wanted change. The provider of a changed address must be visible to the caller.
-    fn hear(self: &Arc<Self>, change: &Change, watched: Option<&str>) {
+    fn hear(self: &Arc<Self>, change: &ProviderChange, watched: Option<&str>) {
         let wanted = match change {
-            Change::Said { provider, level, .. } => self.ear.hears(provider, *level),
-            Change::Updated(_) => {
+            ProviderChange::Said { provider, level, .. } => self.ear.hears(provider, *level),
+            ProviderChange::Updated(_) => {
                 locked(&self.wants).holds(change) && watched.is_some_and(&self.ear.may_see)
             }
             _ => locked(&self.wants).holds(change),
@@ -211,7 +211,7 @@ impl Subscriber {
     }
 
     /// Notifies a session in a task of its own, so that one slow client blocks no other.
-    fn tell(self: &Arc<Self>, peer: &Peer<RoleServer>) {
+    fn send_pending(self: &Arc<Self>, peer: &Peer<RoleServer>) {
         if self.telling.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -225,7 +225,7 @@ impl Subscriber {
                     }
                 }
                 this.telling.store(false, Ordering::Release);
-                let more = *locked(&this.untold) != News::default();
+                let more = *locked(&this.untold) != PendingNotifications::default();
                 if !more || this.telling.swap(true, Ordering::AcqRel) {
                     return;
                 }
@@ -234,21 +234,21 @@ impl Subscriber {
     }
 }
 
-impl Hub {
-    pub(crate) fn new(providers: Arc<[Arc<dyn Provider>]>) -> Arc<Self> {
+impl Broadcaster {
+    pub(crate) fn new(providers: Arc<[Arc<dyn ToolProvider>]>) -> Arc<Self> {
         Arc::new(Self { providers, inner: Mutex::default() })
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, BroadcasterState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notifies all interested subscribers.
-    pub(crate) fn announce(&self, change: &Change) {
+    pub(crate) fn announce(&self, change: &ProviderChange) {
         let inner = self.inner();
         let subscribers: Vec<_> = inner.subscribers.values().cloned().collect();
         let watched = match change {
-            Change::Updated(uri) => inner.watched.get(uri).map(|watch| watch.provider.clone()),
+            ProviderChange::Updated(uri) => inner.watched.get(uri).map(|watch| watch.provider.clone()),
             _ => None,
         };
         drop(inner);
@@ -260,38 +260,38 @@ impl Hub {
     /// Changes were missed: every list and every watched address may be different.
     pub(crate) fn announce_all(&self) {
         let watched: Vec<String> = self.inner().watched.keys().cloned().collect();
-        for change in [Change::Tools, Change::Resources, Change::Prompts] {
+        for change in [ProviderChange::Tools, ProviderChange::Resources, ProviderChange::Prompts] {
             self.announce(&change);
         }
         for uri in watched {
-            self.announce(&Change::Updated(uri));
+            self.announce(&ProviderChange::Updated(uri));
         }
     }
 
-    fn join(self: &Arc<Self>, wants: News, ear: Ear, peer: Option<Peer<RoleServer>>) -> Membership {
+    fn join(self: &Arc<Self>, wants: PendingNotifications, ear: SubscriberAccess, peer: Option<Peer<RoleServer>>) -> BroadcastSubscription {
         let subscriber = Arc::new(Subscriber {
             wants: Mutex::new(wants),
-            untold: Mutex::default(),
+            pending: Mutex::default(),
             ready: Notify::new(),
             peer,
-            ear,
-            telling: AtomicBool::new(false),
+            access: ear,
+            is_sending: AtomicBool::new(false),
         });
         let mut inner = self.inner();
         inner.next += 1;
         let id = inner.next;
         inner.subscribers.insert(id, Arc::clone(&subscriber));
         drop(inner);
-        Membership { hub: Arc::clone(self), id, subscriber }
+        BroadcastSubscription { hub: Arc::clone(self), id, subscriber }
     }
 
     /// A session of the older revisions is notified about every list.
-    pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>, ear: Ear) -> Membership {
-        self.join(News::everything_listed(), ear, Some(peer))
+    pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>, ear: SubscriberAccess) -> BroadcastSubscription {
+        self.join(PendingNotifications::everything_listed(), ear, Some(peer))
     }
 
     fn watch(&self, uri: &str, may_see: impl Fn(&str) -> bool) -> bool {
-        if uri.len() > MAX_WATCHED_BYTES {
+        if uri.len() > MAX_WATCHED_URI_BYTES {
             return false;
         }
         let mut inner = self.inner();
@@ -308,7 +308,7 @@ impl Hub {
             .find(|provider| may_see(provider.key()) && provider.watch(uri));
         let Some(provider) = found else { return false };
         let provider = provider.key().to_owned();
-        inner.watched.insert(uri.to_owned(), Watch { provider, watchers: 1 });
+        inner.watched.insert(uri.to_owned(), WatchedUri { provider, watchers: 1 });
         true
     }
 
@@ -330,10 +330,10 @@ impl Hub {
     pub(crate) fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.truncate(MOST_WATCHED);
+            uris.truncate(MAX_WATCHED_URIS);
             let all = with_parts(&self.providers);
             uris.retain(|uri| {
-                uri.len() <= MAX_WATCHED_BYTES && all.iter().any(|provider| provider.can_watch(uri))
+                uri.len() <= MAX_WATCHED_URI_BYTES && all.iter().any(|provider| provider.can_watch(uri))
             });
         }
         accepted
@@ -343,15 +343,15 @@ impl Hub {
     pub(crate) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
-        ear: Ear,
+        ear: SubscriberAccess,
         stopping: &CancellationToken,
     ) -> Result<(), ErrorData> {
         let accepted = context.accepted();
-        let wants = News {
+        let wants = PendingNotifications {
             tools: accepted.tools_list_changed == Some(true),
             resources: accepted.resources_list_changed == Some(true),
             prompts: accepted.prompts_list_changed == Some(true),
-            ..News::default()
+            ..PendingNotifications::default()
         };
         let membership = self.join(wants, ear, None);
         for uri in accepted.resource_subscriptions.iter().flatten() {
@@ -385,28 +385,28 @@ impl Hub {
 }
 
 /// A subscriber's membership. Dropping it unsubscribes.
-pub(crate) struct Membership {
-    hub: Arc<Hub>,
+pub(crate) struct BroadcastSubscription {
+    hub: Arc<Broadcaster>,
     id: u64,
     subscriber: Arc<Subscriber>,
 }
 
-impl Membership {
+impl BroadcastSubscription {
     /// Starts watching an address. Watching it again changes nothing.
     pub(crate) fn watch(
         &self,
         uri: &str,
         may_see: &dyn Fn(&str) -> bool,
-    ) -> Result<(), NotWatched> {
+    ) -> Result<(), WatchRefusal> {
         let mut wants = locked(&self.subscriber.wants);
         if wants.uris.contains(uri) {
             return Ok(());
         }
-        if wants.uris.len() >= MOST_WATCHED {
-            return Err(NotWatched::TooMany);
+        if wants.uris.len() >= MAX_WATCHED_URIS {
+            return Err(WatchRefusal::TooMany);
         }
         if !self.hub.watch(uri, may_see) {
-            return Err(NotWatched::Unknown);
+            return Err(WatchRefusal::Unknown);
         }
         wants.uris.insert(uri.to_owned());
         Ok(())
@@ -420,7 +420,7 @@ impl Membership {
     }
 }
 
-impl Drop for Membership {
+impl Drop for BroadcastSubscription {
     fn drop(&mut self) {
         self.hub.inner().subscribers.remove(&self.id);
         let uris = std::mem::take(&mut locked(&self.subscriber.wants).uris);
@@ -433,13 +433,13 @@ impl Drop for Membership {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Policy;
+    use crate::ToolPolicy;
     use docent_transport::Principal;
 
     #[derive(Default)]
-    struct Files(Mutex<Vec<String>>);
+    struct WatchedFilesProvider(Mutex<Vec<String>>);
 
-    impl Provider for Files {
+    impl ToolProvider for WatchedFilesProvider {
         fn key(&self) -> &'static str {
             "files"
         }
@@ -455,24 +455,24 @@ mod tests {
         }
     }
 
-    fn ear(scope: &str) -> Ear {
-        Ear { level: None, may_see: Box::new(principal(scope)) }
+    fn ear(scope: &str) -> SubscriberAccess {
+        SubscriberAccess { level: None, may_see: Box::new(principal(scope)) }
     }
 
     fn principal(scope: &str) -> impl Fn(&str) -> bool + use<> {
         let kind = docent_transport::PrincipalKind::Key;
         let scopes = [scope.to_owned()].into();
         let who = Principal { name: "ann".into(), scopes, kind, grant: None };
-        move |provider| Policy::default().may_see(&who, provider)
+        move |provider| ToolPolicy::default().may_see(&who, provider)
     }
 
     #[test]
     fn a_provider_is_notified_of_the_first_and_the_last_watcher() {
-        let files = Arc::new(Files::default());
-        let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
+        let files = Arc::new(WatchedFilesProvider::default());
+        let hub = Broadcaster::new(Arc::from([Arc::clone(&files) as Arc<dyn ToolProvider>]));
         let all = principal("*");
-        let first = hub.join(News::default(), ear("*"), None);
-        let second = hub.join(News::default(), ear("*"), None);
+        let first = hub.join(PendingNotifications::default(), ear("*"), None);
+        let second = hub.join(PendingNotifications::default(), ear("*"), None);
         assert_eq!(first.watch("file:a", &all), Ok(()));
         assert_eq!(first.watch("file:a", &all), Ok(()));
         assert_eq!(second.watch("file:a", &all), Ok(()));
@@ -482,7 +482,7 @@ mod tests {
             Ok(()),
             "already watched by this session"
         );
-        let third = hub.join(News::default(), ear("*"), None);
+        let third = hub.join(PendingNotifications::default(), ear("*"), None);
         assert_eq!(third.watch("file:a", &principal("web:*")), Err(NotWatched::Unknown));
         assert_eq!(third.watch("file:b", &principal("web:*")), Err(NotWatched::Unknown));
         first.unwatch("file:a");
@@ -496,8 +496,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_accepted_as_far_as_providers_know_it() {
-        let files = Arc::new(Files::default());
-        let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
+        let files = Arc::new(WatchedFilesProvider::default());
+        let hub = Broadcaster::new(Arc::from([Arc::clone(&files) as Arc<dyn ToolProvider>]));
         let asked = SubscriptionFilter::builder()
             .tools_list_changed()
             .resource_subscription("file:a")
@@ -511,12 +511,12 @@ mod tests {
 
     #[test]
     fn changes_are_kept_once_and_only_when_wanted() {
-        let hub = Hub::new(Arc::from([]));
-        let member = hub.join(News { tools: true, ..News::default() }, ear("*"), None);
+        let hub = Broadcaster::new(Arc::from([]));
+        let member = hub.join(PendingNotifications { tools: true, ..PendingNotifications::default() }, ear("*"), None);
         for _ in 0..3 {
-            hub.announce(&Change::Tools);
-            hub.announce(&Change::Prompts);
-            hub.announce(&Change::Updated("file:a".into()));
+            hub.announce(&ProviderChange::Tools);
+            hub.announce(&ProviderChange::Prompts);
+            hub.announce(&ProviderChange::Updated("file:a".into()));
         }
         let pending = locked(&member.subscriber.untold).clone();
         assert_eq!(pending, News { tools: true, ..News::default() });
@@ -524,9 +524,9 @@ mod tests {
 
     #[test]
     fn a_session_watches_a_bounded_number() {
-        let hub = Hub::new(Arc::from([Arc::new(Files::default()) as Arc<dyn Provider>]));
-        let member = hub.join(News::default(), ear("*"), None);
-        for n in 0..MOST_WATCHED {
+        let hub = Broadcaster::new(Arc::from([Arc::new(WatchedFilesProvider::default()) as Arc<dyn ToolProvider>]));
+        let member = hub.join(PendingNotifications::default(), ear("*"), None);
+        for n in 0..MAX_WATCHED_URIS {
             assert_eq!(member.watch(&format!("file:{n}"), &principal("*")), Ok(()));
         }
         assert_eq!(member.watch("file:one-more", &principal("*")), Err(NotWatched::TooMany));
@@ -534,11 +534,11 @@ mod tests {
 
     #[test]
     fn a_long_address_is_not_kept() {
-        let files = Arc::new(Files::default());
-        let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
-        let member = hub.join(News::default(), ear("*"), None);
+        let files = Arc::new(WatchedFilesProvider::default());
+        let hub = Broadcaster::new(Arc::from([Arc::clone(&files) as Arc<dyn ToolProvider>]));
+        let member = hub.join(PendingNotifications::default(), ear("*"), None);
         let address = |length: usize| format!("file:{}", "a".repeat(length - 5));
-        let (longest, long) = (address(MAX_WATCHED_BYTES), address(MAX_WATCHED_BYTES + 1));
+        let (longest, long) = (address(MAX_WATCHED_URI_BYTES), address(MAX_WATCHED_URI_BYTES + 1));
         assert_eq!(member.watch(&longest, &principal("*")), Ok(()));
         assert_eq!(member.watch(&long, &principal("*")), Err(NotWatched::Unknown));
         assert_eq!(hub.sizes(), (1, 1));

@@ -1,8 +1,8 @@
 //! Long calls of clients that support tasks: a handle at once, the answer when it is ready.
 
 use crate::{
-    audience::{ANSWER_TIME, Listener},
-    call::{Call, Reply},
+    call_client::{QUESTION_TIMEOUT, RemoteCallClient},
+    call::{RunnableCall, ToolCallReply},
 };
 use docent_tool::Object;
 use docent_transport::{ClientKey, Principal};
@@ -25,13 +25,13 @@ use tokio_util::sync::CancellationToken;
 pub const TASK_KEY: &str = "docent/task";
 
 /// Time after which a running call becomes a task.
-pub(crate) const LONG: Duration = Duration::from_secs(2);
+pub(crate) const TASK_THRESHOLD: Duration = Duration::from_secs(2);
 /// Maximum tasks, running or finished.
-const MOST: usize = 256;
+const MAX_TASKS: usize = 256;
 /// Maximum tasks of one client, so that none can take all of them.
-const MOST_OF_ONE: usize = 64;
+const MAX_TASKS_PER_CLIENT: usize = 64;
 /// Time after the timeout for the grace period, the answer and the audit line.
-const SLACK: Duration = Duration::from_secs(10);
+const TASK_DEADLINE_SLACK: Duration = Duration::from_secs(10);
 
 /// The default timeout of a call whose task is kept this long.
 pub(crate) fn longest(kept: Duration) -> Duration {
@@ -41,8 +41,8 @@ pub(crate) fn longest(kept: Duration) -> Duration {
 /// How long the task of a call with this timeout is kept, and how far questions may extend its deadline. An expired
 /// task drops its call, so the call must end before.
 fn lifetime(kept: Duration, timeout: Duration) -> (Duration, Duration) {
-    let needed = timeout + SLACK;
-    let patience = ANSWER_TIME.max(kept.saturating_sub(needed));
+    let needed = timeout + TASK_DEADLINE_SLACK;
+    let patience = QUESTION_TIMEOUT.max(kept.saturating_sub(needed));
     (needed + patience, patience)
 }
 
@@ -67,16 +67,16 @@ impl TaskUse {
 }
 
 /// The tasks of a server. Each belongs to the principal that made the call.
-pub(crate) struct Tasks {
+pub(crate) struct TaskStore {
     manager: TaskManager,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<TaskOwners>>,
     ttl: Duration,
 }
 
 /// Every running or finished task, by its id.
-type Known = HashMap<String, Owned>;
+type TaskOwners = HashMap<String, TaskOwner>;
 
-struct Owned {
+struct TaskOwner {
     owner: Arc<str>,
     /// The client it is counted for: anonymous callers are one owner, and distinguished by their addresses.
     client: ClientKey,
@@ -85,19 +85,19 @@ struct Owned {
 }
 
 /// A running call as seen by its task.
-struct Followed {
-    listener: Arc<Listener>,
+struct TaskCall {
+    listener: Arc<RemoteCallClient>,
     cancel: CancellationToken,
     owner: Arc<str>,
     client: ClientKey,
     timeout: Duration,
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+fn lock(known: &Mutex<TaskOwners>) -> MutexGuard<'_, TaskOwners> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tasks {
+impl TaskStore {
     pub(crate) fn new(ttl: Duration) -> Self {
         Self { manager: TaskManager::new(), known: Arc::default(), ttl }
     }
@@ -109,24 +109,24 @@ impl Tasks {
     /// Runs a call, answering with a task if it takes long or always does. `request` is cancelled with the request.
     pub(crate) async fn run(
         &self,
-        mut call: Call,
+        mut call: RunnableCall,
         request: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let at_once = matches!(call.task_use(), TaskUse::Always | TaskUse::Required);
         let (listener, owner, timeout) = (call.listener(), call.owner(), call.timeout);
-        let (cancel, client) = (call.cancel(), call.guest.caller.client());
+        let (cancel, client) = (call.cancel(), call.caller.caller.client());
         // Kept for as long as the request is open. Tasks have a limit of their own: if they kept call permits, a client
         // with many tasks could call nothing else.
         let _place = call.take_place();
-        let mut work: Working = Box::pin(call.perform());
+        let mut work: TaskFuture = Box::pin(call.perform());
         if !at_once {
             let early =
-                tokio::time::timeout(LONG, until_cancelled(work.as_mut(), &request, &cancel)).await;
+                tokio::time::timeout(TASK_THRESHOLD, until_cancelled(work.as_mut(), &request, &cancel)).await;
             if let Ok(ended) = early {
                 return ended?.try_into();
             }
         }
-        let followed = Followed { listener, cancel: cancel.clone(), owner, client, timeout };
+        let followed = TaskCall { listener, cancel: cancel.clone(), owner, client, timeout };
         match self.hand_over(work, followed) {
             Ok(task) => Ok(CallToolResponse::Task(task)),
             Err(work) => until_cancelled(work, &request, &cancel).await?.try_into(),
@@ -134,14 +134,14 @@ impl Tasks {
     }
 
     /// Turns a call into a task, or returns it if there are too many.
-    fn hand_over(&self, work: Working, call: Followed) -> Result<CreateTaskResult, Working> {
-        let Followed { listener, cancel, owner, client, timeout } = call;
+    fn hand_over(&self, work: TaskFuture, call: TaskCall) -> Result<CreateTaskResult, TaskFuture> {
+        let TaskCall { listener, cancel, owner, client, timeout } = call;
         // Locked until the task is stored, so that a task that ends immediately finds itself.
         let mut known = lock(&self.known);
         let now = Instant::now();
         known.retain(|_, task| now < task.until);
         let own = known.values().filter(|task| task.client == client).count();
-        if known.len() >= MOST || own >= MOST_OF_ONE {
+        if known.len() >= MAX_TASKS || own >= MAX_TASKS_PER_CLIENT {
             return Err(work);
         }
         let (ttl, patience) = lifetime(self.ttl, timeout);
@@ -163,24 +163,24 @@ impl Tasks {
                     own.until = Instant::now() + ttl;
                 }
                 match ended? {
-                    Reply::Answer(result) => Ok(result),
-                    Reply::Cancelled => Err(TaskExit::Cancelled),
+                    ToolCallReply::Answer(result) => Ok(result),
+                    ToolCallReply::Cancelled => Err(TaskExit::Cancelled),
                     // Questions of a task are asked through the task, so this is unreachable.
-                    Reply::NeedsInput(_) => {
+                    ToolCallReply::NeedsInput(_) => {
                         Err(ErrorData::internal_error("a task asked a question outside of the task", None)
                             .into())
                     }
                 }
             })
         });
-        known.insert(task.task_id.clone(), Owned { owner, client, until: now + ttl * 2 });
+        known.insert(task.task_id.clone(), TaskOwner { owner, client, until: now + ttl * 2 });
         Ok(CreateTaskResult::new(task))
     }
 
     /// Another caller's task is reported as unknown, and so is one's own once the key was removed or the token has
     /// expired.
     fn check(&self, id: &str, who: &Principal) -> Result<(), ErrorData> {
-        let is_own = |task: &Owned| task.owner == who.name && !who.scopes.is_empty();
+        let is_own = |task: &TaskOwner| task.owner == who.name && !who.scopes.is_empty();
         if lock(&self.known).get(id).is_some_and(is_own) {
             return Ok(());
         }
@@ -231,14 +231,14 @@ impl Tasks {
 }
 
 /// A call that continues in the background.
-type Working = std::pin::Pin<Box<dyn Future<Output = Result<Reply, ErrorData>> + Send>>;
+type TaskFuture = std::pin::Pin<Box<dyn Future<Output = Result<ToolCallReply, ErrorData>> + Send>>;
 
 /// Before a call becomes a task, cancelling the request cancels it.
 async fn until_cancelled(
-    work: impl Future<Output = Result<Reply, ErrorData>>,
+    work: impl Future<Output = Result<ToolCallReply, ErrorData>>,
     request: &CancellationToken,
     cancel: &CancellationToken,
-) -> Result<Reply, ErrorData> {
+) -> Result<ToolCallReply, ErrorData> {
     let mut work = pin!(work);
     tokio::select! {
         ended = &mut work => return ended,

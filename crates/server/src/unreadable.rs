@@ -1,11 +1,11 @@
 //! Errors for requests that could not be parsed: an unknown method, or parameters of the wrong type.
 
-use crate::{finish::invalid_params, validate::Problem};
+use crate::{result_builder::invalid_params, validate::ArgumentProblem};
 use rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
 
 /// Methods with parameters, and the JSON type of each required parameter.
-const PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
+const REQUIRED_PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
     ("initialize", &[]),
     ("tools/call", &[("name", "string")]),
     ("tools/list", &[]),
@@ -26,7 +26,7 @@ const PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
 
 /// The error for an unknown method, or for parameters that could not be parsed.
 pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
-    let Some((_, needed)) = PARAMETERS.iter().find(|(known, _)| *known == method) else {
+    let Some((_, needed)) = REQUIRED_PARAMETERS.iter().find(|(known, _)| *known == method) else {
         let message = format!("Method not found: {}", crate::catalogue::clip(method));
         return ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
@@ -42,7 +42,7 @@ pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
             }
             Some(_) => continue,
         };
-        return invalid_params(&Problem::new(*name, problem));
+        return invalid_params(&ArgumentProblem::new(*name, problem));
     }
     let optional = [
         ("arguments", "object"),
@@ -53,14 +53,14 @@ pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
     for (name, kind) in optional {
         if params.and_then(|params| params.get(name)).is_some_and(|given| !is_a(given, kind)) {
             let article = if kind == "object" { "an" } else { "a" };
-            return invalid_params(&Problem::new(name, format!("must be {article} {kind}")));
+            return invalid_params(&ArgumentProblem::new(name, format!("must be {article} {kind}")));
         }
     }
     if method == "logging/setLevel" {
         let levels = "debug, info, notice, warning, error, critical, alert, emergency";
-        return invalid_params(&Problem::new("level", format!("must be one of {levels}")));
+        return invalid_params(&ArgumentProblem::new("level", format!("must be one of {levels}")));
     }
-    invalid_params(&Problem::new("params", format!("do not have the form that {method} requires")))
+    invalid_params(&ArgumentProblem::new("params", format!("do not have the form that {method} requires")))
 }
 
 fn is_a(value: &Value, kind: &str) -> bool {

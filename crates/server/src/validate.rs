@@ -3,7 +3,7 @@
 mod cost;
 mod patterns;
 
-use crate::catalogue::{clip, nearest};
+use crate::catalog::{clip, nearest};
 use docent_tool::Object;
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
@@ -13,15 +13,15 @@ use std::{
 };
 
 /// Maximum bytes of a pattern's cache while matching.
-const PATTERN_CACHE: usize = 1 << 20;
+const PATTERN_CACHE_BYTES: usize = 1 << 20;
 /// Maximum names searched for a similar one.
-const MOST_NAMES: usize = 250;
+const MAX_SUGGESTION_NAMES: usize = 250;
 /// Maximum errors, and names of each, for which a similar name is searched.
-const MOST_UNEXPECTED: usize = 16;
+const MAX_SUGGESTION_ERRORS: usize = 16;
 
 /// One problem with the arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Problem {
+pub(crate) struct ArgumentProblem {
     /// Dotted path of the parameter.
     pub(crate) parameter: String,
     /// What is required.
@@ -30,7 +30,7 @@ pub(crate) struct Problem {
     pub(crate) accepted: Option<Value>,
 }
 
-impl Problem {
+impl ArgumentProblem {
     pub(crate) fn new(parameter: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { parameter: parameter.into(), reason: reason.into(), accepted: None }
     }
@@ -48,7 +48,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ArgumentProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A reason that starts with a verb continues after the name; any other is a separate sentence.
         let verbs = ["is ", "must ", "has ", "does ", "do ", "take "];
@@ -59,13 +59,13 @@ impl fmt::Display for Problem {
 }
 
 /// A schema, compiled on first use.
-pub(crate) struct Checker {
+pub(crate) struct SchemaChecker {
     tool: String,
     schema: Arc<Object>,
     compiled: OnceLock<Option<(Validator, Value)>>,
 }
 
-impl Checker {
+impl SchemaChecker {
     pub(crate) fn new(tool: &str, schema: Arc<Object>) -> Self {
         Self { tool: tool.to_owned(), schema, compiled: OnceLock::new() }
     }
@@ -92,7 +92,7 @@ impl Checker {
     }
 
     /// Returns the arguments if they are valid.
-    pub(crate) fn check(&self, arguments: Object) -> Result<Object, Problem> {
+    pub(crate) fn check(&self, arguments: Object) -> Result<Object, ArgumentProblem> {
         let Some((validator, schema)) = self.compiled() else { return Ok(arguments) };
         let arguments = Value::Object(arguments);
         if let Some(problem) = first_problem(validator, schema, &arguments) {
@@ -107,7 +107,7 @@ impl Checker {
 
 /// The schema in the form used for checking, and its validator.
 fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
-    if !cost::is_modest(&schema) {
+    if !cost::is_within_limits(&schema) {
         return Err("it is too large, or its parts refer to each other too often".to_owned());
     }
     patterns::loosen(&mut schema);
@@ -115,7 +115,7 @@ fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
         return Err("it has too many patterns, or too long ones".to_owned());
     };
     // Uses a linear-time engine, which does not compile patterns that need backtracking.
-    let patterns = PatternOptions::regex().size_limit(room).dfa_size_limit(PATTERN_CACHE);
+    let patterns = PatternOptions::regex().size_limit(room).dfa_size_limit(PATTERN_CACHE_BYTES);
     match jsonschema::options().with_pattern_options(patterns).build(&schema) {
         Ok(validator) => Ok((validator, schema)),
         Err(error) => Err(error.to_string()),
@@ -125,7 +125,7 @@ fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
 /// Checks a tool's schema. `Err` describes the problem: it is invalid, or checking against it may take too long. A
 /// schema in an unknown dialect is not checked.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
-    if !cost::is_modest(schema) {
+    if !cost::is_within_limits(schema) {
         return Err("it is too large, or its parts refer to each other too often".to_owned());
     }
     let Ok(dialect) = jsonschema::meta::validator_for(schema) else { return Ok(()) };
@@ -136,31 +136,31 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     })
 }
 
-fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<Problem> {
+fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<ArgumentProblem> {
     if !cost::is_bounded(schema, arguments) {
         let reason =
             "take too long to check against the schema: send fewer or less deeply nested values";
-        return Some(Problem::new("arguments", reason));
+        return Some(ArgumentProblem::new("arguments", reason));
     }
     if validator.is_valid(arguments) {
         return None;
     }
-    if !cost::is_tellable(schema, arguments) {
+    if !cost::can_collect_problems(schema, arguments) {
         let reason = "do not match the schema, and are too many to list the problems: send fewer values";
         return problem_at_the_top(schema, arguments)
-            .or_else(|| Some(Problem::new("arguments", reason)));
+            .or_else(|| Some(ArgumentProblem::new("arguments", reason)));
     }
     let errors: Vec<_> = validator.iter_errors(arguments).collect();
-    telling(schema, &errors).map(|error| problem_of(schema, error))
+    most_helpful_error(schema, &errors).map(|error| problem_of(schema, error))
 }
 
 /// The most informative of several errors. A misspelled name causes a missing and an unexpected one: the second is more
 /// useful.
-fn telling<'e, 'i>(
+fn most_helpful_error<'e, 'i>(
     schema: &Value,
     errors: &'e [ValidationError<'i>],
 ) -> Option<&'e ValidationError<'i>> {
-    let misspelt = errors.iter().take(MOST_UNEXPECTED).find(|error| {
+    let misspelt = errors.iter().take(MAX_SUGGESTION_ERRORS).find(|error| {
         matches!(error.kind(), ValidationErrorKind::AdditionalProperties { unexpected }
             if unexpected.iter().take(MOST_UNEXPECTED).any(|name| meant(name, owner(schema, error)).is_some()))
     });
@@ -168,7 +168,7 @@ fn telling<'e, 'i>(
 }
 
 /// An obvious problem with the argument names, if nothing more can be reported.
-fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<Problem> {
+fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<ArgumentProblem> {
     let node = followed(schema, schema);
     let given = arguments.as_object()?;
     let known = node.get("properties").and_then(Value::as_object);
@@ -179,7 +179,7 @@ fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<Problem> {
     let required = node.get("required").and_then(Value::as_array).into_iter().flatten();
     let missing = required.filter_map(Value::as_str).find(|name| !given.contains_key(*name));
     match (odd, missing) {
-        (Some(odd), Some(missing)) if meant(odd, node).is_none() => {
+        (Some(odd), Some(missing)) if suggest_name(odd, node).is_none() => {
             Some(missing_problem(schema, node, missing, missing.to_owned()))
         }
         (Some(odd), _) => Some(unexpected_problem(node, odd, clip(odd))),
@@ -190,23 +190,23 @@ fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<Problem> {
 }
 
 /// The known name most similar to an unknown one.
-fn meant<'a>(name: &str, node: &'a Value) -> Option<&'a str> {
-    nearest(name, properties(node).take(MOST_NAMES)).first().copied()
+fn suggest_name<'a>(name: &str, node: &'a Value) -> Option<&'a str> {
+    nearest(name, properties(node).take(MAX_SUGGESTION_NAMES)).first().copied()
 }
 
-fn missing_problem(schema: &Value, node: &Value, name: &str, parameter: String) -> Problem {
+fn missing_problem(schema: &Value, node: &Value, name: &str, parameter: String) -> ArgumentProblem {
     let accepted = node.get("properties").and_then(|known| known.get(name));
     let accepted = accepted.map(|accepted| followed(schema, accepted).clone());
-    Problem { parameter, reason: "is required".into(), accepted }
+    ArgumentProblem { parameter, reason: "is required".into(), accepted }
 }
 
-fn unexpected_problem(node: &Value, name: &str, parameter: String) -> Problem {
-    let reason = match meant(name, node) {
+fn unexpected_problem(node: &Value, name: &str, parameter: String) -> ArgumentProblem {
+    let reason = match suggest_name(name, node) {
         Some(known) => format!("is not a parameter; did you mean `{known}`?"),
         None => "is not a parameter".to_owned(),
     };
     let known: Vec<&str> = properties(node).collect();
-    Problem { parameter, reason, accepted: Some(json!(known)) }
+    ArgumentProblem { parameter, reason, accepted: Some(json!(known)) }
 }
 
 /// The problem inside the only alternative that the value could be meant for.
@@ -230,12 +230,12 @@ fn inside<'e>(
     };
     let mut meant = context.iter().filter(|errors| errors.iter().all(is_inside));
     match (meant.next(), meant.next()) {
-        (Some(errors), None) => telling(schema, errors),
+        (Some(errors), None) => most_helpful_error(schema, errors),
         _ => None,
     }
 }
 
-fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
+fn problem_of(schema: &Value, error: &ValidationError<'_>) -> ArgumentProblem {
     if let Some(inner) = inside(schema, error) {
         return problem_of(schema, inner);
     }
@@ -256,7 +256,7 @@ fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
         kind => {
             let reason = reason(kind, schema, node);
             let parameter = if path.is_empty() { "arguments".to_owned() } else { path };
-            Problem { parameter, reason, accepted: accepted(schema, node) }
+            ArgumentProblem { parameter, reason, accepted: accepted(schema, node) }
         }
     }
 }
@@ -453,7 +453,7 @@ fn range(node: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn checker() -> Checker {
+    fn checker() -> SchemaChecker {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -474,7 +474,7 @@ mod tests {
             "required": ["path"],
             "additionalProperties": false
         });
-        Checker::new("fixture", Arc::new(schema.as_object().unwrap().clone()))
+        SchemaChecker::new("fixture", Arc::new(schema.as_object().unwrap().clone()))
     }
 
     #[test]
@@ -558,7 +558,7 @@ mod tests {
                 "two": {"anyOf": [{"$ref": "#/$defs/Model"}, {"type": "object", "required": ["y"]}]},
             },
         });
-        let checker = Checker::new("refs", Arc::new(schema.as_object().unwrap().clone()));
+        let checker = SchemaChecker::new("refs", Arc::new(schema.as_object().unwrap().clone()));
         let model = json!({"type": "object", "required": ["x"], "additionalProperties": false});
         let either = |other: Value| json!({"anyOf": [other, {"type": "null"}]});
         let cases = [
@@ -608,7 +608,7 @@ mod tests {
     #[test]
     fn a_broken_schema_accepts_everything() {
         let schema = json!({"type": "no such type"});
-        let checker = Checker::new("broken", Arc::new(schema.as_object().unwrap().clone()));
+        let checker = SchemaChecker::new("broken", Arc::new(schema.as_object().unwrap().clone()));
         assert!(checker.check(Object::new()).is_ok());
     }
 
@@ -646,7 +646,7 @@ mod tests {
         let mut parts: Object = (0..40).map(link).collect();
         parts.insert("d40".into(), json!({"type": "string"}));
         let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": parts});
-        let checker = Checker::new("bomb", Arc::new(schema.as_object().unwrap().clone()));
+        let checker = SchemaChecker::new("bomb", Arc::new(schema.as_object().unwrap().clone()));
         let arguments = json!({"x": "a"});
         assert!(checker.accepts(&arguments));
         assert!(checker.check(arguments.as_object().unwrap().clone()).is_ok());
@@ -661,7 +661,7 @@ mod tests {
         };
         let parts: Object = (0..40).map(link).chain([("d40".to_owned(), json!({}))]).collect();
         let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": parts});
-        let checker = Checker::new("deep", Arc::new(schema.as_object().unwrap().clone()));
+        let checker = SchemaChecker::new("deep", Arc::new(schema.as_object().unwrap().clone()));
         let deep = |depth| (0..depth).fold(json!("a"), |inner, _| json!([inner]));
         let shallow = json!({"x": deep(3)});
         assert!(checker.accepts(&shallow));
@@ -672,8 +672,8 @@ mod tests {
         assert!(!checker.accepts(&json!({"x": deep(40)})));
     }
 
-    fn checking(schema: &Value) -> Checker {
-        Checker::new("fixture", Arc::new(schema.as_object().unwrap().clone()))
+    fn checking(schema: &Value) -> SchemaChecker {
+        SchemaChecker::new("fixture", Arc::new(schema.as_object().unwrap().clone()))
     }
 
     #[test]
@@ -757,7 +757,7 @@ mod tests {
         });
         let schema =
             json!({"properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}});
-        let checker = Checker::new("tree", Arc::new(schema.as_object().unwrap().clone()));
+        let checker = SchemaChecker::new("tree", Arc::new(schema.as_object().unwrap().clone()));
         let tree = |leaf: Value| {
             (0..30).fold(leaf, |inner, _| json!({"name": "n", "children": [inner, {"name": "m"}]}))
         };

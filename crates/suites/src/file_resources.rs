@@ -6,11 +6,11 @@
 mod media;
 mod subscriptions;
 
-use crate::files::{Kind, PathError, Place, ReadProblem, Roots};
+use crate::files::{PathKind, PathError, RootPath, ReadProblem, ServedRoots};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use docent_tool::{
-    CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider, Reading,
-    Running, TemplateInfo, ToolError, nobody,
+    CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider, ResourceReading,
+    BoxedFuture, TemplateInfo, ToolError, no_client,
 };
 use std::sync::Arc;
 use subscriptions::Subscriptions;
@@ -24,19 +24,19 @@ const MIN_BYTES_PER_NUL: usize = 1000;
 /// Provides the files of the roots as resources. Has no tools.
 #[derive(Debug)]
 pub struct FileSuite {
-    roots: Roots,
+    roots: ServedRoots,
     subscriptions: Arc<Subscriptions>,
 }
 
 impl FileSuite {
     /// Creates the suite for these roots. Reads and watches nothing until a client requests it.
-    pub fn new(roots: Roots) -> Self {
+    pub fn new(roots: ServedRoots) -> Self {
         let subscriptions = Subscriptions::new(roots.clone());
         Self { roots, subscriptions }
     }
 }
 
-impl Provider for FileSuite {
+impl ToolProvider for FileSuite {
     fn key(&self) -> &'static str {
         "file"
     }
@@ -44,7 +44,7 @@ impl Provider for FileSuite {
     fn templates(&self) -> Vec<TemplateInfo> {
         let about = "Contents of a file of the project: text as it is, anything else as base64. Secrets and files \
                      over 4 MiB are refused. Changes can be subscribed to.";
-        let template = |top: Place| TemplateInfo {
+        let template = |top: RootPath| TemplateInfo {
             uri_template: template(&self.roots, &top),
             name: "file".into(),
             title: Some("Project file".into()),
@@ -58,7 +58,7 @@ impl Provider for FileSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(async move {
             // A file that is outside the roots or missing may be a resource of another server.
             match resolve(&self.roots, uri)? {
@@ -90,45 +90,45 @@ impl Provider for FileSuite {
         self.subscriptions.remove(uri);
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
-        let is_ours = |top: &Place| matches!(target, CompletionTarget::Template(one) if *one == template(&self.roots, top));
+        let is_ours = |top: &RootPath| matches!(target, CompletionTarget::Template(one) if *one == template(&self.roots, top));
         let Some(top) = self.roots.tops().find(is_ours).filter(|_| argument == "path") else {
-            return Box::pin(std::future::ready(Completed::default()));
+            return Box::pin(std::future::ready(CompletionValues::default()));
         };
         let (roots, typed) = (self.roots.clone(), typed.to_owned());
         Box::pin(async move {
             let look = move |context: &CallContext| {
-                Ok(roots.complete(&top, &typed, Kind::File, &|| context.stop().is_some()))
+                Ok(roots.complete(&top, &typed, PathKind::File, &|| context.stop().is_some()))
             };
-            nobody().blocking(look).await.unwrap_or_default().into()
+            no_client().blocking(look).await.unwrap_or_default().into()
         })
     }
 
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         Some(self.subscriptions.changes())
     }
 }
 
 /// The URI template of the files under one root.
-fn template(roots: &Roots, top: &Place) -> String {
+fn template(roots: &ServedRoots, top: &RootPath) -> String {
     format!("{}/{{+path}}", roots.uri(top).trim_end_matches('/'))
 }
 
 /// Resolves a `file://` URI, or returns why it is refused; `None` for any other URI.
-fn resolve(roots: &Roots, uri: &str) -> Option<Result<Place, PathError>> {
+fn resolve(roots: &ServedRoots, uri: &str) -> Option<Result<RootPath, PathError>> {
     let (scheme, _) = uri.split_once("://")?;
     scheme.eq_ignore_ascii_case("file").then(|| roots.resolve(uri))
 }
 
 /// The file at a URI, if it may be read.
-fn regular_file(roots: &Roots, uri: &str) -> Option<Place> {
+fn regular_file(roots: &ServedRoots, uri: &str) -> Option<RootPath> {
     let place = resolve(roots, uri)?.ok()?;
     // Opened as for reading, because a secret may have another name here. Nothing is read.
     roots.read_start(&place, 0).ok().map(|_| place)
 }
 
-fn read_file(roots: &Roots, place: &Place, uri: String) -> Result<Contents, ToolError> {
+fn read_file(roots: &ServedRoots, place: &RootPath, uri: String) -> Result<Contents, ToolError> {
     let bytes = roots.read(place, MAX_FILE_BYTES).map_err(|problem| match problem {
         ReadProblem::Denied { .. } => ToolError::not_found(format!("{uri}: {problem}")),
         problem => problem.into_tool_error("uri"),

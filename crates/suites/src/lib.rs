@@ -11,40 +11,40 @@ pub mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod indexing;
-mod lanes;
+mod worker_pools;
 pub mod prompts;
 pub mod repo;
 pub mod watch;
 pub mod web;
 
-pub use code::{Documentation, code_units, documentation};
+pub use code::{DocumentationRange, code_units, documentation};
 pub use docs::prose_units;
 
 use docent_index::Synonyms;
-use docent_tool::Provider;
-use files::Roots;
+use docent_tool::ToolProvider;
+use files::ServedRoots;
 use std::sync::Arc;
 
 /// Inputs of the built-in tools.
-pub struct Options {
+pub struct SuiteOptions {
     /// Folders that the tools may read.
-    pub roots: Roots,
+    pub roots: ServedRoots,
     /// Document collections, in the order in which they are listed.
-    pub collections: Vec<docs::Collection>,
+    pub collections: Vec<docs::CollectionSettings>,
     /// Synonyms for searching them.
     pub synonyms: Arc<Synonyms>,
     /// Opens the search index on first use.
-    pub index: indexing::Opener,
+    pub index: indexing::StoreOpener,
     /// Whether listing the source files starts building the index; for servers, which notify clients when it is ready.
     pub index_when_listed: bool,
     /// Search providers and network access for the web tools.
-    pub web: web::Settings,
+    pub web: web::WebSettings,
 }
 
 /// The built-in tools.
 pub struct Suites {
     /// Every provider: `repo`, `code`, `docs`, `web`, `file`, `prompts`.
-    pub providers: Vec<Arc<dyn Provider>>,
+    pub providers: Vec<Arc<dyn ToolProvider>>,
     /// The documentation suite, whose collections can change.
     pub docs: docs::DocsSuite,
     /// The web suite, whose policy can change.
@@ -52,17 +52,17 @@ pub struct Suites {
 }
 
 /// Creates every built-in provider. Reads nothing until a tool is called.
-pub fn suites(options: Options) -> Suites {
-    let Options { roots, collections, synonyms, index, index_when_listed, web } = options;
+pub fn suites(options: SuiteOptions) -> Suites {
+    let SuiteOptions { roots, collections, synonyms, index, index_when_listed, web } = options;
     let index = indexing::once(index);
-    let shelved = docs::shelved(&roots, &collections);
-    let live = indexing::Live::new(roots.clone().set_aside(shelved), Arc::clone(&index));
+    let shelved = docs::collection_places(&roots, &collections);
+    let live = indexing::BackgroundIndex::new(roots.clone().set_aside(shelved), Arc::clone(&index));
     let names = collections.iter().map(|collection| collection.name.clone()).collect();
     let docs = docs::DocsSuite::new(roots.clone(), collections, index).with_synonyms(synonyms);
     let web = web::WebSuite::new(web);
     let mut code = code::CodeSuite::new(roots.clone(), live);
     code.index_when_listed = index_when_listed;
-    let mut providers: Vec<Arc<dyn Provider>> = vec![
+    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![
         Arc::new(repo::RepoSuite::new(roots.clone())),
         Arc::new(code),
         Arc::new(docs.clone()),
@@ -76,34 +76,34 @@ pub fn suites(options: Options) -> Suites {
 
 /// An index in its own folder, for tests.
 #[cfg(test)]
-fn test_index(folder: &std::path::Path) -> indexing::Opener {
-    use docent_index::{Embedded, Settings, embed::Table};
+fn test_index(folder: &std::path::Path) -> indexing::StoreOpener {
+    use docent_index::{EmbeddedStore, EmbeddedStoreSettings, embed::EmbeddingTable};
     let folder = folder.to_owned();
     Arc::new(move || {
-        let embedder = Table::built_in();
-        let store = Embedded::open(&folder, Arc::clone(&embedder) as _, Settings::default())?;
-        Ok(indexing::Opened { store: Arc::new(store), embedder })
+        let embedder = EmbeddingTable::built_in();
+        let store = EmbeddedStore::open(&folder, Arc::clone(&embedder) as _, EmbeddedStoreSettings::default())?;
+        Ok(indexing::OpenedStore { store: Arc::new(store), embedder })
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_tool::{AnyTool, Block, Completing, CompletionTarget, nobody};
+    use docent_tool::{AnyTool, AnswerBlock, CompletionRequest, CompletionTarget, no_client};
     use serde_json::json;
     use std::fs;
 
-    fn fixture() -> (tempfile::TempDir, Vec<Arc<dyn Provider>>) {
+    fn fixture() -> (tempfile::TempDir, Vec<Arc<dyn ToolProvider>>) {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("manual")).unwrap();
         fs::write(root.path().join("manual/vacuum.md"), "# Vacuum\n\nVACUUM reclaims storage.\n")
             .unwrap();
-        let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+        let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
         let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
         let index = test_index(&root.path().join(".docent"));
-        let (synonyms, web) = (Arc::default(), web::Settings::off());
+        let (synonyms, web) = (Arc::default(), web::WebSettings::off());
         let options =
-            Options { roots, collections, synonyms, index, index_when_listed: false, web };
+            SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
         (root, suites(options).providers)
     }
 
@@ -145,10 +145,10 @@ mod tests {
         // On a busy machine the documents may still be read, and it says so.
         let text = loop {
             let answer = prompts
-                .prompt("answer_from_docs", arguments.as_object().unwrap(), &nobody())
+                .prompt("answer_from_docs", arguments.as_object().unwrap(), &no_client())
                 .await
                 .unwrap();
-            let Block::Text { text, .. } = &answer.messages[1].content else {
+            let AnswerBlock::Text { text, .. } = &answer.messages[1].content else {
                 panic!("{answer:?}")
             };
             if !text.contains("Ask again in a moment") {

@@ -5,25 +5,25 @@
 
 mod candidates;
 
-use crate::files::{Kind, PathError, Place, Roots};
-use candidates::Candidates;
+use crate::files::{PathKind, PathError, RootPath, ServedRoots};
+use candidates::PathCandidates;
 use docent_tool::{
-    AnyTool, Ask, Audience, Block, CallContext, Completed, Completing, CompletionTarget, Contents,
-    Level, Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider,
-    Role, Running, Slot, ToolError, WorkSlot, nobody,
+    AnyTool, ClientQuery, CallClient, AnswerBlock, CallContext, CompletionValues, CompletionRequest, CompletionTarget, Contents,
+    SyslogLevel, Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, ToolProvider,
+    PromptRole, BoxedFuture, ShareSlot, ToolError, WorkSlot, no_client,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum size of a file in a prompt; a longer one is truncated.
-const SHOWN_BYTES: u64 = 100 * 1024;
+const MAX_FILE_BYTES: u64 = 100 * 1024;
 /// Maximum length of a search query.
-const QUERY_CHARS: usize = 1000;
+const MAX_QUERY_CHARS: usize = 1000;
 
 /// Provides the prompts.
 pub struct PromptSuite {
-    roots: Roots,
-    candidates: Arc<Candidates>,
+    roots: ServedRoots,
+    candidates: Arc<PathCandidates>,
     collections: Vec<String>,
     analyze: Option<Arc<dyn AnyTool>>,
     search: Option<Arc<dyn AnyTool>>,
@@ -37,14 +37,14 @@ impl std::fmt::Debug for PromptSuite {
 
 impl PromptSuite {
     /// Creates the suite for these folders and collections, with facts from these providers' tools.
-    pub fn new(roots: Roots, collections: Vec<String>, providers: &[Arc<dyn Provider>]) -> Self {
+    pub fn new(roots: ServedRoots, collections: Vec<String>, providers: &[Arc<dyn ToolProvider>]) -> Self {
         let tool = |name: &str| {
             let mut tools = providers.iter().flat_map(|provider| provider.tools());
             tools.find(|tool| tool.name() == name)
         };
         let (analyze, search) = (tool("analyze_repository"), tool("search_documentation"));
         Self {
-            candidates: Arc::new(Candidates::new(roots.clone())),
+            candidates: Arc::new(PathCandidates::new(roots.clone())),
             roots,
             collections,
             analyze,
@@ -96,7 +96,7 @@ impl PromptSuite {
         let path = text(arguments, "path")?.unwrap_or(".");
         let place = self.place(path, context).await?;
         if self.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?
-            != Kind::Folder
+            != PathKind::Folder
         {
             return Err(ToolError::argument(
                 "path",
@@ -105,7 +105,7 @@ impl PromptSuite {
         }
         let analyze = self.analyze.as_ref();
         let facts = match analyze {
-            Some(tool) => told(tool, json!({"path": place.relative()}), context).await?,
+            Some(tool) => call_tool_for_text(tool, json!({"path": place.relative()}), context).await?,
             None => "No facts available: analyze_repository is not enabled on this server.".to_owned(),
         };
         let task = format!(
@@ -115,7 +115,7 @@ impl PromptSuite {
         );
         let mut messages = vec![said(Block::text(task)), said(Block::text(facts))];
         if let Some(readme) = self.readme(&place) {
-            messages.push(said(readme));
+            messages.push(user_message(readme));
         }
         Ok(PromptAnswer {
             about: Some("Document a repository".into()),
@@ -138,12 +138,12 @@ impl PromptSuite {
         }
         let found = match &self.search {
             Some(tool) if !self.collections.is_empty() => {
-                let query: String = question.chars().take(QUERY_CHARS).collect();
+                let query: String = question.chars().take(MAX_QUERY_CHARS).collect();
                 let mut wanted = json!({"query": query, "max_results": 8});
                 if let Some(name) = collection {
                     wanted["doc_type"] = name.into();
                 }
-                told(tool, wanted, context).await?
+                call_tool_for_text(tool, wanted, context).await?
             }
             _ => "No documentation is configured, so nothing was found.".to_owned(),
         };
@@ -163,7 +163,7 @@ impl PromptSuite {
         if self.collections.iter().any(|known| known == name) {
             return Ok(());
         }
-        let problem = match candidates::nearest(name, self.collections.iter().map(String::as_str)) {
+        let problem = match candidates::closest_paths(name, self.collections.iter().map(String::as_str)) {
             Some(near) => format!("unknown collection {name}; did you mean {near}?"),
             None => format!("unknown collection {name}; no collections are configured"),
         };
@@ -171,7 +171,7 @@ impl PromptSuite {
     }
 
     /// Resolves a path; if it does not exist, the error suggests the most similar path.
-    async fn place(&self, path: &str, context: &CallContext) -> Result<Place, ToolError> {
+    async fn place(&self, path: &str, context: &CallContext) -> Result<RootPath, ToolError> {
         let error = match self.roots.resolve(path) {
             Ok(place) => return Ok(place),
             Err(error) => error,
@@ -187,13 +187,13 @@ impl PromptSuite {
         Err(ToolError::argument("path", format!("{error}{near}")))
     }
 
-    async fn file(&self, arguments: &Object, context: &CallContext) -> Result<Shown, ToolError> {
+    async fn file(&self, arguments: &Object, context: &CallContext) -> Result<PromptFile, ToolError> {
         let path = text(arguments, "path")?.ok_or_else(|| {
             ToolError::argument("path", "is missing; give a file inside the roots")
         })?;
         let place = self.place(path, context).await?;
         if self.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?
-            == Kind::Folder
+            == PathKind::Folder
         {
             return Err(ToolError::argument(
                 "path",
@@ -203,10 +203,10 @@ impl PromptSuite {
         self.show(place)
     }
 
-    fn show(&self, place: Place) -> Result<Shown, ToolError> {
+    fn show(&self, place: RootPath) -> Result<PromptFile, ToolError> {
         let (mut bytes, size) = self
             .roots
-            .read_start(&place, SHOWN_BYTES)
+            .read_start(&place, MAX_FILE_BYTES)
             .map_err(|problem| problem.into_tool_error("path"))?;
         let cut = size > bytes.len() as u64;
         if cut {
@@ -224,32 +224,32 @@ impl PromptSuite {
         let note = cut.then(|| {
             format!("Only the first {shown} of {size} bytes of {place} are shown; the rest was truncated. Mention it where it matters.")
         });
-        Ok(Shown { uri: self.roots.uri(&place), place, text, note })
+        Ok(PromptFile { uri: self.roots.uri(&place), place, text, note })
     }
 
-    fn readme(&self, folder: &Place) -> Option<Block> {
+    fn readme(&self, folder: &RootPath) -> Option<AnswerBlock> {
         let place = folder.join("README.md")?;
         self.show(place).ok().map(|shown| shown.block())
     }
 }
 
 /// A file in a prompt.
-struct Shown {
-    place: Place,
+struct PromptFile {
+    place: RootPath,
     uri: String,
     text: String,
     note: Option<String>,
 }
 
-impl Shown {
-    fn block(&self) -> Block {
+impl PromptFile {
+    fn block(&self) -> AnswerBlock {
         let mime = Some(media_type(self.place.name()).to_owned());
-        Block::Embedded(Contents::Text { uri: self.uri.clone(), mime, text: self.text.clone() })
+        AnswerBlock::Embedded(Contents::Text { uri: self.uri.clone(), mime, text: self.text.clone() })
     }
 
     fn prompt(self, about: &str, task: String) -> PromptAnswer {
         let mut messages = vec![said(Block::text(task)), said(self.block())];
-        messages.extend(self.note.map(|note| said(Block::text(note))));
+        messages.extend(self.note.map(|note| user_message(AnswerBlock::text(note))));
         PromptAnswer { about: Some(about.to_owned()), messages, ..PromptAnswer::default() }
     }
 }
@@ -269,8 +269,8 @@ fn media_type(name: &str) -> &'static str {
     }
 }
 
-fn said(content: Block) -> PromptMessage {
-    PromptMessage { role: Role::User, content }
+fn user_message(content: AnswerBlock) -> PromptMessage {
+    PromptMessage { role: PromptRole::User, content }
 }
 
 /// Returns an argument that is present and not blank.
@@ -283,41 +283,41 @@ fn text<'a>(arguments: &'a Object, name: &str) -> Result<Option<&'a str>, ToolEr
 }
 
 /// Calls a tool in memory and collects the text of its answer.
-async fn told(
+async fn call_tool_for_text(
     tool: &Arc<dyn AnyTool>,
     arguments: Value,
     context: &CallContext,
 ) -> Result<String, ToolError> {
     let Value::Object(arguments) = arguments else { return Ok(String::new()) };
-    let gathered = Arc::new(Gathered { blocks: Mutex::default(), around: context.clone() });
-    let audience = Arc::clone(&gathered) as Arc<dyn Audience>;
+    let gathered = Arc::new(BlockCollector { blocks: Mutex::default(), context: context.clone() });
+    let audience = Arc::clone(&gathered) as Arc<dyn CallClient>;
     let inner = CallContext::new(audience, context.cancel_token().clone(), context.deadline());
     let outcome = tool.call(arguments, &inner).await?;
     let mut blocks =
         std::mem::take(&mut *gathered.blocks.lock().unwrap_or_else(PoisonError::into_inner));
     blocks.extend(outcome.content);
     let texts = blocks.into_iter().filter_map(|block| match block {
-        Block::Text { text, .. } => Some(text),
+        AnswerBlock::Text { text, .. } => Some(text),
         _ => None,
     });
     Ok(texts.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Collects the blocks that a tool emits before it returns.
-struct Gathered {
-    blocks: Mutex<Vec<Block>>,
+struct BlockCollector {
+    blocks: Mutex<Vec<AnswerBlock>>,
     /// The request that the prompt is rendered for.
-    around: CallContext,
+    context: CallContext,
 }
 
-impl Audience for Gathered {
+impl CallClient for BlockCollector {
     fn progress(&self, _: Progress) {}
-    fn log(&self, _: Level, _: &str, _: Value) {}
-    fn emit(&self, block: Block) -> Running<'_, ()> {
+    fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+    fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, _: &'a str, _: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks(
             "questions while a prompt is rendered",
         ))))
@@ -325,11 +325,11 @@ impl Audience for Gathered {
     fn state(&self) -> Option<String> {
         None
     }
-    fn work_slot(&self) -> Running<'_, WorkSlot> {
-        self.around.work_slot()
+    fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
+        self.context.work_slot()
     }
-    fn index_slot(&self) -> Option<Slot> {
-        self.around.index_slot()
+    fn index_slot(&self) -> Option<ShareSlot> {
+        self.context.index_slot()
     }
 }
 
@@ -347,7 +347,7 @@ fn info(name: &str, title: &str, about: &str, arguments: Vec<PromptArgument>) ->
     }
 }
 
-impl Provider for PromptSuite {
+impl ToolProvider for PromptSuite {
     fn key(&self) -> &'static str {
         "prompts"
     }
@@ -398,7 +398,7 @@ impl Provider for PromptSuite {
         name: &'a str,
         arguments: &'a Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+    ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(async move {
             match name {
                 "explain_file" => self.explain_file(arguments, context).await,
@@ -410,25 +410,25 @@ impl Provider for PromptSuite {
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         Box::pin(async move {
-            let CompletionTarget::Prompt(prompt) = target else { return Completed::default() };
+            let CompletionTarget::Prompt(prompt) = target else { return CompletionValues::default() };
             let kind = match (prompt.as_str(), argument) {
-                ("explain_file" | "review_file", "path") => Kind::File,
-                ("document_repository", "path") => Kind::Folder,
+                ("explain_file" | "review_file", "path") => PathKind::File,
+                ("document_repository", "path") => PathKind::Folder,
                 ("answer_from_docs", "collection") => {
                     let collections = self.collections.iter().map(String::as_str);
                     return candidates::best(typed, collections).into();
                 }
-                _ => return Completed::default(),
+                _ => return CompletionValues::default(),
             };
             let candidates = Arc::clone(&self.candidates);
             let typed = typed.to_owned();
             let complete =
                 move |context: &CallContext| Ok(candidates.complete(kind, &typed, context));
             // A failed walk completes nothing; it is not worth an error.
-            nobody().blocking(complete).await.unwrap_or_default().into()
+            no_client().blocking(complete).await.unwrap_or_default().into()
         })
     }
 }

@@ -15,11 +15,11 @@ use std::{
 };
 
 /// A batch ends after this long without changes: editors write a file in several steps.
-const QUIET: Duration = Duration::from_millis(20);
+const QUIET_PERIOD: Duration = Duration::from_millis(20);
 /// Maximum delay of a batch, however busy the folder is.
-const LONGEST: Duration = Duration::from_millis(100);
+const MAX_BATCH_DELAY: Duration = Duration::from_millis(100);
 /// Maximum number of queued changes. Beyond it, changes are dropped and the batch is marked.
-const WAITING: usize = 4096;
+const MAX_QUEUED_EVENTS: usize = 4096;
 
 /// Why changes can't be watched.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum WatchError {
 
 /// Changes within a short time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Batch {
+pub struct ChangeBatch {
     /// Files and folders that were written, created, renamed or removed.
     pub paths: BTreeSet<PathBuf>,
     /// Whether changes were dropped, so that anything may have changed.
@@ -48,21 +48,21 @@ pub struct Batch {
 }
 
 /// Watches folders until dropped.
-pub struct Watch {
+pub struct FileWatcher {
     watcher: Mutex<RecommendedWatcher>,
     folders: Mutex<BTreeSet<PathBuf>>,
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for FileWatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch").field("folders", &self.folders).finish_non_exhaustive()
     }
 }
 
-impl Watch {
+impl FileWatcher {
     /// Starts without folders. `heard` is called on its own thread, one batch at a time.
-    pub fn start(heard: impl Fn(Batch) + Send + 'static) -> Result<Self, WatchError> {
-        let (sender, receiver) = sync_channel(WAITING);
+    pub fn start(heard: impl Fn(ChangeBatch) + Send + 'static) -> Result<Self, WatchError> {
+        let (sender, receiver) = sync_channel(MAX_QUEUED_EVENTS);
         let lost = Arc::new(AtomicBool::new(false));
         let listener = listen(sender, Arc::clone(&lost));
         let watcher = notify::recommended_watcher(listener).map_err(|source| {
@@ -126,11 +126,11 @@ fn listen(
 }
 
 /// Waits for the next batch; `None` once the watcher is dropped.
-fn collect(changes: &Receiver<Option<PathBuf>>, lost: &AtomicBool) -> Option<Batch> {
+fn collect(changes: &Receiver<Option<PathBuf>>, lost: &AtomicBool) -> Option<ChangeBatch> {
     let first = changes.recv().ok()?;
-    let mut batch = Batch { paths: first.into_iter().collect(), lost: false };
-    let end = Instant::now() + LONGEST;
-    let patience = || QUIET.min(end.saturating_duration_since(Instant::now()));
+    let mut batch = ChangeBatch { paths: first.into_iter().collect(), lost: false };
+    let end = Instant::now() + MAX_BATCH_DELAY;
+    let patience = || QUIET_PERIOD.min(end.saturating_duration_since(Instant::now()));
     while let Ok(path) = changes.recv_timeout(patience()) {
         batch.paths.extend(path);
     }
@@ -143,19 +143,19 @@ mod tests {
     use super::*;
     use std::{fs, sync::mpsc::RecvTimeoutError};
 
-    const SOON: Duration = Duration::from_secs(10);
+    const EVENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-    fn watched(folder: &Path) -> (Watch, Receiver<Batch>) {
+    fn watched(folder: &Path) -> (FileWatcher, Receiver<ChangeBatch>) {
         let (sender, batches) = sync_channel(64);
-        let watch = Watch::start(move |batch| drop(sender.send(batch))).unwrap();
+        let watch = FileWatcher::start(move |batch| drop(sender.send(batch))).unwrap();
         watch.add(folder).unwrap();
         watch.add(folder).unwrap();
         (watch, batches)
     }
 
     /// Receives batches until one contains the path.
-    fn heard(batches: &Receiver<Batch>, path: &Path) -> bool {
-        let end = Instant::now() + SOON;
+    fn heard(batches: &Receiver<ChangeBatch>, path: &Path) -> bool {
+        let end = Instant::now() + EVENT_TIMEOUT;
         while let Ok(batch) = batches.recv_timeout(end.saturating_duration_since(Instant::now())) {
             if batch.paths.contains(path) {
                 return true;
@@ -185,7 +185,7 @@ mod tests {
         let (_watch, batches) = watched(&base);
         fs::read(base.join("a")).unwrap();
         fs::write(base.join("end"), "1").unwrap();
-        let first = batches.recv_timeout(SOON).unwrap();
+        let first = batches.recv_timeout(EVENT_TIMEOUT).unwrap();
         assert_eq!(first.paths, BTreeSet::from([base.join("end")]));
     }
 

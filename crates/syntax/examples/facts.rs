@@ -6,10 +6,10 @@
 use docent_syntax::{
     Language,
     analysis::{
-        Source, complexity,
-        dependencies::{self, Files},
+        AnalyzedSource, complexity,
+        dependencies::{self, RepositoryFiles},
         patterns,
-        rules::{self, Analysis},
+        rules::{self, RuleAnalysis},
     },
     parse,
 };
@@ -30,7 +30,7 @@ fn main() -> io::Result<()> {
     let relative =
         |file: &PathBuf| file.strip_prefix(&folder).unwrap_or(file).to_string_lossy().into_owned();
     let read = |path: &str| fs::read_to_string(folder.join(path)).ok();
-    let view = Files::new(files.iter().map(relative), read, |_, _| None);
+    let view = RepositoryFiles::new(files.iter().map(relative), read, |_, _| None);
     let mut out = io::stdout().lock();
     for file in files {
         let path = relative(&file);
@@ -40,7 +40,7 @@ fn main() -> io::Result<()> {
         let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
         let Some(language) = Language::of_text(&path, &text) else { continue };
         let Ok(tree) = parse::tree(language, &text, &|| false) else { continue };
-        let source = Source { path: &path, language, text: &text, tree: &tree };
+        let source = AnalyzedSource { path: &path, language, text: &text, tree: &tree };
         let facts: Value = match what.as_str() {
             "complexity" => json!(complexity::measure(&source)),
             "imports" => json!(dependencies::imports(&source, &view)),

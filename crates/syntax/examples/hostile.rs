@@ -12,10 +12,10 @@ mod hostile;
 use docent_syntax::{
     Language,
     analysis::{
-        Source, complexity,
-        dependencies::{self, Files},
+        AnalyzedSource, complexity,
+        dependencies::{self, RepositoryFiles},
         patterns,
-        rules::{self, Analysis},
+        rules::{self, RuleAnalysis},
     },
     annotate, documentation, parse,
     references::references,
@@ -59,16 +59,16 @@ fn measure(language: Language, text: &str) -> String {
         Ok(tree) => tree,
         Err(error) => return format!("{} {error}", stages.show()),
     };
-    let source = Source { path, language, text, tree: &tree };
+    let source = AnalyzedSource { path, language, text, tree: &tree };
     stages.run("definitions", || parse::definitions(language, path, text, &tree));
     stages.run("annotate", || annotate::file(language, path, text, &tree));
     if !language.is_outline() {
         stages.run("references", || references(language, path, text, &tree, "a"));
         stages.run("complexity", || complexity::measure(&source));
         stages.run("patterns", || patterns::find(&source, &|| false));
-        stages.run("security", || rules::check(&source, Analysis::Security, &|| false));
-        stages.run("rules", || rules::check(&source, Analysis::Patterns, &|| false));
-        let files = Files::new(std::iter::once("a.x".to_owned()), |_: &str| None, |_, _| None);
+        stages.run("security", || rules::check(&source, RuleAnalysis::Security, &|| false));
+        stages.run("rules", || rules::check(&source, RuleAnalysis::Patterns, &|| false));
+        let files = RepositoryFiles::new(std::iter::once("a.x".to_owned()), |_: &str| None, |_, _| None);
         stages.run("imports", || dependencies::imports(&source, &files));
         stages.run("docs", || documentation(language.word(), text));
     }

@@ -2,9 +2,9 @@
 
 use crate::{
     Annotation, Kind, Language,
-    comment::{Comment, end_row, is_block, is_comment, without_marks},
+    comment::{Comment, end_row, is_block, is_comment, strip_marks},
     language::text_of,
-    pack::{Place, Settings},
+    pack::{DocumentationPlacement, LanguageSettings},
     parse::{self, SyntaxTree},
 };
 use std::collections::HashSet;
@@ -57,7 +57,7 @@ const DIRECTIVES: [&str; 16] = [
 pub fn about(language: Language, path: &str, text: &str, tree: &SyntaxTree) -> Option<String> {
     let documented = documentation(language, text, tree);
     documented
-        .map(|sentence| cut(&sentence))
+        .map(|sentence| truncate_sentence(&sentence))
         .or_else(|| main_definitions(language, path, text, tree))
 }
 
@@ -141,8 +141,8 @@ fn is_preamble(node: Node<'_>, text: &str) -> bool {
 }
 
 /// A string that opens the file, in languages whose docstrings are inside of what they describe.
-fn docstring(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
-    if settings.comments.place != Place::Inside {
+fn docstring(settings: &LanguageSettings, node: Node<'_>, text: &str) -> Option<String> {
+    if settings.comments.place != DocumentationPlacement::Inside {
         return None;
     }
     let string = if node.kind() == "expression_statement" { node.named_child(0)? } else { node };
@@ -167,7 +167,7 @@ fn sentence(
         .filter(|said| language != Language::Rust || is_inner(said))
         .skip_while(|said| is_skipped(said))
         .collect();
-    let whole = said.iter().map(|said| without_marks(said)).collect::<Vec<_>>().join("\n");
+    let whole = said.iter().map(|said| strip_marks(said)).collect::<Vec<_>>().join("\n");
     let is_tagged = FILE_TAGS.iter().any(|tag| whole.contains(tag));
     let is_attached = below.is_some_and(|below| {
         let last = group.last().map(|last| end_row(*last) + 1);
@@ -180,12 +180,12 @@ fn sentence(
     if !is_files_own || is_other {
         return None;
     }
-    read(settings, &without_file_tags(&whole))
+    read(settings, &strip_file_tags(&whole))
 }
 
 /// Whether a comment is skipped together with the ones before it: a directive, or a separate license block.
 fn is_skipped(comment: &str) -> bool {
-    let plain = without_marks(comment);
+    let plain = strip_marks(comment);
     let lower = plain.trim_start().to_lowercase();
     DIRECTIVES.iter().any(|start| lower.starts_with(start))
         || (is_block(comment) && is_not_about_the_file(&plain))
@@ -205,7 +205,7 @@ fn is_header(node: Node<'_>, text: &str) -> bool {
 }
 
 /// Removes an underlined title, which is usually the file's name.
-fn without_title(text: &str) -> &str {
+fn strip_title(text: &str) -> &str {
     let mut lines = text.splitn(3, '\n');
     let (_title, underline, rest) = (lines.next(), lines.next(), lines.next());
     let is_line = |line: &str| line.len() > 2 && line.bytes().all(|b| b"~=-^*#".contains(&b));
@@ -216,7 +216,7 @@ fn without_title(text: &str) -> &str {
 }
 
 /// Removes the tags whose text is the file's description.
-fn without_file_tags(whole: &str) -> String {
+fn strip_file_tags(whole: &str) -> String {
     let line = |line: &str| {
         let tagged = line.trim_start();
         let tag = FILE_TAGS.iter().find(|tag| tagged.split_whitespace().next() == Some(tag));
@@ -230,12 +230,12 @@ fn without_file_tags(whole: &str) -> String {
     whole.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn read(settings: &Settings, whole: &str) -> Option<String> {
-    let summary = Comment::read(settings, without_title(whole.trim()))?.parts(settings).summary;
+fn read(settings: &LanguageSettings, whole: &str) -> Option<String> {
+    let summary = Comment::read(settings, strip_title(whole.trim()))?.parts(settings).summary;
     (!summary.is_empty()).then_some(summary)
 }
 
-fn cut(line: &str) -> String {
+fn truncate_sentence(line: &str) -> String {
     match line.char_indices().nth(MAX_SENTENCE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line).trim_end()),
         None => line.to_owned(),

@@ -11,17 +11,17 @@ use tree_sitter::Node;
 #[derive(Debug)]
 pub(crate) struct Ancestry<'tree> {
     /// `None` if the library is fast enough.
-    table: Option<Table<'tree>>,
+    table: Option<AncestryTable<'tree>>,
 }
 
 #[derive(Debug, Default)]
-struct Table<'tree> {
-    rows: Vec<Row<'tree>>,
+struct AncestryTable<'tree> {
+    rows: Vec<AncestryRow<'tree>>,
     by_id: HashMap<usize, usize>,
 }
 
 #[derive(Debug)]
-struct Row<'tree> {
+struct AncestryRow<'tree> {
     node: Node<'tree>,
     parent: Option<usize>,
     previous: Option<usize>,
@@ -30,7 +30,7 @@ struct Row<'tree> {
 
 impl<'tree> Ancestry<'tree> {
     pub(crate) fn new(tree: &'tree SyntaxTree) -> Self {
-        Self { table: tree.is_unusual().then(|| Table::new(tree)) }
+        Self { table: tree.is_unusual().then(|| AncestryTable::new(tree)) }
     }
 
     pub(crate) fn parent(&self, node: Node<'tree>) -> Option<Node<'tree>> {
@@ -61,14 +61,14 @@ impl<'tree> Ancestry<'tree> {
         }
     }
 
-    fn row(&self, node: Node<'tree>) -> Option<(&Table<'tree>, &Row<'tree>)> {
+    fn row(&self, node: Node<'tree>) -> Option<(&AncestryTable<'tree>, &AncestryRow<'tree>)> {
         let table = self.table.as_ref()?;
         let at = table.by_id.get(&node.id())?;
         Some((table, &table.rows[*at]))
     }
 }
 
-impl<'tree> Table<'tree> {
+impl<'tree> AncestryTable<'tree> {
     fn new(tree: &'tree SyntaxTree) -> Self {
         let count = tree.root_node().descendant_count();
         tree.count_work(count);
@@ -81,11 +81,11 @@ impl<'tree> Table<'tree> {
         loop {
             let (at, node) = (table.rows.len(), cursor.node());
             if let Some(previous) = previous {
-                let row: &mut Row<'tree> = &mut table.rows[previous];
+                let row: &mut AncestryRow<'tree> = &mut table.rows[previous];
                 row.next = Some(at);
             }
             let parent = open.last().copied();
-            table.rows.push(Row { node, parent, previous, next: None });
+            table.rows.push(AncestryRow { node, parent, previous, next: None });
             table.by_id.insert(node.id(), at);
             if cursor.goto_first_child() {
                 open.push(at);
@@ -104,8 +104,8 @@ impl<'tree> Table<'tree> {
 
     fn named(
         &self,
-        from: &Row<'tree>,
-        step: fn(&Row<'tree>) -> Option<usize>,
+        from: &AncestryRow<'tree>,
+        step: fn(&AncestryRow<'tree>) -> Option<usize>,
     ) -> Option<Node<'tree>> {
         let mut row = &self.rows[step(from)?];
         while !row.node.is_named() {
@@ -122,7 +122,7 @@ mod tests {
 
     /// Every node of a tree.
     fn nodes(tree: &SyntaxTree) -> Vec<Node<'_>> {
-        Table::new(tree).rows.into_iter().map(|row| row.node).collect()
+        AncestryTable::new(tree).rows.into_iter().map(|row| row.node).collect()
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         let broken = "def f(a):\n  return a\n(( a ] ) x . 1\nclass A:\n  b = 1 # c\n".repeat(3);
         for text in [nested.as_str(), broken.as_str()] {
             let tree = parse::tree(Language::Python, text, &|| false).unwrap();
-            let table = Table::new(&tree);
+            let table = AncestryTable::new(&tree);
             for node in nodes(&tree) {
                 let row = &table.rows[table.by_id[&node.id()]];
                 let of = |at: Option<usize>| at.map(|at| table.rows[at].node);

@@ -2,7 +2,7 @@
 //! imports.
 
 use crate::{
-    analysis::{Source, complexity},
+    analysis::{AnalyzedSource, complexity},
     annotation::Annotation,
     language::{Language, line_of, matches, text_of},
     parse::{self, SyntaxTree},
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::HashSet;
 
 /// Maximum called names kept per definition.
-const CALLS: usize = 200;
+const MAX_CALLED_NAMES: usize = 200;
 
 /// All annotations of a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,7 +32,7 @@ pub struct FileAnnotations {
 
 /// A call in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct NamedCall {
     /// The name of what is called.
     pub name: String,
     /// Byte offset.
@@ -42,17 +42,17 @@ pub struct Call {
 }
 
 /// All calls in a text, in order.
-pub fn calls(language: Language, text: &str, tree: &SyntaxTree) -> Vec<Call> {
+pub fn calls(language: Language, text: &str, tree: &SyntaxTree) -> Vec<NamedCall> {
     if language.is_outline() {
         return Vec::new();
     }
     let found = matches(tree, language.grammar().calls(), tree.root_node(), text);
-    let call = |one: &crate::language::Match<'_>| {
+    let call = |one: &crate::language::QueryMatch<'_>| {
         let name = one.get("name")?;
         let at = name.start_byte();
-        Some(Call { name: text_of(name, text).to_owned(), at, line: line_of(name) })
+        Some(NamedCall { name: text_of(name, text).to_owned(), at, line: line_of(name) })
     };
-    let mut all: Vec<Call> = found.iter().filter_map(call).collect();
+    let mut all: Vec<NamedCall> = found.iter().filter_map(call).collect();
     all.sort_by_key(|call| call.at);
     all.dedup();
     all
@@ -70,13 +70,13 @@ pub fn file(language: Language, path: &str, text: &str, tree: &SyntaxTree) -> Fi
             next += 1;
         }
         while open.pop_if(|n| definitions[*n].range.end <= call.at).is_some() {}
-        if let Some(&n) = open.last().filter(|n| seen[**n].len() < CALLS)
+        if let Some(&n) = open.last().filter(|n| seen[**n].len() < MAX_CALLED_NAMES)
             && seen[n].insert(call.name.clone())
         {
             definitions[n].annotation.calls.push(call.name);
         }
     }
-    let source = Source { path, language, text, tree };
+    let source = AnalyzedSource { path, language, text, tree };
     for (n, figures) in complexity::figures(&source, &definitions) {
         definitions[n].annotation.complexity = Some(figures);
     }

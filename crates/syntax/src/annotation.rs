@@ -120,7 +120,7 @@ impl Kind {
     ];
 
     /// The kind with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.singular() == name)
     }
 
@@ -151,7 +151,7 @@ pub enum Visibility {
 
 impl Visibility {
     /// The visibility that a modifier or a query's capture names.
-    pub(crate) fn named(word: &str) -> Option<Self> {
+    pub(crate) fn from_name(word: &str) -> Option<Self> {
         // `private[orders]` is open to a package, `private[this]` is not.
         if let Some((word, within)) = word.split_once('[') {
             let named = Self::named_alone(word)?;
@@ -282,9 +282,9 @@ pub struct Figures {
 
 /// Counts per kind, in the order of [`Kind`], without zeros.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Counts(BTreeMap<Kind, usize>);
+pub struct KindCounts(BTreeMap<Kind, usize>);
 
-impl Counts {
+impl KindCounts {
     /// Adds one.
     pub fn add(&mut self, kind: Kind) {
         *self.0.entry(kind).or_default() += 1;
@@ -321,7 +321,7 @@ impl Counts {
     }
 }
 
-impl<'a> FromIterator<&'a Annotation> for Counts {
+impl<'a> FromIterator<&'a Annotation> for KindCounts {
     fn from_iter<I: IntoIterator<Item = &'a Annotation>>(annotations: I) -> Self {
         let mut counts = Self::default();
         annotations.into_iter().for_each(|one| counts.add(one.kind));
@@ -329,7 +329,7 @@ impl<'a> FromIterator<&'a Annotation> for Counts {
     }
 }
 
-impl FromIterator<(Kind, u32)> for Counts {
+impl FromIterator<(Kind, u32)> for KindCounts {
     fn from_iter<I: IntoIterator<Item = (Kind, u32)>>(kinds: I) -> Self {
         let mut counts = Self::default();
         for (kind, count) in kinds {

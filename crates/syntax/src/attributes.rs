@@ -1,11 +1,11 @@
 //! Attributes above a definition, by name: documentation, types, and decorators.
 
-use crate::{ancestry::Ancestry, language::text_of, pack::Settings};
+use crate::{ancestry::Ancestry, language::text_of, pack::LanguageSettings};
 use tree_sitter::Node;
 
 /// An attribute: its node, name and first argument.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Attribute<'tree> {
+pub(crate) struct AttributeNode<'tree> {
     node: Node<'tree>,
     name: &'static str,
     argument: Option<Node<'tree>>,
@@ -13,7 +13,7 @@ pub(crate) struct Attribute<'tree> {
 
 /// The documentation given by attributes.
 #[derive(Debug)]
-pub(crate) enum Text {
+pub(crate) enum AttributeText {
     /// This text.
     Said(String),
     /// Explicitly hidden.
@@ -24,11 +24,11 @@ pub(crate) enum Text {
 
 /// Known attributes directly above a node, nearest first.
 pub(crate) fn above<'tree>(
-    settings: &'static Settings,
+    settings: &'static LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
-) -> Vec<Attribute<'tree>> {
+) -> Vec<AttributeNode<'tree>> {
     let mut found = Vec::new();
     if settings.attributes.kind.is_empty() {
         return found;
@@ -46,12 +46,12 @@ pub(crate) fn above<'tree>(
 }
 
 /// The documentation of a node, above it or inside it.
-pub(crate) fn said<'tree>(
-    settings: &'static Settings,
+pub(crate) fn read_documentation<'tree>(
+    settings: &'static LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
-) -> Text {
+) -> AttributeText {
     let lists = &settings.attributes;
     let inside = last_named_child(node).map(|body| {
         let mut cursor = body.walk();
@@ -63,38 +63,38 @@ pub(crate) fn said<'tree>(
     for attribute in inside.unwrap_or_default().into_iter().chain(above) {
         let Some(argument) = attribute.argument else { continue };
         match argument.kind() {
-            "boolean" => return Text::Hidden,
-            "string" | "sigil" => return Text::Said(content(argument, text)),
+            "boolean" => return AttributeText::Hidden,
+            "string" | "sigil" => return AttributeText::Said(content(argument, text)),
             _ => {}
         }
     }
-    Text::None
+    AttributeText::None
 }
 
 /// The parameter and result types that attributes give to the named function.
 pub(crate) fn types(
-    settings: &Settings,
-    attributes: &[Attribute<'_>],
+    settings: &LanguageSettings,
+    attributes: &[AttributeNode<'_>],
     name: &str,
     text: &str,
 ) -> Option<(Vec<String>, String)> {
     let types =
-        |one: &&Attribute<'_>| settings.attributes.types.iter().any(|name| name == one.name);
-    attributes.iter().filter(types).find_map(|one| typed(one.argument?, name, text))
+        |one: &&AttributeNode<'_>| settings.attributes.types.iter().any(|name| name == one.name);
+    attributes.iter().filter(types).find_map(|one| parse_type_spec(one.argument?, name, text))
 }
 
 /// The attributes that are shown as decorators.
-pub(crate) fn shown<'tree>(
-    settings: &Settings,
-    attributes: &[Attribute<'tree>],
+pub(crate) fn filter_decorators<'tree>(
+    settings: &LanguageSettings,
+    attributes: &[AttributeNode<'tree>],
 ) -> Vec<Node<'tree>> {
     let shown =
-        |one: &&Attribute<'_>| settings.attributes.decorators.iter().any(|name| name == one.name);
+        |one: &&AttributeNode<'_>| settings.attributes.decorators.iter().any(|name| name == one.name);
     attributes.iter().filter(shown).map(|one| one.node).collect()
 }
 
 /// Parses `f(a, b) :: c`, optionally followed by conditions.
-fn typed(argument: Node<'_>, name: &str, text: &str) -> Option<(Vec<String>, String)> {
+fn parse_type_spec(argument: Node<'_>, name: &str, text: &str) -> Option<(Vec<String>, String)> {
     let line =
         |node: Node<'_>| text_of(node, text).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut whole = argument;
@@ -112,10 +112,10 @@ fn typed(argument: Node<'_>, name: &str, text: &str) -> Option<(Vec<String>, Str
 }
 
 fn read<'tree>(
-    settings: &'static Settings,
+    settings: &'static LanguageSettings,
     node: Node<'tree>,
     text: &str,
-) -> Option<Attribute<'tree>> {
+) -> Option<AttributeNode<'tree>> {
     let lists = &settings.attributes;
     if node.kind() != lists.kind {
         return None;
@@ -125,7 +125,7 @@ fn read<'tree>(
     let known = [&lists.describe, &lists.inside, &lists.types, &lists.decorators];
     let name = known.into_iter().flatten().find(|known| *known == name)?;
     let argument = inner.named_child(1).and_then(|list| list.named_child(0));
-    Some(Attribute { node, name, argument })
+    Some(AttributeNode { node, name, argument })
 }
 
 fn last_named_child(node: Node<'_>) -> Option<Node<'_>> {

@@ -136,7 +136,7 @@ pub struct ParseCost {
 }
 
 /// Counts the work of passes over a text, and ends them if they are cancelled or exceed the budget.
-pub(crate) struct Work<'a> {
+pub(crate) struct WorkBudget<'a> {
     cancelled: &'a dyn Fn() -> bool,
     most: u64,
     done: Cell<u64>,
@@ -145,7 +145,7 @@ pub(crate) struct Work<'a> {
     is_cancelled: Cell<bool>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> WorkBudget<'a> {
     pub(crate) fn new(budget: &ParseBudget<'a>) -> Self {
         Self {
             cancelled: budget.cancelled,
@@ -187,7 +187,7 @@ impl<'a> Work<'a> {
 
 /// Counts the cost of one parse against its budget.
 #[derive(Debug)]
-pub(crate) struct Meter<'a> {
+pub(crate) struct ParseMeter<'a> {
     budget: ParseBudget<'a>,
     started: Instant,
     steps: u64,
@@ -196,7 +196,7 @@ pub(crate) struct Meter<'a> {
     cancelled: bool,
 }
 
-impl<'a> Meter<'a> {
+impl<'a> ParseMeter<'a> {
     pub(crate) fn new(budget: ParseBudget<'a>) -> Self {
         let started = Instant::now();
         Self { budget, started, steps: 0, lookahead: 0, exceeded: None, cancelled: false }
@@ -306,7 +306,7 @@ impl TreeShape {
                 return None;
             }
             if cursor.goto_first_child() {
-                levels.push(Row { is_error: node.is_error(), ..Row::default() });
+                levels.push(ChildCounts { is_error: node.is_error(), ..ChildCounts::default() });
                 shape.is_unusual |= levels.len() > MAX_SHALLOW_DEPTH;
                 continue;
             }
@@ -324,7 +324,7 @@ impl TreeShape {
 
 /// Counts of the children of one node so far.
 #[derive(Debug, Default)]
-struct Row {
+struct ChildCounts {
     is_error: bool,
     children: usize,
     /// Comments and the like that follow each other: they are not nested in lists.
@@ -333,7 +333,7 @@ struct Row {
     signs: u64,
 }
 
-impl Row {
+impl ChildCounts {
     fn add(&mut self, node: Node<'_>, shape: &mut TreeShape) {
         self.children += 1;
         self.extras = if node.is_extra() { self.extras + 1 } else { 0 };
@@ -372,12 +372,12 @@ mod tests {
             calls.set(calls.get() + 1);
             calls.get() > 2
         };
-        let work = Work::new(&ParseBudget::new(0, &cancelled));
+        let work = WorkBudget::new(&ParseBudget::new(0, &cancelled));
         let steps = (0..1_000_000).take_while(|_| work.spend(1)).count() as u64;
         assert_eq!((calls.get(), steps), (3, 2 * WORK_BETWEEN_CALLS));
         assert!(work.is_cancelled() && work.exceeded().is_none());
         let never = || false;
-        let work = Work::new(&ParseBudget { work: 10, ..ParseBudget::new(0, &never) });
+        let work = WorkBudget::new(&ParseBudget { work: 10, ..ParseBudget::new(0, &never) });
         assert_eq!((work.spend(10), work.spend(1), work.goes_on()), (true, false, false));
         assert_eq!((work.exceeded(), work.done()), (Some(Limit::Work(10)), 11));
     }

@@ -8,7 +8,7 @@ use crate::{
     annotation::Doc,
     attributes,
     language::text_of,
-    pack::{Comments, Place, Settings, Tags},
+    pack::{CommentSettings, DocumentationPlacement, LanguageSettings, Tags},
     parse::is_group,
 };
 use tree_sitter::Node;
@@ -24,12 +24,12 @@ pub(crate) struct Comment {
 
 impl Comment {
     /// Reads a comment without its marks; `None` if it is empty.
-    pub(crate) fn read(settings: &Settings, whole: &str) -> Option<Self> {
-        let Comments { tags, html, .. } = settings.comments;
+    pub(crate) fn read(settings: &LanguageSettings, whole: &str) -> Option<Self> {
+        let CommentSettings { tags, html, .. } = settings.comments;
         let whole = if tags == Tags::At { with_at(whole) } else { whole.to_owned() };
         let plain = match tags {
             Tags::Headings => whole.clone(),
-            Tags::At => tagged_text(&whole),
+            Tags::At => collect_tag_text(&whole),
             Tags::Xml => parts::xml_text(&whole),
         };
         let plain = if html { javadoc::plain(&plain) } else { plain };
@@ -38,32 +38,32 @@ impl Comment {
     }
 
     /// Its parts.
-    pub(crate) fn parts(&self, settings: &Settings) -> Doc {
-        let Comments { tags, html, .. } = settings.comments;
+    pub(crate) fn parts(&self, settings: &LanguageSettings) -> Doc {
+        let CommentSettings { tags, html, .. } = settings.comments;
         parts::parts(tags, html, &self.whole, &self.plain)
     }
 }
 
 /// The doc comment of a definition, if it has one.
 pub(crate) fn describe<'tree>(
-    settings: &'static Settings,
+    settings: &'static LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
 ) -> Option<Comment> {
     let whole = match settings.comments.place {
         _ if !settings.attributes.kind.is_empty() => {
-            match attributes::said(settings, kin, statement(settings, kin, node), text) {
-                attributes::Text::Said(text) => dedent(&text),
-                attributes::Text::Hidden => return None,
-                attributes::Text::None => lines_above(settings, kin, node, text)?,
+            match attributes::read_documentation(settings, kin, statement(settings, kin, node), text) {
+                attributes::AttributeText::Said(text) => dedent(&text),
+                attributes::AttributeText::Hidden => return None,
+                attributes::AttributeText::None => lines_above(settings, kin, node, text)?,
             }
         }
-        Place::Inside => dedent(&docstring(node, text)?),
-        Place::Above if settings.comments.marks.is_empty() => {
+        DocumentationPlacement::Inside => dedent(&docstring(node, text)?),
+        DocumentationPlacement::Above if settings.comments.marks.is_empty() => {
             lines_above(settings, kin, node, text)?
         }
-        Place::Above => {
+        DocumentationPlacement::Above => {
             let above = marked_above(settings, kin, node, text);
             above.or_else(|| marked_after(settings, kin, node, text))?
         }
@@ -73,7 +73,7 @@ pub(crate) fn describe<'tree>(
 
 /// The statement that wraps a definition: an export, a declaration, a decorated definition.
 pub(crate) fn statement<'tree>(
-    settings: &Settings,
+    settings: &LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
 ) -> Node<'tree> {
@@ -85,14 +85,14 @@ pub(crate) fn statement<'tree>(
 }
 
 /// Whether a node only wraps its child.
-pub(crate) fn wraps(settings: &Settings, parent: Node<'_>) -> bool {
+pub(crate) fn wraps(settings: &LanguageSettings, parent: Node<'_>) -> bool {
     settings.wrappers.iter().any(|kind| kind == parent.kind()) && !is_group(parent)
 }
 
 /// Comments above that start with one of the marks. Attributes and plain comments may stand between them and what they
 /// describe.
 fn marked_above<'tree>(
-    settings: &Settings,
+    settings: &LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
@@ -109,13 +109,13 @@ fn marked_above<'tree>(
         match mark {
             Some(mark) if is_comment && !is_ruler(said, mark) => {
                 if is_block(mark) {
-                    lines.push(without_block(said));
+                    lines.push(strip_block_marks(said));
                     // A second block above it is about something else; lines go on.
                     if !settings.comments.marks.iter().any(|mark| !mark.starts_with("/*")) {
                         break;
                     }
                 } else {
-                    lines.extend(without_leads(said, mark));
+                    lines.extend(strip_leads(said, mark));
                 }
             }
             _ if is_comment && !said.starts_with("/*") => {}
@@ -131,7 +131,7 @@ fn marked_above<'tree>(
 
 /// The trailing comment, if its mark refers back.
 fn marked_after<'tree>(
-    settings: &Settings,
+    settings: &LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
@@ -139,7 +139,7 @@ fn marked_after<'tree>(
     let after = kin.next_named(statement(settings, kin, node))?;
     let said = text_of(after, text).trim();
     let mark = settings.comments.after.iter().find(|mark| said.starts_with(mark.as_str()))?;
-    let mut lines = without_leads(said, mark);
+    let mut lines = strip_leads(said, mark);
     lines.reverse();
     Some(lines.join("\n"))
 }
@@ -153,7 +153,7 @@ pub(crate) fn lines_before(lines: &[&str]) -> Option<String> {
         .iter()
         .rev()
         .take_while(is_comment)
-        .map(|line| without_lead(line.trim_end()))
+        .map(|line| strip_line_lead(line.trim_end()))
         .collect();
     said.reverse();
     let said = said.join("\n").trim().to_owned();
@@ -162,7 +162,7 @@ pub(crate) fn lines_before(lines: &[&str]) -> Option<String> {
 
 /// The node before one, seen from beyond the edges of what only holds a list.
 fn before<'tree>(
-    settings: &Settings,
+    settings: &LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     step: &dyn Fn(Node<'tree>) -> Option<Node<'tree>>,
@@ -186,7 +186,7 @@ fn before<'tree>(
 }
 
 /// Whether a node is a comment, under any name in the grammar.
-pub(crate) fn is_comment(settings: &Settings, node: Node<'_>) -> bool {
+pub(crate) fn is_comment(settings: &LanguageSettings, node: Node<'_>) -> bool {
     node.kind().contains("comment")
         || settings.comments.kinds.iter().any(|kind| kind == node.kind())
 }
@@ -198,7 +198,7 @@ fn is_ruler(said: &str, mark: &str) -> bool {
 
 /// The comments on the lines directly above.
 fn lines_above<'tree>(
-    settings: &Settings,
+    settings: &LanguageSettings,
     kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
@@ -222,8 +222,8 @@ fn lines_above<'tree>(
         if !between && !said.starts_with("#!") {
             match said.strip_prefix("//") {
                 Some(line) if is_directive(line) => {}
-                _ if is_block(said) => lines.push(without_block(said)),
-                _ => lines.push(without_lead(said)),
+                _ if is_block(said) => lines.push(strip_block_marks(said)),
+                _ => lines.push(strip_line_lead(said)),
             }
         }
         below = above;
@@ -244,35 +244,35 @@ pub(crate) fn is_block(said: &str) -> bool {
 }
 
 /// The text of a comment, whether it is a block or a line.
-pub(crate) fn without_marks(said: &str) -> String {
+pub(crate) fn strip_marks(said: &str) -> String {
     if is_block(said) {
-        return without_block(said);
+        return strip_block_marks(said);
     }
-    said.lines().map(|line| without_lead(line.trim_start())).collect::<Vec<_>>().join("\n")
+    said.lines().map(|line| strip_line_lead(line.trim_start())).collect::<Vec<_>>().join("\n")
 }
 
 /// Removes the start of a line comment, and one space.
-fn without_lead(line: &str) -> String {
+fn strip_line_lead(line: &str) -> String {
     let leads = ["///", "//!", "//", "---", "--", "##", "#", "%%", "%", ";;", ";"];
     let rest = leads.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
     rest.strip_prefix(' ').unwrap_or(rest).trim_end().to_owned()
 }
 
 /// The lines of one node, last first: some grammars have one for a run of line comments.
-fn without_leads(said: &str, mark: &str) -> Vec<String> {
+fn strip_leads(said: &str, mark: &str) -> Vec<String> {
     let first = said.strip_prefix(mark).unwrap_or(said);
     let first = first.lines().next().unwrap_or_default();
     let first = first.strip_prefix(' ').unwrap_or(first).trim_end().to_owned();
-    let rest = said.lines().skip(1).map(|line| without_lead(line.trim_start()));
+    let rest = said.lines().skip(1).map(|line| strip_line_lead(line.trim_start()));
     let mut lines: Vec<String> = std::iter::once(first).chain(rest).collect();
     lines.reverse();
     lines
 }
 
 /// Removes the marks around a block comment of any language.
-fn without_block(said: &str) -> String {
+fn strip_block_marks(said: &str) -> String {
     if said.starts_with("/*") {
-        return without_stars(said);
+        return strip_stars(said);
     }
     let marks = [("<!--", "-->"), ("{-", "-}"), ("--[", "]"), ("(*", "*)"), ("=begin", "=end")];
     let inner = marks.iter().find_map(|(open, close)| {
@@ -304,7 +304,7 @@ fn with_at(comment: &str) -> String {
 }
 
 /// HTML text without tags and with common entities decoded, on one line.
-pub(crate) fn without_markup(text: &str) -> String {
+pub(crate) fn strip_markup(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tag)) = rest.split_once('<') {
@@ -334,7 +334,7 @@ fn docstring(node: Node<'_>, text: &str) -> Option<String> {
 }
 
 /// Removes `/**`, `*/` and the stars at the start of lines.
-fn without_stars(comment: &str) -> String {
+fn strip_stars(comment: &str) -> String {
     let inner = comment.trim().trim_start_matches('/').trim_end_matches('/').trim_matches('*');
     // Doxygen's `/*!`.
     let inner = inner.strip_prefix('!').unwrap_or(inner);
@@ -347,13 +347,13 @@ fn without_stars(comment: &str) -> String {
 }
 
 /// Ends before the first block tag such as `@param`: what follows repeats the signature.
-fn without_tags(comment: &str) -> String {
+fn strip_tags(comment: &str) -> String {
     comment.lines().take_while(|line| !parts::is_tag(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// If a comment has only tags, the text is taken from one of them.
-fn tagged_text(comment: &str) -> String {
-    let lead = without_tags(comment);
+fn collect_tag_text(comment: &str) -> String {
+    let lead = strip_tags(comment);
     if !lead.trim().is_empty() {
         return lead;
     }
@@ -364,7 +364,7 @@ fn tagged_text(comment: &str) -> String {
         };
         let mut lines = comment.lines().skip_while(|line| names(line).is_none());
         let first = lines.next()?.trim_start().get(1..)?.strip_prefix(tag)?.trim().to_owned();
-        let rest = without_tags(&lines.collect::<Vec<_>>().join("\n"));
+        let rest = strip_tags(&lines.collect::<Vec<_>>().join("\n"));
         Some(format!("{first}\n{rest}")).filter(|text| !text.trim().is_empty())
     };
     ["description", "desc", "summary", "brief"].into_iter().find_map(tagged).unwrap_or(lead)

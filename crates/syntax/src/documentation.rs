@@ -10,7 +10,7 @@ use tree_sitter::Node;
 
 /// A piece of documentation in a source text, with its marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Documentation {
+pub struct DocumentationRange {
     /// Its byte range.
     pub range: Range<usize>,
     /// The line of the enclosing definition, counted from 1: Python docstrings are inside what they describe.
@@ -19,7 +19,7 @@ pub struct Documentation {
 }
 
 /// All doc comments and docstrings of a text, in order.
-pub fn documentation(language: &str, text: &str) -> Vec<Documentation> {
+pub fn documentation(language: &str, text: &str) -> Vec<DocumentationRange> {
     let Some((language, tree)) = parse::tree_of(language, text) else { return Vec::new() };
     let mut found = Vec::new();
     let mut comments = Vec::new();
@@ -30,7 +30,7 @@ pub fn documentation(language: &str, text: &str) -> Vec<Documentation> {
             Language::Python => found.extend(docstring_of(node)),
             Language::Go if node.kind() == "comment" => comments.push(node),
             _ if is_documentation(language, node, text) => {
-                found.push(Documentation { range: node.byte_range(), inside: 0 });
+                found.push(DocumentationRange { range: node.byte_range(), inside: 0 });
             }
             _ => {}
         }
@@ -47,7 +47,7 @@ pub fn documentation(language: &str, text: &str) -> Vec<Documentation> {
     }
 }
 
-fn docstring_of(node: Node<'_>) -> Option<Documentation> {
+fn docstring_of(node: Node<'_>) -> Option<DocumentationRange> {
     let (body, inside) = match node.kind() {
         "module" => (node, 0),
         "class_definition" | "function_definition" => {
@@ -58,7 +58,7 @@ fn docstring_of(node: Node<'_>) -> Option<Documentation> {
     let first = body.named_children(&mut body.walk()).find(|child| child.kind() != "comment")?;
     let string = if first.kind() == "expression_statement" { first.named_child(0)? } else { first };
     let is_string = matches!(string.kind(), "string" | "concatenated_string");
-    is_string.then(|| Documentation { range: string.byte_range(), inside })
+    is_string.then(|| DocumentationRange { range: string.byte_range(), inside })
 }
 
 fn is_documentation(language: Language, node: Node<'_>, text: &str) -> bool {
@@ -80,7 +80,7 @@ fn is_documentation(language: Language, node: Node<'_>, text: &str) -> bool {
 fn above_declarations<'tree>(
     kin: &Ancestry<'tree>,
     comments: &[Node<'tree>],
-) -> Vec<Documentation> {
+) -> Vec<DocumentationRange> {
     let holders = [
         "source_file",
         "type_declaration",
@@ -104,7 +104,7 @@ fn above_declarations<'tree>(
         let is_held = kin.parent(*comment).is_some_and(|parent| holders.contains(&parent.kind()));
         let row_before = kin.previous_named(*comment).map(|before| before.end_position().row);
         if leads_on && is_held && row_before != Some(comment.start_position().row) {
-            found.push(Documentation { range: comment.byte_range(), inside: 0 });
+            found.push(DocumentationRange { range: comment.byte_range(), inside: 0 });
         }
     }
     found

@@ -4,7 +4,7 @@
 
 use crate::{
     budget::{Limit, ParseBudget, WORK_PER_CALLBACK, query_callbacks},
-    pack::{Grammar, Queries, Settings},
+    pack::{Grammar, Queries, LanguageSettings},
     parse::SyntaxTree,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -181,7 +181,7 @@ languages! {
 /// Names of files after a slash, and endings after a dot.
 static BY_NAME: LazyLock<HashMap<String, Language>> = LazyLock::new(|| {
     let names = |one: &Language| {
-        let Settings { names, endings, .. } = one.settings();
+        let LanguageSettings { names, endings, .. } = one.settings();
         let endings = endings.iter().map(|ending| format!(".{ending}"));
         names
             .iter()
@@ -195,7 +195,7 @@ static BY_NAME: LazyLock<HashMap<String, Language>> = LazyLock::new(|| {
 
 impl Language {
     /// Detects a language by file name.
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let lower = name.to_ascii_lowercase();
         let ending = lower.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
@@ -221,7 +221,7 @@ impl Language {
     }
 
     /// Finds a language by its word or its display name.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         let same = |one: &&Self| {
             one.word().eq_ignore_ascii_case(word) || one.name().eq_ignore_ascii_case(word)
         };
@@ -253,7 +253,7 @@ impl Serialize for Language {
 impl<'de> Deserialize<'de> for Language {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = <Cow<'_, str>>::deserialize(deserializer)?;
-        Self::named(&word).ok_or_else(|| {
+        Self::from_name(&word).ok_or_else(|| {
             let words: Vec<&str> = Self::ALL.iter().map(|one| one.word()).collect();
             de::Error::custom(format!(
                 "no language is called {word}; known are {}",
@@ -276,18 +276,18 @@ impl JsonSchema for Language {
 
 /// Maximum depth of queried nodes: the work of a query may grow with the square of the depth, and must stay below the
 /// minimum budget, or a short file is skipped that would be read if it were longer.
-const DEEPEST: u32 = 1000;
+const MAX_QUERY_DEPTH: u32 = 1000;
 
 /// One match of a query: the pattern and its captures by name.
 #[derive(Debug, Clone)]
-pub struct Match<'tree> {
+pub struct QueryMatch<'tree> {
     /// Which pattern of the query, counted from 0.
     pub pattern: usize,
     /// Name of the capture, and its node.
     pub captures: Vec<(&'static str, Node<'tree>)>,
 }
 
-impl<'tree> Match<'tree> {
+impl<'tree> QueryMatch<'tree> {
     /// The first node captured under this name.
     pub fn get(&self, name: &str) -> Option<Node<'tree>> {
         self.captures.iter().find(|(found, _)| *found == name).map(|(_, node)| *node)
@@ -311,8 +311,8 @@ pub fn matches<'tree>(
     query: &'static Query,
     node: Node<'tree>,
     text: &str,
-) -> Vec<Match<'tree>> {
-    matches_near(tree, query, node, text, DEEPEST)
+) -> Vec<QueryMatch<'tree>> {
+    matches_near(tree, query, node, text, MAX_QUERY_DEPTH)
 }
 
 /// All matches of a query that start at most this many levels below a node.
@@ -322,7 +322,7 @@ pub(crate) fn matches_near<'tree>(
     node: Node<'tree>,
     text: &str,
     deepest: u32,
-) -> Vec<Match<'tree>> {
+) -> Vec<QueryMatch<'tree>> {
     let names = query.capture_names();
     let mut left = query_callbacks(text.len());
     let mut ask = |_: &QueryCursorState| {
@@ -342,7 +342,7 @@ pub(crate) fn matches_near<'tree>(
     let mut all = Vec::new();
     while let Some(one) = found.next() {
         let captures = one.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();
-        all.push(Match { pattern: one.pattern_index, captures });
+        all.push(QueryMatch { pattern: one.pattern_index, captures });
     }
     tree.count_work(all.iter().map(|one| one.captures.len()).sum());
     all

@@ -19,7 +19,7 @@ pub mod references;
 
 pub use about::about;
 pub use annotation::{
-    Annotation, Counts, Doc, Figures, Kind, Parameter, Said, Summary, Visibility,
+    Annotation, KindCounts, Doc, Figures, Kind, Parameter, Said, Summary, Visibility,
 };
-pub use documentation::{Documentation, documentation};
+pub use documentation::{DocumentationRange, documentation};
 pub use language::Language;

@@ -8,7 +8,7 @@ use tree_sitter::Query;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a language")]
-pub struct Settings {
+pub struct LanguageSettings {
     /// Display name.
     pub name: String,
     /// File extensions, without the dot, lowercase.
@@ -31,16 +31,16 @@ pub struct Settings {
     pub separator: String,
     /// The fields of a callable's parts.
     #[serde(default)]
-    pub fields: Fields,
+    pub fields: CallableFields,
     /// The syntax of parameters.
     #[serde(default)]
     pub parameters: Parameters,
     /// The syntax of documentation.
     #[serde(default)]
-    pub comments: Comments,
+    pub comments: CommentSettings,
     /// Visibility rules.
     #[serde(default)]
-    pub visibility: Visibility,
+    pub visibility: VisibilitySettings,
     /// Modifiers and decorators.
     #[serde(default)]
     pub modifiers: Modifiers,
@@ -61,10 +61,10 @@ pub struct Settings {
     pub deepest: Option<usize>,
     /// Types that are written apart from parameters.
     #[serde(default)]
-    pub typed: Typed,
+    pub typed: TypeSignatureSettings,
     /// Attributes above their definition.
     #[serde(default)]
-    pub attributes: Attributes,
+    pub attributes: AttributeSettings,
     /// Recovery of definitions that the grammar cannot parse.
     #[serde(default)]
     pub recover: Recover,
@@ -116,7 +116,7 @@ pub enum Repeats {
 /// The syntax of separate type signatures: `a -> b -> c`.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Typed {
+pub struct TypeSignatureSettings {
     /// Kinds with the fields `parameter` and `result`.
     pub arrows: Vec<String>,
     /// Kinds that only wrap the type in their field `type`.
@@ -126,7 +126,7 @@ pub struct Typed {
 /// Attributes by name, such as Elixir's `@doc`. Each node holds a call: the name with its arguments.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Attributes {
+pub struct AttributeSettings {
     /// Their kind of node.
     pub kind: String,
     /// Attributes that document the definition below.
@@ -142,7 +142,7 @@ pub struct Attributes {
 /// Fields of a callable node, or kinds of its children where the grammar has no field.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Fields {
+pub struct CallableFields {
     /// The list of parameters.
     pub parameters: Vec<String>,
     /// The return type.
@@ -151,7 +151,7 @@ pub struct Fields {
     pub body: Vec<String>,
 }
 
-impl Default for Fields {
+impl Default for CallableFields {
     fn default() -> Self {
         let one = |name: &str| vec![name.to_owned()];
         Self { parameters: one("parameters"), returns: one("return_type"), body: one("body") }
@@ -204,7 +204,7 @@ impl Default for Parameters {
 /// The placement of documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum DocumentationPlacement {
     /// In comments above a definition.
     #[default]
     Above,
@@ -228,9 +228,9 @@ pub enum Tags {
 /// The syntax of documentation.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Comments {
+pub struct CommentSettings {
     /// Its placement.
-    pub place: Place,
+    pub place: DocumentationPlacement,
     /// How a comment that documents starts; empty: every comment on the lines directly above.
     pub marks: Vec<String>,
     /// How its parts are marked.
@@ -250,7 +250,7 @@ pub struct Comments {
 /// The rule that determines visibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rule {
+pub enum VisibilityRule {
     /// Public, unless a capture overrides it.
     #[default]
     Everyone,
@@ -273,9 +273,9 @@ pub enum Rule {
 /// Visibility settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Visibility {
+pub struct VisibilitySettings {
     /// The rule.
-    pub rule: Rule,
+    pub rule: VisibilityRule,
     /// The default visibility.
     pub default: crate::annotation::Visibility,
     /// The default visibility inside these kinds.
@@ -290,10 +290,10 @@ pub struct Visibility {
     pub ignore: Vec<String>,
 }
 
-impl Default for Visibility {
+impl Default for VisibilitySettings {
     fn default() -> Self {
         Self {
-            rule: Rule::Everyone,
+            rule: VisibilityRule::Everyone,
             default: crate::annotation::Visibility::Public,
             inside: std::collections::BTreeMap::default(),
             outside: std::collections::BTreeMap::default(),
@@ -328,7 +328,7 @@ fn dot() -> String {
     ".".into()
 }
 
-impl Settings {
+impl LanguageSettings {
     pub(crate) fn read(folder: &str, text: &str) -> Self {
         toml::from_str(text).unwrap_or_else(|error| panic!("languages/{folder}/pack.toml: {error}"))
     }

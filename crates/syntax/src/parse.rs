@@ -9,16 +9,16 @@ mod recover;
 mod visibility;
 
 use crate::{
-    analysis::Source,
+    analysis::AnalyzedSource,
     ancestry::Ancestry,
     annotation::{Annotation, Parameter, Visibility},
-    budget::{Limit, Meter, ParseBudget, ParseCost, TreeShape, Work, is_too_large},
+    budget::{Limit, ParseMeter, ParseBudget, ParseCost, TreeShape, WorkBudget, is_too_large},
     language::{Language, line_of, matches, text_of},
     pack::Repeats,
 };
 use names::distinct;
 pub(crate) use read::is_group;
-use read::{Level, Reader};
+use read::{EnclosingDefinition, DefinitionReader};
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
@@ -87,7 +87,7 @@ impl SyntaxTree {
     }
 
     /// Counts the work of a whole analysis, which may have exceeded its budget.
-    pub(crate) fn add_work(&self, work: &Work<'_>) {
+    pub(crate) fn add_work(&self, work: &WorkBudget<'_>) {
         self.passed.fetch_add(work.done(), Ordering::Relaxed);
         if let Some(limit) = work.exceeded() {
             self.exceed(limit);
@@ -118,7 +118,7 @@ impl SyntaxTree {
 
 /// A definition with its annotation and the data that search needs.
 #[derive(Debug, Clone)]
-pub struct Definition {
+pub struct LocatedDefinition {
     /// Its annotation.
     pub annotation: Annotation,
     /// Its range in the text.
@@ -159,12 +159,12 @@ pub fn tree_within(
     if !language.settings().preprocessed {
         return tree_as_written(language, text, budget);
     }
-    let work = Work::new(&budget);
+    let work = WorkBudget::new(&budget);
     let plain = preprocessor::with_plain_types(text, &work);
     let text = plain.as_deref().unwrap_or(text);
     let tree = tree_as_written(language, text, budget)?;
     let better = if tree.root_node().has_error() {
-        preprocessor::masked(text, &work)
+        preprocessor::mask(text, &work)
             .map(|masked| tree_as_written(language, &masked, budget))
             .transpose()
     } else {
@@ -174,7 +174,7 @@ pub fn tree_within(
         return Err(ParseError::Stopped);
     }
     let tree = match better {
-        Ok(Some(without)) if lost(&without) < lost(&tree) => without,
+        Ok(Some(without)) if count_errors(&without) < count_errors(&tree) => without,
         Ok(_) | Err(ParseError::Exceeded(_)) => tree,
         Err(error) => return Err(error),
     };
@@ -189,7 +189,7 @@ fn tree_as_written(
 ) -> Result<SyntaxTree, ParseError> {
     // To make a parser costs more than to parse a small file.
     thread_local!(static PARSER: RefCell<Parser> = RefCell::new(Parser::new()));
-    let meter = RefCell::new(Meter::new(budget));
+    let meter = RefCell::new(ParseMeter::new(budget));
     let tree = PARSER.with_borrow_mut(|parser| tree_by(parser, language, text, &meter))?;
     let mut meter = meter.into_inner();
     let ended = |limit: Option<Limit>| limit.map_or(ParseError::Stopped, ParseError::Exceeded);
@@ -211,7 +211,7 @@ fn tree_by(
     parser: &mut Parser,
     language: Language,
     text: &str,
-    meter: &RefCell<Meter<'_>>,
+    meter: &RefCell<ParseMeter<'_>>,
 ) -> Result<Option<Tree>, ParseError> {
     parser.set_language(&language.grammar().tables)?;
     // Otherwise a cancelled parse would be resumed.
@@ -240,7 +240,7 @@ fn tree_by(
 }
 
 /// The number of errors in a tree.
-fn lost(tree: &Tree) -> usize {
+fn count_errors(tree: &Tree) -> usize {
     let mut cursor = tree.walk();
     let mut lost = 0;
     loop {
@@ -292,7 +292,7 @@ pub fn definitions(
     path: &str,
     text: &str,
     tree: &SyntaxTree,
-) -> Vec<Definition> {
+) -> Vec<LocatedDefinition> {
     let all = matches(tree, language.grammar().definitions(), tree.root_node(), text);
     let exported: HashSet<&str> = all
         .iter()
@@ -308,10 +308,10 @@ pub fn definitions(
         })
         .collect();
     let ancestry = Ancestry::new(tree);
-    let source = Source { path, language, text, tree };
-    let reader = Reader::new(&source, &ancestry, exported, hidden);
+    let source = AnalyzedSource { path, language, text, tree };
+    let reader = DefinitionReader::new(&source, &ancestry, exported, hidden);
     let settings = reader.settings;
-    let mut open: Vec<Level> = Vec::new();
+    let mut open: Vec<EnclosingDefinition> = Vec::new();
     let mut definitions = Vec::new();
     for one in distinct(language, &all, text, &ancestry) {
         // Several names in one declaration are adjacent.
@@ -326,12 +326,12 @@ pub fn definitions(
     }
     own(&mut definitions);
     if reader.settings.clauses {
-        definitions = joined(definitions);
+        definitions = join_clauses(definitions);
     }
     if let Some(most) = reader.settings.most {
-        definitions = bounded(definitions, most);
+        definitions = limit_definitions(definitions, most);
     }
-    number(without_repeats(definitions, settings.repeats))
+    number(remove_repeats(definitions, settings.repeats))
 }
 
 /// `:name` is about `name`.
@@ -340,14 +340,14 @@ fn symbol(text: &str) -> &str {
 }
 
 /// Sets the parent of methods defined outside of their type, if the type is in the same file.
-fn own(definitions: &mut [Definition]) {
+fn own(definitions: &mut [LocatedDefinition]) {
     let owners: HashSet<&String> =
         definitions.iter().filter_map(|one| one.owner.as_ref()).collect();
     if owners.is_empty() {
         return;
     }
     let mut ids: HashMap<String, String> = HashMap::new();
-    for Definition { annotation, .. } in definitions.iter() {
+    for LocatedDefinition { annotation, .. } in definitions.iter() {
         if owners.contains(&annotation.qualified_name) && !annotation.kind.is_callable() {
             let name = annotation.qualified_name.clone();
             ids.entry(name).or_insert_with(|| annotation.id.clone());
@@ -362,8 +362,8 @@ fn own(definitions: &mut [Definition]) {
 
 /// Merges adjacent clauses into one definition. A separate type signature gives the parameter and result types; the
 /// first clause gives the parameter names.
-fn joined(definitions: Vec<Definition>) -> Vec<Definition> {
-    let mut all: Vec<Definition> = Vec::with_capacity(definitions.len());
+fn join_clauses(definitions: Vec<LocatedDefinition>) -> Vec<LocatedDefinition> {
+    let mut all: Vec<LocatedDefinition> = Vec::with_capacity(definitions.len());
     let mut last: HashMap<usize, usize> = HashMap::new();
     let mut typed: HashSet<(usize, String)> = HashSet::new();
     for one in definitions {
@@ -386,12 +386,12 @@ fn joined(definitions: Vec<Definition>) -> Vec<Definition> {
     all
 }
 
-fn is_clause(before: &Definition, one: &Definition) -> bool {
-    let count = |one: &Definition| one.annotation.parameters.as_ref().map(Vec::len);
+fn is_clause(before: &LocatedDefinition, one: &LocatedDefinition) -> bool {
+    let count = |one: &LocatedDefinition| one.annotation.parameters.as_ref().map(Vec::len);
     before.annotation.id == one.annotation.id && (!before.has_body || count(before) == count(one))
 }
 
-impl Definition {
+impl LocatedDefinition {
     fn take_clause(&mut self, clause: Self) {
         let Annotation { end_line, parameters, .. } = clause.annotation;
         self.annotation.end_line = end_line;
@@ -412,10 +412,10 @@ impl Definition {
 
 /// Limits the number of definitions: keeps levels from the outside as long as a whole level fits, or the start of the
 /// first level if not even that fits.
-fn bounded(mut definitions: Vec<Definition>, most: usize) -> Vec<Definition> {
+fn limit_definitions(mut definitions: Vec<LocatedDefinition>, most: usize) -> Vec<LocatedDefinition> {
     let mut depths: HashMap<String, usize> = HashMap::new();
     let mut levels: Vec<usize> = Vec::with_capacity(definitions.len());
-    for Definition { annotation, .. } in &definitions {
+    for LocatedDefinition { annotation, .. } in &definitions {
         let outer = annotation.parent.as_ref().and_then(|parent| depths.get(parent));
         let depth = outer.map_or(0, |outer| outer + 1);
         depths.insert(annotation.id.clone(), depth);
@@ -438,8 +438,8 @@ fn bounded(mut definitions: Vec<Definition>, most: usize) -> Vec<Definition> {
 }
 
 /// Drops callables without a body if the same one has a body, keeping details found only there.
-fn without_repeats(definitions: Vec<Definition>, repeats: Repeats) -> Vec<Definition> {
-    let key = |one: &Definition| {
+fn remove_repeats(definitions: Vec<LocatedDefinition>, repeats: Repeats) -> Vec<LocatedDefinition> {
+    let key = |one: &LocatedDefinition| {
         let types = |all: &Vec<Parameter>| all.iter().map(|one| one.of.clone()).collect::<Vec<_>>();
         let types =
             one.annotation.parameters.as_ref().filter(|_| repeats == Repeats::Types).map(types);
@@ -483,7 +483,7 @@ fn without_repeats(definitions: Vec<Definition>, repeats: Repeats) -> Vec<Defini
 }
 
 /// Numbers definitions with the same name: the second `f` of a file is `f#2`, including its members.
-fn number(mut definitions: Vec<Definition>) -> Vec<Definition> {
+fn number(mut definitions: Vec<LocatedDefinition>) -> Vec<LocatedDefinition> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for one in &mut definitions {
         let numbered = |id: &str, times: usize| {

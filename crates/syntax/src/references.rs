@@ -4,7 +4,7 @@ use crate::{
     annotate::calls,
     annotation::{Annotation, Kind},
     language::{Language, matches},
-    parse::{self, Definition, SyntaxTree},
+    parse::{self, LocatedDefinition, SyntaxTree},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct Reference {
 #[derive(Debug)]
 pub struct References {
     /// The file's definitions.
-    pub definitions: Vec<Definition>,
+    pub definitions: Vec<LocatedDefinition>,
     /// The occurrences, in order.
     pub all: Vec<Reference>,
 }
@@ -61,7 +61,7 @@ pub fn references(
     let named = starts(language, text, tree);
     let called: HashSet<usize> = calls(language, text, tree).iter().map(|call| call.at).collect();
     let imported = imports(language, text, tree);
-    let mut search = Search::new(tree);
+    let mut search = NodeSearch::new(tree);
     let mut all = Vec::new();
     let (mut open, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
     for at in occurrences(text, name) {
@@ -93,8 +93,8 @@ pub fn references(
 /// Where the names of definitions start.
 fn starts(language: Language, text: &str, tree: &SyntaxTree) -> HashSet<usize> {
     let found = matches(tree, language.grammar().definitions(), tree.root_node(), text);
-    let is_definition = |one: &crate::language::Match<'_>| {
-        one.captures.iter().any(|(name, _)| Kind::named(name).is_some())
+    let is_definition = |one: &crate::language::QueryMatch<'_>| {
+        one.captures.iter().any(|(name, _)| Kind::from_name(name).is_some())
     };
     let names = found.iter().filter(|one| is_definition(one)).filter_map(|one| one.get("name"));
     names.map(|node| node.start_byte()).collect()
@@ -126,13 +126,13 @@ fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
 }
 
 /// Finds nodes by position in source order, without returning to the root.
-struct Search<'tree> {
+struct NodeSearch<'tree> {
     cursor: TreeCursor<'tree>,
     /// The nodes around the one that the cursor is at.
     open: Vec<Node<'tree>>,
 }
 
-impl<'tree> Search<'tree> {
+impl<'tree> NodeSearch<'tree> {
     fn new(tree: &'tree SyntaxTree) -> Self {
         Self { cursor: tree.walk(), open: Vec::new() }
     }
@@ -223,7 +223,7 @@ mod tests {
         let text = "a = f(a, b.a, 'a', [a, {a: a}])  # a\n( ( a . a\ndef a(a): a\n".repeat(4);
         for language in [Language::Python, Language::JavaScript, Language::Rust] {
             let tree = parse::tree(language, &text, &|| false).unwrap();
-            let mut search = Search::new(&tree);
+            let mut search = NodeSearch::new(&tree);
             for at in occurrences(&text, "a") {
                 let want = tree.root_node().descendant_for_byte_range(at, at + 1);
                 assert_eq!(Some(search.smallest_around(&(at..at + 1))), want, "{at}");

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// The folders that docent treats as temporary: every guarded server may read and write them.
 pub const TEMPORARY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-const PREFIX: &str = "docent-test-";
+const FOLDER_PREFIX: &str = "docent-test-";
 /// The age at which a killed test's folder is removed by a later test, because no test can still be using it.
 const STALE_AFTER: Duration = Duration::from_hours(24);
 
@@ -78,7 +78,7 @@ fn make_in(candidate: &Path, temporary: &[PathBuf]) -> Result<TempDir, String> {
         Ok(()) | Err(_) => {}
     }
     remove_stale(&folder, SystemTime::now() - STALE_AFTER);
-    let made = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&folder);
+    let made = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir_in(&folder);
     made.map_err(|error| error.to_string())
 }
 
@@ -95,7 +95,7 @@ fn resolve(candidate: &Path) -> io::Result<PathBuf> {
 /// Removes stale folders. Another test may be removing the same folder, so errors are ignored.
 fn remove_stale(folder: &Path, before: SystemTime) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let is_ours = entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX);
         let changed = entry.metadata().and_then(|found| found.modified());
         if is_ours && changed.is_ok_and(|changed| changed < before) {
             fs::remove_dir_all(entry.path()).unwrap_or_default();

@@ -11,8 +11,8 @@ mod resources;
 mod tasks;
 
 use docent_tool::{
-    AnyTool, CallContext, Change, Completed, Completing, CompletionTarget, Object, PromptAnswer,
-    PromptInfo, Provider, Reading, ResourceInfo, Running, TemplateInfo, ToolError,
+    AnyTool, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Object, PromptAnswer,
+    PromptInfo, ToolProvider, ResourceReading, ResourceInfo, BoxedFuture, TemplateInfo, ToolError,
 };
 use resources::Ticks;
 use std::sync::Arc;
@@ -24,32 +24,32 @@ const IMAGE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP
 const AUDIO: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 /// How many changes a slow listener may lag behind before it loses some.
-const CHANGES_KEPT: usize = 64;
+const CHANGE_CAPACITY: usize = 64;
 
 /// A provider with everything that the conformance suite expects.
 #[derive(Clone)]
-pub struct Fixture {
+pub struct ConformanceFixture {
     tools: Vec<Arc<dyn AnyTool>>,
-    changes: broadcast::Sender<Change>,
+    changes: broadcast::Sender<ProviderChange>,
     ticks: Ticks,
 }
 
-impl std::fmt::Debug for Fixture {
+impl std::fmt::Debug for ConformanceFixture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fixture").field("tools", &self.tools.len()).finish_non_exhaustive()
     }
 }
 
-impl Default for Fixture {
+impl Default for ConformanceFixture {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Fixture {
+impl ConformanceFixture {
     /// Creates a fixture that shares nothing with others.
     pub fn new() -> Self {
-        let (changes, _) = broadcast::channel(CHANGES_KEPT);
+        let (changes, _) = broadcast::channel(CHANGE_CAPACITY);
         let ticks = Ticks::default();
         let mut tools = content::tools();
         tools.extend(asks::tools());
@@ -60,7 +60,7 @@ impl Fixture {
     }
 }
 
-impl Provider for Fixture {
+impl ToolProvider for ConformanceFixture {
     fn key(&self) -> &'static str {
         "fixture"
     }
@@ -69,7 +69,7 @@ impl Provider for Fixture {
         self.tools.clone()
     }
 
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         Box::pin(std::future::ready(resources::list()))
     }
 
@@ -81,7 +81,7 @@ impl Provider for Fixture {
         &'a self,
         uri: &'a str,
         _context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(std::future::ready(
             resources::read(uri, &self.ticks).map(|contents| Ok(vec![contents].into())),
         ))
@@ -100,11 +100,11 @@ impl Provider for Fixture {
         name: &'a str,
         arguments: &'a Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+    ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(prompts::render(name, arguments, context))
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         let known = match target {
             CompletionTarget::Prompt(name) => prompts::values(name, argument),
@@ -115,7 +115,7 @@ impl Provider for Fixture {
         Box::pin(std::future::ready(fitting.collect::<Vec<_>>().into()))
     }
 
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         Some(self.changes.subscribe())
     }
 }

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 
 /// Describes the contents of a folder.
 #[derive(Debug, Default)]
-pub struct ProjectBuilder {
-    entries: Vec<(PathBuf, Entry)>,
+pub struct TestProjectBuilder {
+    entries: Vec<(PathBuf, TestProjectEntry)>,
 }
 
 #[derive(Debug)]
-enum Entry {
+enum TestProjectEntry {
     Folder,
     File(Vec<u8>),
     #[cfg(unix)]
@@ -22,60 +22,60 @@ enum Entry {
 
 /// A folder that exists until this is dropped.
 #[derive(Debug)]
-pub struct Project {
+pub struct TestProject {
     folder: TempDir,
 }
 
 /// Starts an empty layout.
-pub fn project() -> ProjectBuilder {
-    ProjectBuilder::default()
+pub fn project() -> TestProjectBuilder {
+    TestProjectBuilder::default()
 }
 
-impl ProjectBuilder {
+impl TestProjectBuilder {
     /// Adds a file and its parent folders. Paths are relative, with `/`.
     #[must_use]
     pub fn file(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
-        self.with(path, Entry::File(contents.as_ref().to_vec()))
+        self.with(path, TestProjectEntry::File(contents.as_ref().to_vec()))
     }
 
     /// Adds an empty folder.
     #[must_use]
     pub fn folder(self, path: &str) -> Self {
-        self.with(path, Entry::Folder)
+        self.with(path, TestProjectEntry::Folder)
     }
 
     /// Adds a symbolic link; its target need not exist.
     #[cfg(unix)]
     #[must_use]
     pub fn link(self, path: &str, target: impl AsRef<Path>) -> Self {
-        self.with(path, Entry::Link(target.as_ref().to_owned()))
+        self.with(path, TestProjectEntry::Link(target.as_ref().to_owned()))
     }
 
-    fn with(mut self, path: &str, entry: Entry) -> Self {
+    fn with(mut self, path: &str, entry: TestProjectEntry) -> Self {
         self.entries.push((PathBuf::from(path), entry));
         self
     }
 
     /// Writes everything into a new folder.
-    pub fn build(self) -> io::Result<Project> {
-        let project = Project { folder: tempfile::Builder::new().prefix("docent-").tempdir()? };
+    pub fn build(self) -> io::Result<TestProject> {
+        let project = TestProject { folder: tempfile::Builder::new().prefix("docent-").tempdir()? };
         for (path, entry) in self.entries {
             let path = project.path(path);
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
             match entry {
-                Entry::Folder => fs::create_dir_all(path)?,
-                Entry::File(contents) => fs::write(path, contents)?,
+                TestProjectEntry::Folder => fs::create_dir_all(path)?,
+                TestProjectEntry::File(contents) => fs::write(path, contents)?,
                 #[cfg(unix)]
-                Entry::Link(target) => std::os::unix::fs::symlink(target, path)?,
+                TestProjectEntry::Link(target) => std::os::unix::fs::symlink(target, path)?,
             }
         }
         Ok(project)
     }
 }
 
-impl Project {
+impl TestProject {
     /// The folder.
     pub fn root(&self) -> &Path {
         self.folder.path()

@@ -1,7 +1,7 @@
 //! An in-memory client of one call: records what the call reports, and answers its questions.
 
 use docent_tool::{
-    Ask, Audience, Block, CallContext, InputNeeded, Level, Object, Progress, Running, ToolError,
+    ClientQuery, CallClient, AnswerBlock, CallContext, InputNeeded, SyslogLevel, Object, Progress, BoxedFuture, ToolError,
 };
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,25 +9,25 @@ use tokio_util::sync::CancellationToken;
 
 /// Everything that a call reported.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Told {
+pub struct RecordedCall {
     /// Its progress, step by step.
     pub progress: Vec<Progress>,
     /// Its log lines.
-    pub log: Vec<(Level, Value)>,
+    pub log: Vec<(SyslogLevel, Value)>,
     /// The blocks of its answer sent early.
-    pub emitted: Vec<Block>,
+    pub emitted: Vec<AnswerBlock>,
 }
 
 /// Records one call.
 #[derive(Debug, Default)]
-pub struct Recorder {
-    told: Mutex<Told>,
+pub struct CallRecorder {
+    call: Mutex<RecordedCall>,
     answers: Object,
     lacks: Vec<&'static str>,
     state: Option<String>,
 }
 
-impl Recorder {
+impl CallRecorder {
     /// Sets the answer to the question with this key; a question without one ends the call with `NeedsInput`.
     #[must_use]
     pub fn answer(mut self, key: &str, answer: Value) -> Self {
@@ -37,7 +37,7 @@ impl Recorder {
 
     /// Removes a client capability: `sampling`, `elicitation` or `roots`.
     #[must_use]
-    pub fn lacking(mut self, capability: &'static str) -> Self {
+    pub fn without_capability(mut self, capability: &'static str) -> Self {
         self.lacks.push(capability);
         self
     }
@@ -57,34 +57,34 @@ impl Recorder {
     }
 
     /// What was recorded so far.
-    pub fn told(&self) -> Told {
+    pub fn recorded(&self) -> RecordedCall {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RecordedCall> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Audience for Recorder {
+impl CallClient for CallRecorder {
     fn progress(&self, progress: Progress) {
         self.lock().progress.push(progress);
     }
 
-    fn log(&self, level: Level, _logger: &str, data: Value) {
+    fn log(&self, level: SyslogLevel, _logger: &str, data: Value) {
         self.lock().log.push((level, data));
     }
 
-    fn emit(&self, block: Block) -> Running<'_, ()> {
+    fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
         self.lock().emitted.push(block);
         Box::pin(std::future::ready(()))
     }
 
-    fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         let capability = match ask {
-            Ask::Sample(_) => "sampling",
-            Ask::Elicit(_) => "elicitation",
-            Ask::Roots => "roots",
+            ClientQuery::Sample(_) => "sampling",
+            ClientQuery::Elicit(_) => "elicitation",
+            ClientQuery::Roots => "roots",
         };
         let answer = if self.lacks.contains(&capability) {
             Err(ToolError::ClientLacks(capability))

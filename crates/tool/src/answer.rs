@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// One piece of content, as the model reads it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Block {
+pub enum AnswerBlock {
     /// Plain or Markdown text.
     Text {
         /// The text.
@@ -37,7 +37,7 @@ pub enum Block {
     Raw(Value),
 }
 
-impl Block {
+impl AnswerBlock {
     /// Text without metadata.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), metadata: None, score: None }
@@ -107,16 +107,16 @@ pub enum Contents {
 
 /// A tool's answer: `structured` matches the tool's schema, `content` is the same for a model.
 #[derive(Debug, Clone)]
-pub struct Answer<T> {
+pub struct ToolAnswer<T> {
     /// For programs.
     pub structured: T,
     /// For the model, after the blocks that the call has already emitted.
-    pub content: Vec<Block>,
+    pub content: Vec<AnswerBlock>,
     /// The call was stopped before it finished.
     pub partial: bool,
 }
 
-impl<T> Answer<T> {
+impl<T> ToolAnswer<T> {
     /// An answer with one block of text.
     pub fn new(structured: T, text: impl Into<String>) -> Self {
         Self { structured, content: vec![Block::text(text)], partial: false }
@@ -124,7 +124,7 @@ impl<T> Answer<T> {
 
     /// Adds a block.
     #[must_use]
-    pub fn with(mut self, block: Block) -> Self {
+    pub fn with(mut self, block: AnswerBlock) -> Self {
         self.content.push(block);
         self
     }
@@ -142,9 +142,9 @@ pub const EXTRA: &str = "docent/extra";
 
 /// A type-erased answer; what tools in a catalogue return.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct ToolOutcome {
     /// For the model.
-    pub content: Vec<Block>,
+    pub content: Vec<AnswerBlock>,
     /// For programs.
     pub structured: Option<Value>,
     /// The tool ran and failed; `content` describes the failure.

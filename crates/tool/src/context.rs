@@ -1,6 +1,6 @@
 //! The context of a running call: reporting, asking the client, and when to stop.
 
-use crate::{Block, Object, Outcome, Running, ToolError};
+use crate::{AnswerBlock, Object, ToolOutcome, BoxedFuture, ToolError};
 use serde_json::{Value, json};
 use std::{
     cell::Cell,
@@ -26,7 +26,7 @@ pub struct Progress {
 
 /// Syslog levels, from least to most urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum SyslogLevel {
     /// For the tool's author.
     Debug,
     /// Normal operation.
@@ -47,7 +47,7 @@ pub enum Level {
 
 /// A request to the client, with the protocol's parameters.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum ClientQuery {
     /// `sampling/createMessage`.
     Sample(Value),
     /// `elicitation/create`.
@@ -58,14 +58,14 @@ pub enum Ask {
 
 /// Why a call must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum CallStop {
     /// The client no longer wants the answer.
     Cancelled,
     /// Time is up; partial results are wanted.
     Deadline,
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for CallStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cancelled => "the client cancelled",
@@ -87,7 +87,7 @@ pub struct InnerRound {
 }
 
 /// A share of a limited resource; dropping it makes room for the next client.
-pub type Slot = Box<dyn Send>;
+pub type ShareSlot = Box<dyn Send>;
 
 /// Permission to use a blocking thread.
 #[derive(Default)]
@@ -95,7 +95,7 @@ pub struct WorkSlot {
     /// A small number that distinguishes clients whose work runs at the same time; `None` for work without a client.
     pub lane: Option<usize>,
     /// The share itself, if threads are shared out.
-    pub held: Option<Slot>,
+    pub held: Option<ShareSlot>,
 }
 
 impl fmt::Debug for WorkSlot {
@@ -105,20 +105,20 @@ impl fmt::Debug for WorkSlot {
 }
 
 /// The client of a running call. Implemented by the server, once per call.
-pub trait Audience: Send + Sync {
+pub trait CallClient: Send + Sync {
     /// Reports progress. Never waits; may drop steps that come too fast.
     fn progress(&self, progress: Progress);
     /// Sends a log message. Never waits.
-    fn log(&self, level: Level, logger: &str, data: Value);
+    fn log(&self, level: SyslogLevel, logger: &str, data: Value);
     /// Relays a log message of another server, with fields that have no place of their own. Never waits.
-    fn relay(&self, level: Level, logger: &str, data: Value, _extra: Object) {
+    fn relay(&self, level: SyslogLevel, logger: &str, data: Value, _extra: Object) {
         self.log(level, logger, data);
     }
     /// Emits a piece of the answer. The pieces come first in the final answer, or reach the client at once.
-    fn emit(&self, block: Block) -> Running<'_, ()>;
+    fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()>;
     /// Asks the client. The key identifies the question: a call that is run again with the answers asks under the same
     /// key.
-    fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>>;
+    fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>>;
     /// The state that the tool asked to get back when it runs again with answers.
     fn state(&self) -> Option<String>;
     /// Identifies the client: calls with the same name come from the same client.
@@ -135,7 +135,7 @@ pub trait Audience: Send + Sync {
         Object::new()
     }
     /// The minimum level of log messages that the client wants; `None` if it wants none.
-    fn level(&self) -> Option<Level> {
+    fn level(&self) -> Option<SyslogLevel> {
         None
     }
     /// The client's declared capabilities, in the protocol's form.
@@ -155,7 +155,7 @@ pub trait Audience: Send + Sync {
         _tool: (&'a str, &'a str),
         _arguments: Object,
         _round: InnerRound,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::failed(
             "no other tool can be called from here",
         ))))
@@ -166,20 +166,20 @@ pub trait Audience: Send + Sync {
     }
     /// Waits for the client's turn on a blocking thread. The slot is kept until the work is done, even if the call has
     /// ended before.
-    fn work_slot(&self) -> Running<'_, WorkSlot> {
+    fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
         Box::pin(std::future::ready(WorkSlot::default()))
     }
     /// Takes the client's share of index work; `None` if it has it already, and gets answers from the current index.
-    fn index_slot(&self) -> Option<Slot> {
+    fn index_slot(&self) -> Option<ShareSlot> {
         Some(Box::new(()))
     }
     /// How long the client has taken to answer questions. Extends the deadline by as much.
-    fn waited(&self) -> Duration {
+    fn time_waited(&self) -> Duration {
         Duration::ZERO
     }
     /// Set once the server shuts down and wants the answer at once: from then on the call behaves as if its deadline
     /// had passed.
-    fn hurry(&self) -> Option<&SetOnce<()>> {
+    fn shutdown_requested(&self) -> Option<&SetOnce<()>> {
         None
     }
 }
@@ -194,7 +194,7 @@ struct InnerState(Option<String>);
 /// The context passed to every call.
 #[derive(Clone)]
 pub struct CallContext {
-    audience: Arc<dyn Audience>,
+    client: Arc<dyn CallClient>,
     cancel: CancellationToken,
     deadline: Option<Instant>,
     /// The state of a call within another one; overrides that of the outer call.
@@ -210,11 +210,11 @@ impl fmt::Debug for CallContext {
 impl CallContext {
     /// Created by the server for each call.
     pub fn new(
-        audience: Arc<dyn Audience>,
+        client: Arc<dyn CallClient>,
         cancel: CancellationToken,
         deadline: Option<Instant>,
     ) -> Self {
-        Self { audience, cancel, deadline, inner_state: None }
+        Self { client, cancel, deadline, inner_state: None }
     }
 
     /// A copy for a call within this one, with a state of its own.
@@ -225,20 +225,20 @@ impl CallContext {
     }
 
     /// Whether to stop now, and why. Cheap: check it in every loop that may run long.
-    pub fn stop(&self) -> Option<Stop> {
+    pub fn stop(&self) -> Option<CallStop> {
         if self.cancel.is_cancelled() {
-            return Some(Stop::Cancelled);
+            return Some(CallStop::Cancelled);
         }
-        if self.audience.hurry().is_some_and(SetOnce::initialized) {
-            return Some(Stop::Deadline);
+        if self.client.hurry().is_some_and(SetOnce::initialized) {
+            return Some(CallStop::Deadline);
         }
         let now = Instant::now();
-        let is_late = |at| now >= at && now >= at + self.audience.waited();
-        self.deadline.is_some_and(is_late).then_some(Stop::Deadline)
+        let is_late = |at| now >= at && now >= at + self.client.waited();
+        self.deadline.is_some_and(is_late).then_some(CallStop::Deadline)
     }
 
     /// Waits until the call must stop.
-    pub async fn stopped(&self) -> Stop {
+    pub async fn stopped(&self) -> CallStop {
         let deadline = async {
             // The deadline moves while the client answers a question.
             while let Some(at) = self.deadline().map(tokio::time::Instant::from_std) {
@@ -250,22 +250,22 @@ impl CallContext {
             std::future::pending::<()>().await;
         };
         let hurried = async {
-            match self.audience.hurry() {
+            match self.client.hurry() {
                 Some(hurry) => *hurry.wait().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Stop::Cancelled,
-            () = deadline => Stop::Deadline,
-            () = hurried => Stop::Deadline,
+            () = self.cancel.cancelled() => CallStop::Cancelled,
+            () = deadline => CallStop::Deadline,
+            () = hurried => CallStop::Deadline,
         }
     }
 
     /// The deadline, as far as it is known now.
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline.map(|at| at + self.audience.waited())
+        self.deadline.map(|at| at + self.client.waited())
     }
 
     /// Cancelled with the call.
@@ -278,77 +278,77 @@ impl CallContext {
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
         let (done, total) = (done as f64, total.map(|t| t as f64));
         let (message, extra) = (message.into(), Object::new());
-        self.audience.progress(Progress { done, total, message, extra });
+        self.client.progress(Progress { done, total, message, extra });
     }
 
     /// Passes a progress step on unchanged.
     pub fn report(&self, progress: Progress) {
-        self.audience.progress(progress);
+        self.client.progress(progress);
     }
 
     /// Sends a log message.
-    pub fn log(&self, level: Level, logger: &str, data: impl Into<Value>) {
-        self.audience.log(level, logger, data.into());
+    pub fn log(&self, level: SyslogLevel, logger: &str, data: impl Into<Value>) {
+        self.client.log(level, logger, data.into());
     }
 
     /// Relays a log message of another server unchanged.
-    pub fn relay(&self, level: Level, logger: &str, data: Value, extra: Object) {
-        self.audience.relay(level, logger, data, extra);
+    pub fn relay(&self, level: SyslogLevel, logger: &str, data: Value, extra: Object) {
+        self.client.relay(level, logger, data, extra);
     }
 
     /// Emits a piece of the answer before the rest.
-    pub async fn emit(&self, block: Block) {
-        self.audience.emit(block).await;
+    pub async fn emit(&self, block: AnswerBlock) {
+        self.client.emit(block).await;
     }
 
     /// Asks the client's model for a completion.
     pub async fn sample(&self, key: &str, params: Value) -> Result<Value, ToolError> {
-        self.audience.ask(key, Ask::Sample(params)).await
+        self.client.ask(key, ClientQuery::Sample(params)).await
     }
 
     /// Asks the user at the client.
     pub async fn elicit(&self, key: &str, params: Value) -> Result<Value, ToolError> {
-        self.audience.ask(key, Ask::Elicit(params)).await
+        self.client.ask(key, ClientQuery::Elicit(params)).await
     }
 
     /// Asks the client for its root folders.
     pub async fn client_roots(&self, key: &str) -> Result<Value, ToolError> {
-        self.audience.ask(key, Ask::Roots).await
+        self.client.ask(key, ClientQuery::Roots).await
     }
 
     /// Identifies the client: calls with the same name come from the same client.
     pub fn client(&self) -> &str {
-        self.audience.client()
+        self.client.client()
     }
 
     /// The key for limits per client: the same for all sessions and requests of one client.
     pub fn client_key(&self) -> &str {
-        self.audience.client_key()
+        self.client.client_key()
     }
 
     /// The client's `_meta` of this request, without the protocol's own keys.
     pub fn meta(&self) -> Object {
-        self.audience.meta()
+        self.client.meta()
     }
 
     /// The minimum level of log messages that the client wants; `None` if it wants none.
-    pub fn level(&self) -> Option<Level> {
-        self.audience.level()
+    pub fn level(&self) -> Option<SyslogLevel> {
+        self.client.level()
     }
 
     /// The client's declared capabilities, in the protocol's form.
     pub fn capabilities(&self) -> Object {
-        self.audience.capabilities()
+        self.client.capabilities()
     }
 
     /// Passes a notification on to the client, unchanged. The call may be over.
     pub fn pass_on(&self, method: &str, params: Value) {
-        self.audience.pass_on(method, params);
+        self.client.pass_on(method, params);
     }
 
     /// The number of the client's request in the traffic recording; messages sent because of it are recorded beside it.
     pub fn recorded(&self) -> Option<u64> {
-        self.audience.recorded()
+        self.client.recorded()
     }
 
     /// Calls a tool of a provider on behalf of the same client, with the same checks and limits as a direct call.
@@ -356,7 +356,7 @@ impl CallContext {
         &self,
         (provider, tool): (&str, &str),
         arguments: Object,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<ToolOutcome, ToolError> {
         let round = InnerRound { nth: None, state: self.state(), cancel: None };
         self.call_in_round((provider, tool), arguments, round).await
     }
@@ -367,47 +367,47 @@ impl CallContext {
         (provider, tool): (&str, &str),
         arguments: Object,
         round: InnerRound,
-    ) -> Result<Outcome, ToolError> {
-        self.audience.call((provider, tool), arguments, round).await
+    ) -> Result<ToolOutcome, ToolError> {
+        self.client.call((provider, tool), arguments, round).await
     }
 
     /// How long the client has taken to answer questions of this call.
     pub fn waited(&self) -> Duration {
-        self.audience.waited()
+        self.client.waited()
     }
 
     /// Whether the same client could call this tool of this provider.
     pub fn may_use(&self, provider: &str, tool: &str) -> bool {
-        self.audience.may_use(provider, tool)
+        self.client.may_use(provider, tool)
     }
 
     /// Asks under a key.
-    pub async fn ask(&self, key: &str, ask: Ask) -> Result<Value, ToolError> {
-        self.audience.ask(key, ask).await
+    pub async fn ask(&self, key: &str, ask: ClientQuery) -> Result<Value, ToolError> {
+        self.client.ask(key, ask).await
     }
 
     /// The state that the tool asked to get back when it runs again with answers.
     pub fn state(&self) -> Option<String> {
         match &self.inner_state {
             Some(InnerState(own)) => own.clone(),
-            None => self.audience.state(),
+            None => self.client.state(),
         }
     }
 
     /// Waits for the client's turn on a blocking thread, for an in-memory call with another audience.
-    pub fn work_slot(&self) -> Running<'_, WorkSlot> {
-        self.audience.work_slot()
+    pub fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
+        self.client.work_slot()
     }
 
     /// Takes the client's share of index work; `None` if it has it already, and gets answers from the current index.
-    pub fn index_slot(&self) -> Option<Slot> {
-        self.audience.index_slot()
+    pub fn index_slot(&self) -> Option<ShareSlot> {
+        self.client.index_slot()
     }
 
     /// The error for work that got no thread in time because the client's other calls used all of its share.
-    fn never_started(&self, stop: Stop) -> ToolError {
+    fn never_started(&self, stop: CallStop) -> ToolError {
         let is_late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
-        if stop == Stop::Cancelled || !is_late {
+        if stop == CallStop::Cancelled || !is_late {
             return ToolError::Stopped(stop);
         }
         ToolError::Refused {
@@ -449,7 +449,7 @@ impl CallContext {
     pub async fn wait_for_work_slot(&self) -> Result<WorkSlot, ToolError> {
         tokio::select! {
             biased;
-            slot = self.audience.work_slot() => Ok(slot),
+            slot = self.client.work_slot() => Ok(slot),
             stop = self.stopped() => Err(self.never_started(stop)),
         }
     }
@@ -477,9 +477,9 @@ impl CallContext {
         let (context, _cancelled_on_drop) = self.scoped();
         let run = move || {
             if context.cancel.is_cancelled() {
-                return Err(ToolError::Stopped(Stop::Cancelled));
+                return Err(ToolError::Stopped(CallStop::Cancelled));
             }
-            let _in_lane = InLane::enter(lane);
+            let _in_lane = LaneGuard::enter(lane);
             work(&context)
         };
         match tokio::task::spawn_blocking(run).await {
@@ -501,36 +501,36 @@ pub fn current_lane() -> Option<usize> {
 }
 
 /// Marks a thread as working on a call.
-struct InLane {
+struct LaneGuard {
     before: Option<usize>,
 }
 
-impl InLane {
+impl LaneGuard {
     fn enter(lane: Option<usize>) -> Self {
         Self { before: LANE.replace(lane) }
     }
 }
 
-impl Drop for InLane {
+impl Drop for LaneGuard {
     fn drop(&mut self) {
         LANE.set(self.before);
     }
 }
 
 /// A context without client or deadline: for tests and in-memory callers.
-pub fn nobody() -> CallContext {
-    CallContext::new(Arc::new(Nobody), CancellationToken::new(), None)
+pub fn no_client() -> CallContext {
+    CallContext::new(Arc::new(NoClient), CancellationToken::new(), None)
 }
 
-struct Nobody;
+struct NoClient;
 
-impl Audience for Nobody {
+impl CallClient for NoClient {
     fn progress(&self, _: Progress) {}
-    fn log(&self, _: Level, _: &str, _: Value) {}
-    fn emit(&self, _: Block) -> Running<'_, ()> {
+    fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+    fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, _: &'a str, _: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {
@@ -543,24 +543,24 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Slow(Duration, SetOnce<()>);
+    struct SlowWorkSlots(Duration, SetOnce<()>);
 
-    impl Audience for Slow {
+    impl CallClient for SlowWorkSlots {
         fn progress(&self, _: Progress) {}
-        fn log(&self, _: Level, _: &str, _: Value) {}
-        fn emit(&self, block: Block) -> Running<'_, ()> {
-            Nobody.emit(block)
+        fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+        fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
+            NoClient.emit(block)
         }
-        fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
-            Nobody.ask(key, ask)
+        fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+            NoClient.ask(key, ask)
         }
         fn state(&self) -> Option<String> {
             None
         }
-        fn waited(&self) -> Duration {
+        fn time_waited(&self) -> Duration {
             self.0
         }
-        fn hurry(&self) -> Option<&SetOnce<()>> {
+        fn shutdown_requested(&self) -> Option<&SetOnce<()>> {
             Some(&self.1)
         }
     }
@@ -569,13 +569,13 @@ mod tests {
     fn answer_time_of_the_client_extends_the_deadline() {
         let (now, hour) = (Instant::now(), Duration::from_hours(1));
         let cases = [
-            (Some(now), Duration::ZERO, Some(Stop::Deadline)),
+            (Some(now), Duration::ZERO, Some(CallStop::Deadline)),
             (Some(now), hour, None),
             (Some(now + hour), Duration::ZERO, None),
             (None, Duration::ZERO, None),
         ];
         for (deadline, waited, want) in cases {
-            let slow = Slow(waited, SetOnce::new());
+            let slow = SlowWorkSlots(waited, SetOnce::new());
             let context = CallContext::new(Arc::new(slow), CancellationToken::new(), deadline);
             assert_eq!(context.stop(), want, "{deadline:?} {waited:?}");
             assert_eq!(context.deadline(), deadline.map(|at| at + waited));
@@ -586,7 +586,7 @@ mod tests {
     async fn blocking_work_is_cancelled_when_its_future_is_dropped() {
         let (started, has_started) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
-        let context = nobody();
+        let context = no_client();
         let work = context.blocking(move |context| {
             started.send(()).expect("the test waits for it");
             while context.stop().is_none() {
@@ -605,29 +605,29 @@ mod tests {
     }
 
     /// A client with a lane.
-    struct InLaneTwo;
+    struct LaneTwoClient;
 
-    impl Audience for InLaneTwo {
+    impl CallClient for LaneTwoClient {
         fn progress(&self, _: Progress) {}
-        fn log(&self, _: Level, _: &str, _: Value) {}
-        fn emit(&self, block: Block) -> Running<'_, ()> {
-            Nobody.emit(block)
+        fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+        fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
+            NoClient.emit(block)
         }
-        fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
-            Nobody.ask(key, ask)
+        fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+            NoClient.ask(key, ask)
         }
         fn state(&self) -> Option<String> {
             None
         }
-        fn work_slot(&self) -> Running<'_, WorkSlot> {
+        fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
             Box::pin(std::future::ready(WorkSlot { lane: Some(2), held: None }))
         }
     }
 
     #[tokio::test]
     async fn blocking_work_has_the_lane_of_its_client() {
-        let of_a_client = CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), None);
-        for (context, want) in [(nobody(), None), (of_a_client, Some(2))] {
+        let of_a_client = CallContext::new(Arc::new(LaneTwoClient), CancellationToken::new(), None);
+        for (context, want) in [(no_client(), None), (of_a_client, Some(2))] {
             assert_eq!(context.blocking(|_| Ok(current_lane())).await.unwrap(), want);
         }
     }
@@ -635,8 +635,8 @@ mod tests {
     #[tokio::test]
     async fn a_slot_serves_several_steps_the_last_of_them_past_the_deadline() {
         let context =
-            CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), Some(Instant::now()));
-        let slot = InLaneTwo.work_slot().await;
+            CallContext::new(Arc::new(LaneTwoClient), CancellationToken::new(), Some(Instant::now()));
+        let slot = LaneTwoClient.work_slot().await;
         let step = |context: &CallContext| Ok((current_lane(), context.stop()));
         let (first, slot) = context.blocking_in(slot, step).await.unwrap();
         let (second, slot) = context.blocking_in(slot, step).await.unwrap();
@@ -648,7 +648,7 @@ mod tests {
     async fn blocking_work_of_a_cancelled_call_is_not_started() {
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let context = CallContext::new(Arc::new(Nobody), cancel, None);
+        let context = CallContext::new(Arc::new(NoClient), cancel, None);
         let result = context.blocking(|_| -> Result<(), _> { panic!("it was started") }).await;
         assert!(matches!(result, Err(ToolError::Stopped(Stop::Cancelled))), "{result:?}");
     }
@@ -657,7 +657,7 @@ mod tests {
     async fn a_call_stops_at_shutdown_as_at_its_deadline() {
         let hour = Duration::from_hours(1);
         for deadline in [None, Some(Instant::now() + hour)] {
-            let (slow, cancel) = (Arc::new(Slow(hour, SetOnce::new())), CancellationToken::new());
+            let (slow, cancel) = (Arc::new(SlowWorkSlots(hour, SetOnce::new())), CancellationToken::new());
             let context = CallContext::new(Arc::clone(&slow) as _, cancel.clone(), deadline);
             assert_eq!(context.stop(), None);
             let hurry = async { slow.1.set(()).unwrap() };

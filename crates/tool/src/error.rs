@@ -1,6 +1,6 @@
 //! Why a call failed, grouped by who can fix it.
 
-use crate::{Stop, context::Ask};
+use crate::{CallStop, context::ClientQuery};
 use std::error::Error;
 
 /// Why a call failed; only the server converts this to wire form.
@@ -17,10 +17,10 @@ pub enum ToolError {
     },
     /// The tool ran and failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] ToolFailure),
     /// The deadline or the client stopped the call.
     #[error("stopped: {0}")]
-    Stopped(Stop),
+    Stopped(CallStop),
     /// The call continues once the client has answered these.
     #[error("more input is needed from the client")]
     NeedsInput(InputNeeded),
@@ -50,12 +50,12 @@ impl ToolError {
 
     /// Something named by the caller that does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
-        Failure::new(FailureKind::NotFound, message).into()
+        ToolFailure::new(FailureKind::NotFound, message).into()
     }
 
     /// The tool failed.
     pub fn failed(message: impl Into<String>) -> Self {
-        Failure::new(FailureKind::Tool, message).into()
+        ToolFailure::new(FailureKind::Tool, message).into()
     }
 }
 
@@ -63,7 +63,7 @@ impl ToolError {
 #[derive(Debug, Clone, Default)]
 pub struct InputNeeded {
     /// The questions, in order.
-    pub asks: Vec<(String, Ask)>,
+    pub asks: Vec<(String, ClientQuery)>,
     /// Returned unchanged with the answers.
     pub state: Option<String>,
 }
@@ -71,7 +71,7 @@ pub struct InputNeeded {
 /// A failure with a code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct Failure {
+pub struct ToolFailure {
     /// Its kind.
     pub kind: FailureKind,
     /// One sentence.
@@ -83,7 +83,7 @@ pub struct Failure {
     pub source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-impl Failure {
+impl ToolFailure {
     /// A failure without a cause.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None, source: None }

@@ -1,7 +1,7 @@
 //! Sources of tools, resources and prompts.
 
 use crate::{
-    AnyTool, App, Block, CallContext, Contents, Level, Object, ResourceInfo, Running, TemplateInfo,
+    AnyTool, App, AnswerBlock, CallContext, Contents, SyslogLevel, Object, ResourceInfo, BoxedFuture, TemplateInfo,
     ToolError,
 };
 use serde_json::Value;
@@ -11,17 +11,17 @@ use tokio::sync::broadcast;
 /// A source of tools, resources and prompts: a built-in suite, or another server.
 ///
 /// Every method has a default that offers nothing, so a provider implements only what it has.
-pub trait Provider: Send + Sync {
+pub trait ToolProvider: Send + Sync {
     /// Names the provider in routes, scopes (`code:*`) and audit lines.
     fn key(&self) -> &str;
 
     /// Other providers that it currently represents, each with a key of its own. It reports their changes.
-    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+    fn parts(&self) -> Vec<Arc<dyn ToolProvider>> {
         Vec::new()
     }
 
     /// Waits until its lists are known, for as long as a list request may wait.
-    fn settled(&self) -> Running<'_, ()> {
+    fn settled(&self) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
@@ -36,7 +36,7 @@ pub trait Provider: Send + Sync {
     }
 
     /// Its current resources.
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -53,7 +53,7 @@ pub trait Provider: Send + Sync {
 
     /// Describes some of its resources, in order, if descriptions are expensive: only those on the requested page are
     /// described. `None` leaves a resource as `resources` lists it.
-    fn describe(&self, _uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+    fn describe(&self, _uris: Vec<String>) -> BoxedFuture<'_, Vec<Option<String>>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -67,7 +67,7 @@ pub trait Provider: Send + Sync {
         &'a self,
         _uri: &'a str,
         _context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -104,29 +104,29 @@ pub trait Provider: Send + Sync {
         name: &'a str,
         _arguments: &'a Object,
         _context: &'a CallContext,
-    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+    ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::not_found(format!(
             "unknown prompt: {name}"
         )))))
     }
 
     /// Completions of an argument of one of its prompts or templates; empty if it has none.
-    fn complete<'a>(&'a self, _asked: &'a Completing) -> Running<'a, Completed> {
-        Box::pin(std::future::ready(Completed::default()))
+    fn complete<'a>(&'a self, _asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
+        Box::pin(std::future::ready(CompletionValues::default()))
     }
 
     /// Sets the least urgent level that some client wants.
-    fn set_level(&self, _level: Level) {}
+    fn set_level(&self, _level: SyslogLevel) {}
 
     /// Its changes at run time; `None` if it never changes.
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         None
     }
 }
 
 /// A change of a provider.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum ProviderChange {
     /// The list of tools, or the schema of one.
     Tools,
     /// The list of resources.
@@ -140,7 +140,7 @@ pub enum Change {
         /// The key of the originating provider.
         provider: String,
         /// How urgent.
-        level: Level,
+        level: SyslogLevel,
         /// The logger's name.
         logger: String,
         /// The message.
@@ -152,14 +152,14 @@ pub enum Change {
 
 /// The contents of a resource.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
+pub struct ResourceReading {
     /// The resource, or its parts.
     pub contents: Vec<Contents>,
     /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
 }
 
-impl From<Vec<Contents>> for Reading {
+impl From<Vec<Contents>> for ResourceReading {
     fn from(contents: Vec<Contents>) -> Self {
         Self { contents, meta: None }
     }
@@ -167,7 +167,7 @@ impl From<Vec<Contents>> for Reading {
 
 /// A completion request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Completing {
+pub struct CompletionRequest {
     /// What to complete.
     pub target: CompletionTarget,
     /// The argument or variable.
@@ -180,7 +180,7 @@ pub struct Completing {
     pub meta: Object,
 }
 
-impl Completing {
+impl CompletionRequest {
     /// A request without other known arguments.
     pub fn new(
         target: CompletionTarget,
@@ -199,7 +199,7 @@ impl Completing {
 
 /// Completion values.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Completed {
+pub struct CompletionValues {
     /// The best of them.
     pub values: Vec<String>,
     /// Total number of values, if known.
@@ -210,7 +210,7 @@ pub struct Completed {
     pub meta: Option<Object>,
 }
 
-impl From<Vec<String>> for Completed {
+impl From<Vec<String>> for CompletionValues {
     fn from(values: Vec<String>) -> Self {
         let total = u32::try_from(values.len()).ok();
         Self { values, total, more: Some(false), meta: None }
@@ -267,14 +267,14 @@ pub struct PromptAnswer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptMessage {
     /// The speaker.
-    pub role: Role,
+    pub role: PromptRole,
     /// The content.
-    pub content: Block,
+    pub content: AnswerBlock,
 }
 
 /// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum PromptRole {
     /// The user.
     User,
     /// The model.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Schema of a tool's arguments.
 pub fn argument_schema<T: JsonSchema>() -> Object {
-    let mut schema = plain::<T>(SchemaSettings::draft2020_12(), Nulls::Dropped);
+    let mut schema = plain::<T>(SchemaSettings::draft2020_12(), NullTypes::Dropped);
     schema.entry("properties").or_insert_with(|| json!({}));
     schema
 }
@@ -17,7 +17,7 @@ pub fn argument_schema<T: JsonSchema>() -> Object {
 /// Schema of a tool's answer: the type's schema, or the error of a failed call, or that the call was stopped early.
 /// Clients validate what they receive, failures included.
 pub fn answer_schema<T: JsonSchema>() -> Object {
-    let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize(), Nulls::Kept);
+    let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize(), NullTypes::Kept);
     let promised = schema.remove("required").unwrap_or_else(|| json!([]));
     if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
         properties.entry("partial").or_insert_with(
@@ -41,14 +41,14 @@ pub fn answer_schema<T: JsonSchema>() -> Object {
     schema
 }
 
-fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Object {
+fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: NullTypes) -> Object {
     // Some clients don't follow `$ref`, so every type is inlined.
     let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    Plain(nulls).transform(&mut schema);
+    PlainSchema(nulls).transform(&mut schema);
     let mut object = match schema.to_value() {
         Value::Object(object) => object,
         _ => Object::new(),
@@ -61,15 +61,15 @@ fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Object {
 
 /// Whether null is listed beside a type. An argument may simply be omitted; an answer writes null for a missing value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Nulls {
+enum NullTypes {
     Kept,
     Dropped,
 }
 
 /// Writes `enum` instead of one branch per variant, and removes Rust-specific details.
-struct Plain(Nulls);
+struct PlainSchema(NullTypes);
 
-impl Transform for Plain {
+impl Transform for PlainSchema {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(object) = schema.as_object_mut() else { return };
@@ -79,7 +79,7 @@ impl Transform for Plain {
         {
             object.remove("format");
         }
-        if self.0 == Nulls::Dropped {
+        if self.0 == NullTypes::Dropped {
             drop_null(object);
         }
         collapse_constants(object);
@@ -170,13 +170,13 @@ mod tests {
     #[test]
     fn an_answer_may_contain_null() {
         #[derive(Serialize, JsonSchema)]
-        struct Found {
+        struct SampleAnswer {
             /// Where.
             line: Option<u32>,
             /// What.
             options: Option<Options>,
         }
-        let schema = Value::Object(answer_schema::<Found>());
+        let schema = Value::Object(answer_schema::<SampleAnswer>());
         assert_eq!(schema.pointer("/properties/line/type"), Some(&json!(["integer", "null"])));
         assert_eq!(schema.pointer("/anyOf/1/required"), Some(&json!(["error"])));
         assert_eq!(schema.get("required"), None);

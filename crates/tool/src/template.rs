@@ -1,18 +1,18 @@
 //! Families of addresses: RFC 6570 templates, parsed as far as matching needs.
 
 /// Maximum bytes of a template, and of an address matched against one. Longer ones match nothing.
-const LONGEST: usize = 8 * 1024;
+const MAX_TEMPLATE_BYTES: usize = 8 * 1024;
 /// Maximum expressions of a template. Bounds the cost of matching for untrusted templates.
-const MOST_EXPRESSIONS: usize = 64;
+const MAX_EXPRESSIONS: usize = 64;
 
 /// A family of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    parts: Vec<Part>,
+pub struct UriTemplate {
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     /// Literal text.
     Text(String),
     /// `{name}`: one or more characters of one path segment.
@@ -23,31 +23,31 @@ enum Part {
     Query,
 }
 
-impl Template {
+impl UriTemplate {
     /// Parses a template. `None` if it is invalid or too long.
     pub fn new(template: &str) -> Option<Self> {
-        if template.len() > LONGEST || template.matches('{').count() > MOST_EXPRESSIONS {
+        if template.len() > MAX_TEMPLATE_BYTES || template.matches('{').count() > MAX_EXPRESSIONS {
             return None;
         }
         let mut parts = Vec::new();
         let mut rest = template;
         while let Some((before, after)) = rest.split_once('{') {
             let (expression, after) = after.split_once('}')?;
-            parts.push(Part::Text(before.to_owned()));
+            parts.push(TemplatePart::Text(before.to_owned()));
             parts.push(match expression.chars().next() {
-                Some('+' | '#' | '/') => Part::Rest,
-                Some('?' | '&') => Part::Query,
-                _ => Part::Segment,
+                Some('+' | '#' | '/') => TemplatePart::Rest,
+                Some('?' | '&') => TemplatePart::Query,
+                _ => TemplatePart::Segment,
             });
             rest = after;
         }
-        parts.push(Part::Text(rest.to_owned()));
+        parts.push(TemplatePart::Text(rest.to_owned()));
         Some(Self { parts })
     }
 
     /// Whether an address matches.
     pub fn has(&self, address: &str) -> bool {
-        if address.len() > LONGEST {
+        if address.len() > MAX_TEMPLATE_BYTES {
             return false;
         }
         // Where in the address the parts so far may end: tracks all possibilities at once, so that no template causes
@@ -66,7 +66,7 @@ impl Template {
     }
 }
 
-impl Part {
+impl TemplatePart {
     /// Where the part may end, given where it may begin.
     fn follow(&self, begins: &[bool], address: &str) -> Vec<bool> {
         let mut ends = vec![false; begins.len()];
@@ -147,7 +147,7 @@ mod tests {
         assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS)).is_some());
         assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS + 1)).is_none());
         assert!(Template::new(&"a".repeat(LONGEST + 1)).is_none());
-        let all = Template::new("{+all}").unwrap();
+        let all = UriTemplate::new("{+all}").unwrap();
         assert!(all.has(&"a".repeat(LONGEST)) && !all.has(&"a".repeat(LONGEST + 1)));
     }
 }

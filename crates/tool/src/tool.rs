@@ -1,7 +1,7 @@
 //! Typed tools, and their type-erased form.
 
 use crate::{
-    Answer, CallContext, Object, Outcome, Running, ToolError, answer_schema, argument_schema,
+    ToolAnswer, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, answer_schema, argument_schema,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -14,7 +14,7 @@ use std::{
 /// What a client may assume about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has four independent hints")]
-pub struct Hints {
+pub struct ToolHints {
     /// Modifies nothing.
     pub read_only: bool,
     /// May destroy something.
@@ -25,7 +25,7 @@ pub struct Hints {
     pub open_world: bool,
 }
 
-impl Hints {
+impl ToolHints {
     /// Reads local data, modifies nothing.
     pub const READS: Self =
         Self { read_only: true, destructive: false, idempotent: true, open_world: false };
@@ -35,15 +35,15 @@ impl Hints {
 }
 
 /// A tool with typed arguments and a typed answer.
-pub trait Tool: Send + Sync + 'static {
+pub trait TypedTool: Send + Sync + 'static {
     /// Published to clients: 1-128 of `A-Z a-z 0-9 _ - . /`; some clients take no more than 64 of `A-Z a-z 0-9 _ -`.
     const NAME: &'static str;
     /// For people.
     const TITLE: &'static str;
     /// For the model: what it does and when to use it.
-    const ABOUT: &'static str;
+    const DESCRIPTION: &'static str;
     /// What a client may assume.
-    const HINTS: Hints = Hints::READS;
+    const HINTS: ToolHints = ToolHints::READS;
     /// The address of the page that shows its results, one of its provider's.
     const APP: Option<&'static str> = None;
     /// Arguments.
@@ -57,7 +57,7 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     /// Why every call would fail with the current configuration.
-    fn off(&self) -> Option<Off> {
+    fn off(&self) -> Option<DisabledTool> {
         None
     }
 
@@ -66,7 +66,7 @@ pub trait Tool: Send + Sync + 'static {
         &self,
         args: Self::Args,
         context: &CallContext,
-    ) -> impl Future<Output = Result<Answer<Self::Answer>, ToolError>> + Send;
+    ) -> impl Future<Output = Result<ToolAnswer<Self::Answer>, ToolError>> + Send;
 }
 
 /// A tool's entry in a list.
@@ -77,13 +77,13 @@ pub struct ToolInfo {
     /// For people.
     pub title: Option<String>,
     /// For the model.
-    pub about: String,
+    pub description: String,
     /// Schema of the arguments.
     pub input_schema: Arc<Object>,
     /// Schema of `structured`.
     pub output_schema: Option<Arc<Object>>,
     /// What a client may assume.
-    pub hints: Option<Hints>,
+    pub hints: Option<ToolHints>,
     /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
     /// The address of the page that shows its results. Only sent to clients that can display it.
@@ -93,14 +93,14 @@ pub struct ToolInfo {
     /// Not listed, but can be called by name.
     pub hidden: bool,
     /// The timeout, if the provider enforces it itself.
-    pub patience: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// Why every call fails with the current configuration; `None` if calls can work.
-    pub off: Option<Off>,
+    pub disabled: Option<DisabledTool>,
 }
 
 /// Why a tool is off, and how to turn it on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Off {
+pub struct DisabledTool {
     /// In a few words, for lists.
     pub reason: String,
     /// In full, with the setting that turns the tool on.
@@ -109,12 +109,12 @@ pub struct Off {
 
 impl ToolInfo {
     /// The listed description: preceded by the reason if the tool is off.
-    pub fn description(&self) -> String {
-        match &self.off {
+    pub fn listed_description(&self) -> String {
+        match &self.disabled {
             Some(off) => {
                 format!("Off: {}; call it to see how to turn it on. {}", off.reason, self.about)
             }
-            None => self.about.clone(),
+            None => self.description.clone(),
         }
     }
 }
@@ -130,21 +130,21 @@ pub trait AnyTool: Send + Sync {
         &'a self,
         args: Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<Outcome, ToolError>>;
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>>;
 }
 
-struct Typed<T: Tool> {
+struct ErasedTool<T: TypedTool> {
     tool: T,
     /// Built on first use: some tools are rebuilt for each search by name, and then only called.
     output_schema: OnceLock<Arc<Object>>,
 }
 
 /// Erases the types once, at registration.
-pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
-    Arc::new(Typed { tool, output_schema: OnceLock::new() })
+pub fn erase<T: TypedTool>(tool: T) -> Arc<dyn AnyTool> {
+    Arc::new(ErasedTool { tool, output_schema: OnceLock::new() })
 }
 
-impl<T: Tool> AnyTool for Typed<T> {
+impl<T: TypedTool> AnyTool for ErasedTool<T> {
     fn name(&self) -> &str {
         T::NAME
     }
@@ -154,12 +154,12 @@ impl<T: Tool> AnyTool for Typed<T> {
         ToolInfo {
             name: T::NAME.to_owned(),
             title: Some(T::TITLE.to_owned()),
-            about: T::ABOUT.to_owned(),
+            description: T::DESCRIPTION.to_owned(),
             input_schema: Arc::new(self.tool.input_schema()),
             output_schema: Some(Arc::clone(self.output_schema.get_or_init(output_schema))),
             hints: Some(T::HINTS),
             app: T::APP,
-            off: self.tool.off(),
+            disabled: self.tool.off(),
             ..ToolInfo::default()
         }
     }
@@ -168,14 +168,14 @@ impl<T: Tool> AnyTool for Typed<T> {
         &'a self,
         args: Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         Box::pin(async move {
             let args = serde_json::from_value(Value::Object(args))
                 .map_err(|error| ToolError::argument("arguments", error.to_string()))?;
             let answer = self.tool.call(args, context).await?;
             let structured = serde_json::to_value(answer.structured)
                 .map_err(|error| ToolError::Bug(Box::new(error)))?;
-            Ok(Outcome {
+            Ok(ToolOutcome {
                 content: answer.content,
                 structured: Some(structured),
                 is_error: false,

@@ -46,7 +46,7 @@ impl Direction {
 /// The kind of a recorded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum TrafficKind {
     /// Expects an answer.
     Request,
     /// An answer with a result.
@@ -67,7 +67,7 @@ pub enum Kind {
 
 /// The peer of a connection, and its transport.
 #[derive(Debug, Clone)]
-pub struct Connection {
+pub struct ConnectionInfo {
     /// The side of docent it is on.
     pub hop: Hop,
     /// The peer's name, until it sends another.
@@ -78,7 +78,7 @@ pub struct Connection {
 
 /// One recorded event.
 #[derive(Debug, Serialize)]
-pub struct Entry {
+pub struct TrafficEntry {
     /// Counts up from 1.
     pub seq: u64,
     /// Microseconds since 1970.
@@ -95,7 +95,7 @@ pub struct Entry {
     /// To docent or from it.
     pub direction: Direction,
     /// The kind.
-    pub kind: Kind,
+    pub kind: TrafficKind,
     /// The JSON-RPC id, or null.
     pub id: Value,
     /// The method; an answer has that of its request.
@@ -125,10 +125,10 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) about: Option<u64>,
     #[serde(rename = "has_payload")]
-    pub(crate) payload: Kept,
+    pub(crate) payload: PayloadSlot,
 }
 
-impl Entry {
+impl TrafficEntry {
     /// The redacted message, and whether it was truncated; `None` if it is not kept, or no longer.
     pub fn payload(&self) -> Option<(Arc<str>, bool)> {
         self.payload.get().as_ref().map(|payload| (Arc::clone(&payload.text), payload.cut))
@@ -155,9 +155,9 @@ pub(crate) struct Payload {
 
 /// A payload that may be dropped to make room. Serializes as whether it is present.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Option<Payload>>);
+pub(crate) struct PayloadSlot(Mutex<Option<Payload>>);
 
-impl Kept {
+impl PayloadSlot {
     pub(crate) fn new(payload: Option<Payload>) -> Self {
         Self(Mutex::new(payload))
     }
@@ -175,7 +175,7 @@ impl Kept {
     }
 }
 
-impl Serialize for Kept {
+impl Serialize for PayloadSlot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(self.get().is_some())
     }
@@ -183,17 +183,17 @@ impl Serialize for Kept {
 
 /// The entries after some entry.
 #[derive(Debug, Serialize)]
-pub struct Page {
+pub struct TrafficPage {
     /// In chronological order.
     #[serde(serialize_with = "entries")]
-    pub entries: Vec<Arc<Entry>>,
+    pub entries: Vec<Arc<TrafficEntry>>,
     /// The oldest kept entry; one more than the newest if none is kept.
     pub first: u64,
     /// The number to continue reading after.
     pub next: u64,
 }
 
-fn entries<S: Serializer>(entries: &[Arc<Entry>], serializer: S) -> Result<S::Ok, S::Error> {
+fn entries<S: Serializer>(entries: &[Arc<TrafficEntry>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(entries.iter().map(|entry| &**entry))
 }
 

@@ -13,6 +13,6 @@ mod tap;
 mod traffic;
 mod waiting;
 
-pub use entry::{Capture, Connection, Direction, Entry, Hop, Kind, Page};
-pub use tap::{More, Tap};
+pub use entry::{Capture, ConnectionInfo, Direction, TrafficEntry, Hop, TrafficKind, TrafficPage};
+pub use tap::{TrafficDetails, Tap};
 pub use traffic::Traffic;

@@ -1,20 +1,20 @@
 //! Parses a JSON-RPC message only as far as its summary needs: nothing is copied, and nothing is read that is not
 //! shown.
 
-use crate::Kind;
+use crate::TrafficKind;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 
 /// Maximum bytes of an id that is kept, and that answers are matched by.
-const ID: usize = 256;
+const MAX_ID_BYTES: usize = 256;
 /// Maximum members of a batch that are recorded separately. docent rejects longer batches, and a server would have no
 /// reason to send one.
-const MEMBERS: usize = 1_000;
+const MAX_BATCH_MEMBERS: usize = 1_000;
 
 /// The parts of a message needed for a summary.
-pub(crate) struct Message<'a> {
-    pub(crate) kind: Kind,
+pub(crate) struct TrafficMessage<'a> {
+    pub(crate) kind: TrafficKind,
     /// The text, unchanged.
     pub(crate) text: &'a str,
     /// The length.
@@ -26,7 +26,7 @@ pub(crate) struct Message<'a> {
     /// The progress token of a request.
     pub(crate) token: Option<&'a str>,
     /// The request that a notification is about.
-    pub(crate) about: Option<About<'a>>,
+    pub(crate) about: Option<RelatedRequest<'a>>,
     /// The revision it names.
     pub(crate) era: Option<Cow<'a, str>>,
     /// The name the sender gives itself.
@@ -39,7 +39,7 @@ pub(crate) struct Message<'a> {
 
 /// The request that a notification is about.
 #[derive(Clone, Copy)]
-pub(crate) enum About<'a> {
+pub(crate) enum RelatedRequest<'a> {
     /// The request with this progress token.
     Token(&'a str),
     /// The request of the other side with this id.
@@ -49,7 +49,7 @@ pub(crate) enum About<'a> {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct MessageEnvelope<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -65,7 +65,7 @@ struct Envelope<'a> {
 /// The inspected fields of parameters, results, metadata and errors.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Fields<'a> {
+struct EnvelopeFields<'a> {
     #[serde(borrow)]
     name: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -101,7 +101,7 @@ struct Fields<'a> {
 }
 
 /// The fields present; a value of another shape has none.
-fn fields(raw: Option<&RawValue>) -> Fields<'_> {
+fn fields(raw: Option<&RawValue>) -> EnvelopeFields<'_> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
@@ -120,11 +120,11 @@ fn key(raw: Option<&RawValue>) -> Option<&str> {
     let text = raw?.get();
     let is_one =
         text.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit());
-    (is_one && text.len() <= ID).then_some(text)
+    (is_one && text.len() <= MAX_ID_BYTES).then_some(text)
 }
 
 /// Every message of a frame: one, or the members of a batch.
-pub(crate) fn read(frame: &[u8]) -> Vec<Message<'_>> {
+pub(crate) fn read(frame: &[u8]) -> Vec<TrafficMessage<'_>> {
     let Ok(text) = std::str::from_utf8(frame) else {
         let head = frame.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let said = Some(Cow::Borrowed("not UTF-8"));
@@ -135,7 +135,7 @@ pub(crate) fn read(frame: &[u8]) -> Vec<Message<'_>> {
         return vec![Message { bytes: frame.len(), ..one(text) }];
     }
     match serde_json::from_str::<Vec<&RawValue>>(text) {
-        Ok(members) if !members.is_empty() && members.len() <= MEMBERS => {
+        Ok(members) if !members.is_empty() && members.len() <= MAX_BATCH_MEMBERS => {
             members.into_iter().map(|member| one(member.get())).collect()
         }
         Ok(members) => {
@@ -146,32 +146,32 @@ pub(crate) fn read(frame: &[u8]) -> Vec<Message<'_>> {
     }
 }
 
-fn one(text: &str) -> Message<'_> {
-    let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(text) else {
-        return Message::noise(text);
+fn one(text: &str) -> TrafficMessage<'_> {
+    let Ok(envelope) = serde_json::from_str::<MessageEnvelope<'_>>(text) else {
+        return TrafficMessage::noise(text);
     };
     let id = key(envelope.id);
     let is_error = envelope.error.is_some_and(|error| error.get() != "null");
     if let Some(method) = string(envelope.method) {
-        let kind = if envelope.id.is_some() { Kind::Request } else { Kind::Notification };
-        return Message { kind, id, ..Message::asking(text, method, envelope.params) };
+        let kind = if envelope.id.is_some() { TrafficKind::Request } else { TrafficKind::Notification };
+        return TrafficMessage { kind, id, ..TrafficMessage::asking(text, method, envelope.params) };
     }
     if is_error {
         let error = fields(envelope.error);
         let code = error.code.and_then(|code| serde_json::from_str(code.get()).ok());
         let said = string(error.message);
-        return Message { kind: Kind::Error, id, code, said, ..Message::noise(text) };
+        return TrafficMessage { kind: TrafficKind::Error, id, code, said, ..TrafficMessage::noise(text) };
     }
     if envelope.result.is_some() || envelope.id.is_some() {
-        return Message { id, ..Message::answering(text, envelope.result) };
+        return TrafficMessage { id, ..TrafficMessage::answering(text, envelope.result) };
     }
-    Message::noise(text)
+    TrafficMessage::noise(text)
 }
 
-impl<'a> Message<'a> {
+impl<'a> TrafficMessage<'a> {
     fn noise(text: &'a str) -> Self {
         Self {
-            kind: Kind::Noise,
+            kind: TrafficKind::Noise,
             text,
             bytes: text.len(),
             id: None,
@@ -190,14 +190,14 @@ impl<'a> Message<'a> {
     fn asking(text: &'a str, method: Cow<'a, str>, params: Option<&'a RawValue>) -> Self {
         let params = fields(params);
         let meta = fields(params.meta);
-        let named = |fields: &Fields<'a>| string(fields.name).or_else(|| string(fields.uri));
+        let named = |fields: &EnvelopeFields<'a>| string(fields.name).or_else(|| string(fields.uri));
         let target = named(&params).or_else(|| named(&fields(params.reference)));
         let opens = method == "initialize";
         let client = meta.meta_client.or(params.client.filter(|_| opens));
         let about = match (key(params.token), key(params.request)) {
-            (Some(token), _) => Some(About::Token(token)),
-            (None, Some(id)) if method == "notifications/cancelled" => Some(About::Own(id)),
-            (None, id) => id.map(About::Asked),
+            (Some(token), _) => Some(RelatedRequest::Token(token)),
+            (None, Some(id)) if method == "notifications/cancelled" => Some(RelatedRequest::Own(id)),
+            (None, id) => id.map(RelatedRequest::Asked),
         };
         Self {
             target,
@@ -220,7 +220,7 @@ impl<'a> Message<'a> {
             string(fields(blocks.first().copied()).text)
         };
         Self {
-            kind: Kind::Response,
+            kind: TrafficKind::Response,
             era: string(result.version),
             code: is_error.then_some(-1),
             said: if is_error { said() } else { None },

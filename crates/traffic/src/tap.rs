@@ -1,11 +1,11 @@
 //! One connection, from the point of view of the code that moves its messages.
 
 use crate::{
-    Connection, Direction, Entry, Hop, Kind, Traffic,
-    entry::Kept,
-    message::{About, Message, read},
-    traffic::{Seen, cut},
-    waiting::{Request, Scope},
+    ConnectionInfo, Direction, TrafficEntry, Hop, TrafficKind, Traffic,
+    entry::PayloadSlot,
+    message::{RelatedRequest, TrafficMessage, read},
+    traffic::{TrafficState, cut},
+    waiting::{PendingTrafficRequest, IdScope},
 };
 use serde_json::Value;
 use std::{
@@ -18,18 +18,18 @@ use std::{
 };
 
 /// Maximum bytes of the name of a peer, a method or a revision.
-const NAME: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// Further details of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct More {
+pub struct TrafficDetails {
     /// The client's request that made docent send it.
     pub parent: Option<u64>,
     /// The attempt, starting at 1.
     pub attempt: u32,
 }
 
-impl Default for More {
+impl Default for TrafficDetails {
     fn default() -> Self {
         Self { parent: None, attempt: 1 }
     }
@@ -38,18 +38,18 @@ impl Default for More {
 /// One connection. It ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Tap {
-    side: Arc<Side>,
+    side: Arc<TapShared>,
     /// The part of the connection whose ids are unique together.
     part: u64,
 }
 
 /// State shared by all clones.
-struct Side {
+struct TapShared {
     traffic: Arc<Traffic>,
     number: u64,
     hop: Hop,
     via: &'static str,
-    known: Mutex<Known>,
+    known: Mutex<PeerInfo>,
     parts: AtomicU64,
     /// Whether its end has been recorded.
     closed: AtomicBool,
@@ -57,7 +57,7 @@ struct Side {
 
 /// What is learned about a peer over time.
 #[derive(Clone)]
-struct Known {
+struct PeerInfo {
     peer: Arc<str>,
     era: Option<Arc<str>>,
 }
@@ -68,21 +68,21 @@ impl fmt::Debug for Tap {
     }
 }
 
-impl Drop for Side {
+impl Drop for TapShared {
     fn drop(&mut self) {
-        self.note(Direction::In, Kind::Closed, None, None);
+        self.note(Direction::In, TrafficKind::Closed, None, None);
     }
 }
 
 impl Tap {
-    pub(crate) fn open(traffic: Arc<Traffic>, number: u64, who: Connection) -> Self {
-        let Connection { hop, peer, via } = who;
-        let known = Mutex::new(Known { peer: cut(&peer, NAME).into(), era: None });
+    pub(crate) fn open(traffic: Arc<Traffic>, number: u64, who: ConnectionInfo) -> Self {
+        let ConnectionInfo { hop, peer, via } = who;
+        let known = Mutex::new(PeerInfo { peer: cut(&peer, MAX_NAME_BYTES).into(), era: None });
         let (parts, closed) = Default::default();
-        let side = Arc::new(Side { traffic, number, hop, via, known, parts, closed });
+        let side = Arc::new(TapShared { traffic, number, hop, via, known, parts, closed });
         if side.traffic.is_on() {
             let direction = if hop == Hop::Client { Direction::In } else { Direction::Out };
-            side.note(direction, Kind::Opened, None, None);
+            side.note(direction, TrafficKind::Opened, None, None);
         }
         Self { side, part: 0 }
     }
@@ -102,11 +102,11 @@ impl Tap {
 
     /// Records a message, or a batch: an entry for each, numbered consecutively. Returns the number of the first.
     pub fn saw(&self, direction: Direction, message: &[u8], parent: Option<u64>) -> Option<u64> {
-        self.record(direction, message, More { parent, ..More::default() })
+        self.record(direction, message, TrafficDetails { parent, ..TrafficDetails::default() })
     }
 
     /// Records a message that is not serialized yet, or not by us.
-    pub fn saw_value(&self, direction: Direction, message: &Value, more: More) -> Option<u64> {
+    pub fn saw_value(&self, direction: Direction, message: &Value, more: TrafficDetails) -> Option<u64> {
         if !self.is_on() {
             return None;
         }
@@ -114,11 +114,11 @@ impl Tap {
     }
 
     /// Records something that is not a message: noise, a request that gets no answer, or the end.
-    pub fn note(&self, kind: Kind, text: &str, id: Option<&Value>) {
+    pub fn note(&self, kind: TrafficKind, text: &str, id: Option<&Value>) {
         if !self.is_on() {
             return;
         }
-        if let Some(id) = id.filter(|_| kind == Kind::Lost) {
+        if let Some(id) = id.filter(|_| kind == TrafficKind::Lost) {
             return self.lost(text, id);
         }
         self.side.note(Direction::In, kind, Some(text), id);
@@ -127,18 +127,18 @@ impl Tap {
     /// Sets the peer's name for entries from now on.
     pub fn named(&self, peer: &str) {
         if !peer.is_empty() && *self.side.known().peer != *peer {
-            self.side.known().peer = cut(peer, NAME).into();
+            self.side.known().peer = cut(peer, MAX_NAME_BYTES).into();
         }
     }
 
     /// Sets the revision for entries from now on.
     pub fn speaks(&self, era: &str) {
         if self.side.known().era.as_deref() != Some(era) {
-            self.side.known().era = Some(cut(era, NAME).into());
+            self.side.known().era = Some(cut(era, MAX_NAME_BYTES).into());
         }
     }
 
-    fn record(&self, direction: Direction, message: &[u8], more: More) -> Option<u64> {
+    fn record(&self, direction: Direction, message: &[u8], more: TrafficDetails) -> Option<u64> {
         if !self.is_on() {
             return None;
         }
@@ -148,11 +148,11 @@ impl Tap {
             .into_iter()
             .map(|message| (side.draft(direction, &message, more), message))
             .collect();
-        let scope = Scope { connection: side.number, part: self.part };
+        let scope = IdScope { connection: side.number, part: self.part };
         let mut seen = side.traffic.seen();
         let first = seen.ring.next();
         for (draft, message) in drafts {
-            let mut entry = Pairing { seen: &mut seen, scope, message: &message }.pair(draft);
+            let mut entry = MessagePairing { seen: &mut seen, scope, message: &message }.pair(draft);
             side.agree(&mut entry, &message);
             seen.ring.push(entry);
         }
@@ -165,10 +165,10 @@ impl Tap {
     /// Records that a request of ours gets no answer.
     fn lost(&self, text: &str, id: &Value) {
         let side = &*self.side;
-        let mut entry = side.blank(Direction::In, Kind::Lost);
+        let mut entry = side.blank(Direction::In, TrafficKind::Lost);
         entry.text = Some(side.traffic.text(text));
         entry.id = id.clone();
-        let place = (Scope { connection: side.number, part: self.part }, Direction::Out);
+        let place = (IdScope { connection: side.number, part: self.part }, Direction::Out);
         let mut seen = side.traffic.seen();
         if let Some(request) = seen.waiting.find(place, &id.to_string()) {
             answer(&mut entry, &request);
@@ -178,15 +178,15 @@ impl Tap {
     }
 }
 
-impl Side {
-    fn known(&self) -> MutexGuard<'_, Known> {
+impl TapShared {
+    fn known(&self) -> MutexGuard<'_, PeerInfo> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An empty entry. Its number is assigned when it is kept.
-    fn blank(&self, direction: Direction, kind: Kind) -> Entry {
-        let Known { peer, era } = self.known().clone();
-        Entry {
+    fn blank(&self, direction: Direction, kind: TrafficKind) -> TrafficEntry {
+        let PeerInfo { peer, era } = self.known().clone();
+        TrafficEntry {
             seq: 0,
             at: 0,
             connection: self.number,
@@ -207,52 +207,52 @@ impl Side {
             code: None,
             text: None,
             about: None,
-            payload: Kept::default(),
+            payload: PayloadSlot::default(),
         }
     }
 
-    fn draft(&self, direction: Direction, message: &Message<'_>, more: More) -> Entry {
+    fn draft(&self, direction: Direction, message: &TrafficMessage<'_>, more: TrafficDetails) -> TrafficEntry {
         // A server that docent calls receives docent's own name.
         let is_peer = self.hop == Hop::Client && direction == Direction::In;
         if let Some(name) = message.sender.as_deref().filter(|name| is_peer && !name.is_empty()) {
-            self.known().peer = cut(name, NAME).into();
+            self.known().peer = cut(name, MAX_NAME_BYTES).into();
         }
-        if let Some(era) = message.era.as_deref().filter(|_| message.kind != Kind::Response) {
-            self.known().era = Some(cut(era, NAME).into());
+        if let Some(era) = message.era.as_deref().filter(|_| message.kind != TrafficKind::Response) {
+            self.known().era = Some(cut(era, MAX_NAME_BYTES).into());
         }
         let traffic = &*self.traffic;
         let said = match (&message.said, message.kind) {
             (Some(said), _) => Some(traffic.text(said)),
-            (None, Kind::Noise) => Some(traffic.text(message.text)),
+            (None, TrafficKind::Noise) => Some(traffic.text(message.text)),
             (None, _) => None,
         };
         let mut entry = self.blank(direction, message.kind);
         entry.id = message.id_value();
-        entry.method = message.method.as_deref().map(|method| cut(method, NAME).into());
+        entry.method = message.method.as_deref().map(|method| cut(method, MAX_NAME_BYTES).into());
         entry.target = message.target.as_deref().map(|target| traffic.text(target).into());
         entry.parent = more.parent;
         entry.attempt = more.attempt;
         entry.bytes = message.bytes;
         entry.code = message.code;
         entry.text = said;
-        entry.payload = Kept::new(traffic.payload(message.text));
+        entry.payload = PayloadSlot::new(traffic.payload(message.text));
         entry
     }
 
     /// Reads the agreed revision from the answer to `initialize`. Any other answer may have such a field as well.
-    fn agree(&self, entry: &mut Entry, message: &Message<'_>) {
+    fn agree(&self, entry: &mut TrafficEntry, message: &TrafficMessage<'_>) {
         if let Some(era) = &message.era
-            && entry.kind == Kind::Response
+            && entry.kind == TrafficKind::Response
             && entry.method.as_deref() == Some("initialize")
         {
-            let era: Arc<str> = cut(era, NAME).into();
+            let era: Arc<str> = cut(era, MAX_NAME_BYTES).into();
             self.known().era = Some(Arc::clone(&era));
             entry.era = Some(era);
         }
     }
 
-    fn note(&self, direction: Direction, kind: Kind, text: Option<&str>, id: Option<&Value>) {
-        let ends = kind == Kind::Closed;
+    fn note(&self, direction: Direction, kind: TrafficKind, text: Option<&str>, id: Option<&Value>) {
+        let ends = kind == TrafficKind::Closed;
         if (ends && self.closed.swap(true, Ordering::Relaxed)) || !self.traffic.is_on() {
             return;
         }
@@ -260,8 +260,8 @@ impl Side {
         entry.text = text.map(|text| self.traffic.text(text));
         entry.bytes = text.map_or(0, str::len);
         let payload =
-            text.filter(|_| kind == Kind::Noise).and_then(|text| self.traffic.payload(text));
-        entry.payload = Kept::new(payload);
+            text.filter(|_| kind == TrafficKind::Noise).and_then(|text| self.traffic.payload(text));
+        entry.payload = PayloadSlot::new(payload);
         entry.id = id.cloned().unwrap_or_default();
         let mut seen = self.traffic.seen();
         if ends {
@@ -270,7 +270,7 @@ impl Side {
         self.push(seen, entry);
     }
 
-    fn push(&self, mut seen: MutexGuard<'_, Seen>, mut entry: Entry) {
+    fn push(&self, mut seen: MutexGuard<'_, TrafficState>, mut entry: TrafficEntry) {
         let seq = stamp(&mut entry, &seen);
         seen.ring.push(entry);
         drop(seen);
@@ -279,7 +279,7 @@ impl Side {
 }
 
 /// Assigns an entry its number and time, under the lock, so that both are in the same order.
-fn stamp(entry: &mut Entry, seen: &Seen) -> u64 {
+fn stamp(entry: &mut TrafficEntry, seen: &TrafficState) -> u64 {
     entry.seq = seen.ring.next();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     entry.at = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
@@ -287,7 +287,7 @@ fn stamp(entry: &mut Entry, seen: &Seen) -> u64 {
 }
 
 /// Marks an entry as the answer to a request.
-fn answer(entry: &mut Entry, request: &Request) {
+fn answer(entry: &mut TrafficEntry, request: &PendingTrafficRequest) {
     let took = request.began.elapsed().as_micros();
     entry.answers = Some(request.seq);
     entry.micros = Some(u64::try_from(took).unwrap_or(u64::MAX));
@@ -299,21 +299,21 @@ fn answer(entry: &mut Entry, request: &Request) {
 }
 
 /// A message to be matched with pending requests.
-struct Pairing<'a> {
-    seen: &'a mut Seen,
-    scope: Scope,
-    message: &'a Message<'a>,
+struct MessagePairing<'a> {
+    seen: &'a mut TrafficState,
+    scope: IdScope,
+    message: &'a TrafficMessage<'a>,
 }
 
-impl Pairing<'_> {
-    fn pair(self, mut entry: Entry) -> Entry {
+impl MessagePairing<'_> {
+    fn pair(self, mut entry: TrafficEntry) -> TrafficEntry {
         stamp(&mut entry, self.seen);
         let there = (self.scope, entry.direction);
         let back = (self.scope, entry.direction.other());
         let waiting = &mut self.seen.waiting;
         match (entry.kind, self.message.id) {
-            (Kind::Request, Some(id)) => {
-                let request = Request {
+            (TrafficKind::Request, Some(id)) => {
+                let request = PendingTrafficRequest {
                     seq: entry.seq,
                     began: Instant::now(),
                     method: entry.method.clone(),
@@ -325,7 +325,7 @@ impl Pairing<'_> {
                 };
                 waiting.add(there, id, self.message.token, request);
             }
-            (Kind::Response | Kind::Error, Some(id)) => {
+            (TrafficKind::Response | TrafficKind::Error, Some(id)) => {
                 if let Some(request) = waiting.find(back, id) {
                     answer(&mut entry, &request);
                     if !self.message.partial {
@@ -333,11 +333,11 @@ impl Pairing<'_> {
                     }
                 }
             }
-            (Kind::Notification, _) => {
+            (TrafficKind::Notification, _) => {
                 let request = match self.message.about {
-                    Some(About::Token(token)) => waiting.find_token(back, token),
-                    Some(About::Asked(id)) => waiting.find(back, id),
-                    Some(About::Own(id)) => waiting.find(there, id),
+                    Some(RelatedRequest::Token(token)) => waiting.find_token(back, token),
+                    Some(RelatedRequest::Asked(id)) => waiting.find(back, id),
+                    Some(RelatedRequest::Own(id)) => waiting.find(there, id),
                     None => None,
                 };
                 if let Some(request) = request {

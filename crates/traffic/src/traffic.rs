@@ -1,6 +1,6 @@
 //! The recording, and whether it is on.
 
-use crate::{Capture, Connection, Entry, Page, Tap, entry::Payload, ring::Ring, waiting::Waiting};
+use crate::{Capture, ConnectionInfo, TrafficEntry, TrafficPage, Tap, entry::Payload, ring::EntryRing, waiting::PendingTraffic};
 use std::{
     fmt,
     sync::{
@@ -11,27 +11,27 @@ use std::{
 use tokio::sync::watch;
 
 /// Maximum bytes of a message that is kept whole.
-const PAYLOAD: usize = 256 * 1024;
+const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 /// Maximum bytes of the text beside an entry.
-const TEXT: usize = 1024;
+const MAX_TEXT_BYTES: usize = 1024;
 /// Bytes inspected beyond the kept part, so that a secret which begins before the cut is found.
-const BEYOND: usize = 16 * 1024;
+const REDACTION_LOOKAHEAD_BYTES: usize = 16 * 1024;
 
 /// The recording of every connection.
 pub struct Traffic {
     on: AtomicBool,
     payloads: AtomicBool,
     connections: AtomicU64,
-    seen: Mutex<Seen>,
+    seen: Mutex<TrafficState>,
     latest: watch::Sender<u64>,
     redact: Box<dyn Fn(&str) -> String + Send + Sync>,
 }
 
 /// The recorded state.
 #[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) ring: Ring,
-    pub(crate) waiting: Waiting,
+pub(crate) struct TrafficState {
+    pub(crate) ring: EntryRing,
+    pub(crate) waiting: PendingTraffic,
 }
 
 impl fmt::Debug for Traffic {
@@ -64,7 +64,7 @@ impl Traffic {
         self.on.store(capture.on, Ordering::Relaxed);
         if !capture.on {
             // Their answers will not be recorded.
-            self.seen().waiting.clear();
+            self.state().waiting.clear();
         }
     }
 
@@ -74,17 +74,17 @@ impl Traffic {
     }
 
     /// Starts recording a connection.
-    pub fn connection(self: &Arc<Self>, who: Connection) -> Tap {
+    pub fn connection(self: &Arc<Self>, who: ConnectionInfo) -> Tap {
         let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         Tap::open(Arc::clone(self), number, who)
     }
 
     /// Up to `most` entries after one.
-    pub fn read(&self, after: u64, most: usize) -> Page {
-        let seen = self.seen();
-        let entries: Vec<Arc<Entry>> = seen.ring.after(after).take(most).cloned().collect();
+    pub fn read(&self, after: u64, most: usize) -> TrafficPage {
+        let seen = self.state();
+        let entries: Vec<Arc<TrafficEntry>> = seen.ring.after(after).take(most).cloned().collect();
         let next = entries.last().map_or(after.min(seen.ring.last()), |entry| entry.seq);
-        Page { entries, first: seen.ring.first(), next }
+        TrafficPage { entries, first: seen.ring.first(), next }
     }
 
     /// Returns once there is an entry after this one.
@@ -95,28 +95,28 @@ impl Traffic {
     }
 
     /// One entry, if it is still kept.
-    pub fn entry(&self, seq: u64) -> Option<Arc<Entry>> {
-        self.seen().ring.get(seq).cloned()
+    pub fn entry(&self, seq: u64) -> Option<Arc<TrafficEntry>> {
+        self.state().ring.get(seq).cloned()
     }
 
     /// All entries of a call, on both sides of docent: its request, its answer, notifications in between, and the same
     /// for every request that docent sent because of it. Accepts any entry of the call.
-    pub fn call(&self, seq: u64) -> Vec<Arc<Entry>> {
-        let seen = self.seen();
+    pub fn call(&self, seq: u64) -> Vec<Arc<TrafficEntry>> {
+        let seen = self.state();
         let Some(entry) = seen.ring.get(seq) else { return Vec::new() };
         let root = entry.parent.or(entry.answers).or(entry.about).unwrap_or(entry.seq);
-        let is_part = |entry: &&Arc<Entry>| {
+        let is_part = |entry: &&Arc<TrafficEntry>| {
             entry.seq == root || [entry.parent, entry.answers, entry.about].contains(&Some(root))
         };
         seen.ring.after(root.saturating_sub(1)).filter(is_part).cloned().collect()
     }
 
-    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, TrafficState> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes readers that wait for new entries.
-    pub(crate) fn tell(&self, seq: u64) {
+    pub(crate) fn notify_readers(&self, seq: u64) {
         self.latest.send_if_modified(|latest| {
             let is_newer = seq > *latest;
             *latest = seq.max(*latest);
@@ -129,22 +129,22 @@ impl Traffic {
         if !self.payloads.load(Ordering::Relaxed) {
             return None;
         }
-        let (text, cut) = self.clean(text, PAYLOAD);
+        let (text, cut) = self.clean(text, MAX_PAYLOAD_BYTES);
         Some(Payload { text: text.into(), cut })
     }
 
     /// A text in the form shown beside an entry.
     pub(crate) fn text(&self, text: &str) -> String {
-        self.clean(text, TEXT).0
+        self.clean(text, MAX_TEXT_BYTES).0
     }
 
     /// A redacted text, truncated to a length; and whether it was truncated.
     fn clean(&self, text: &str, most: usize) -> (String, bool) {
-        let head = cut(text, most + BEYOND);
+        let head = cut(text, most + REDACTION_LOOKAHEAD_BYTES);
         let mut clean = (self.redact)(head);
         // The end of the inspected part may be the beginning of a secret.
         let sure =
-            if head.len() < text.len() { clean.len().saturating_sub(BEYOND) } else { clean.len() };
+            if head.len() < text.len() { clean.len().saturating_sub(REDACTION_LOOKAHEAD_BYTES) } else { clean.len() };
         let kept = cut(&clean, sure.min(most)).len();
         let is_cut = kept < clean.len() || head.len() < text.len();
         clean.truncate(kept);

@@ -8,19 +8,19 @@ use std::{
 };
 
 /// Maximum remembered requests; the oldest are forgotten first, because most of them will never be answered.
-const MOST: usize = 4_096;
+const MAX_PENDING_REQUESTS: usize = 4_096;
 
 /// The scope within which ids are unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Scope {
+pub(crate) struct IdScope {
     pub(crate) connection: u64,
     /// A part of the connection whose ids are independent of those of other parts.
     pub(crate) part: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    scope: Scope,
+struct PendingKey {
+    scope: IdScope,
     /// The direction of the request.
     direction: Direction,
     /// Whether it is an id or a token.
@@ -30,7 +30,7 @@ struct Key {
 }
 
 /// What is remembered about a request.
-pub(crate) struct Request {
+pub(crate) struct PendingTrafficRequest {
     pub(crate) seq: u64,
     pub(crate) began: Instant,
     pub(crate) method: Option<Arc<str>>,
@@ -42,21 +42,21 @@ pub(crate) struct Request {
 
 /// Requests waiting for their answers.
 #[derive(Default)]
-pub(crate) struct Waiting {
-    known: HashMap<Key, Arc<Request>>,
+pub(crate) struct PendingTraffic {
+    known: HashMap<PendingKey, Arc<PendingTrafficRequest>>,
     /// The keys of each request, the oldest first.
-    keys: BTreeMap<u64, (Key, Option<Key>)>,
+    keys: BTreeMap<u64, (PendingKey, Option<PendingKey>)>,
 }
 
 /// Where to search: the scope, and the direction of the request.
-pub(crate) type Place = (Scope, Direction);
+pub(crate) type IdSide = (IdScope, Direction);
 
-fn key((scope, direction): Place, is_token: bool, text: &str) -> Key {
-    Key { scope, direction, is_token, text: text.into() }
+fn key((scope, direction): IdSide, is_token: bool, text: &str) -> PendingKey {
+    PendingKey { scope, direction, is_token, text: text.into() }
 }
 
-impl Waiting {
-    pub(crate) fn add(&mut self, place: Place, id: &str, token: Option<&str>, request: Request) {
+impl PendingTraffic {
+    pub(crate) fn add(&mut self, place: IdSide, id: &str, token: Option<&str>, request: PendingTrafficRequest) {
         let (seq, request) = (request.seq, Arc::new(request));
         let (id, token) = (key(place, false, id), token.map(|token| key(place, true, token)));
         if let Some(token) = &token {
@@ -64,14 +64,14 @@ impl Waiting {
         }
         self.known.insert(id.clone(), request);
         self.keys.insert(seq, (id, token));
-        while self.keys.len() > MOST {
+        while self.keys.len() > MAX_PENDING_REQUESTS {
             let Some((seq, keys)) = self.keys.pop_first() else { return };
             self.forget(seq, keys);
         }
     }
 
     /// A later request may have taken the same key by now.
-    fn forget(&mut self, seq: u64, (id, token): (Key, Option<Key>)) {
+    fn forget(&mut self, seq: u64, (id, token): (PendingKey, Option<PendingKey>)) {
         for key in std::iter::once(id).chain(token) {
             if self.known.get(&key).is_some_and(|request| request.seq == seq) {
                 self.known.remove(&key);
@@ -80,7 +80,7 @@ impl Waiting {
     }
 
     /// The request with this id. Some implementations write numbers as text, or text as numbers.
-    pub(crate) fn find(&self, place: Place, id: &str) -> Option<Arc<Request>> {
+    pub(crate) fn find(&self, place: IdSide, id: &str) -> Option<Arc<PendingTrafficRequest>> {
         let other = || {
             let bare = id.strip_prefix('"').and_then(|id| id.strip_suffix('"'));
             bare.map_or_else(|| format!("\"{id}\""), str::to_owned)
@@ -90,7 +90,7 @@ impl Waiting {
     }
 
     /// The request with this progress token.
-    pub(crate) fn find_token(&self, place: Place, token: &str) -> Option<Arc<Request>> {
+    pub(crate) fn find_token(&self, place: IdSide, token: &str) -> Option<Arc<PendingTrafficRequest>> {
         self.known.get(&key(place, true, token)).cloned()
     }
 
@@ -103,7 +103,7 @@ impl Waiting {
 
     /// The connection ended: its requests get no answer.
     pub(crate) fn close(&mut self, connection: u64) {
-        let of_it = |(id, _): &(Key, Option<Key>)| id.scope.connection == connection;
+        let of_it = |(id, _): &(PendingKey, Option<PendingKey>)| id.scope.connection == connection;
         let closed: Vec<u64> =
             self.keys.iter().filter(|(_, keys)| of_it(keys)).map(|(seq, _)| *seq).collect();
         for seq in closed {
@@ -125,16 +125,16 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    fn request(seq: u64) -> Request {
+    fn request(seq: u64) -> PendingTrafficRequest {
         let (method, target, era, parent) = Default::default();
-        Request { seq, began: Instant::now(), method, target, era, parent, attempt: 1 }
+        PendingTrafficRequest { seq, began: Instant::now(), method, target, era, parent, attempt: 1 }
     }
 
     #[test]
     fn the_oldest_requests_are_forgotten_first() {
-        let place = (Scope { connection: 1, part: 0 }, Direction::In);
-        let mut waiting = Waiting::default();
-        let most = u64::try_from(MOST).unwrap();
+        let place = (IdScope { connection: 1, part: 0 }, Direction::In);
+        let mut waiting = PendingTraffic::default();
+        let most = u64::try_from(MAX_PENDING_REQUESTS).unwrap();
         for seq in 1..=most + 10 {
             let text = seq.to_string();
             waiting.add(place, &text, Some(&text), request(seq));
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_request_is_found_by_its_place_and_either_spelling() {
-        let scope = Scope { connection: 1, part: 0 };
+        let scope = IdScope { connection: 1, part: 0 };
         let place = (scope, Direction::In);
-        let mut waiting = Waiting::default();
+        let mut waiting = PendingTraffic::default();
         waiting.add(place, "7", None, request(1));
         waiting.add(place, "\"8\"", Some("\"t\""), request(2));
         waiting.add(place, "8", None, request(3));
@@ -165,8 +165,8 @@ mod tests {
             (place, "", None),
             (place, "\"", None),
             ((scope, Direction::Out), "7", None),
-            ((Scope { part: 1, ..scope }, Direction::In), "7", None),
-            ((Scope { connection: 2, ..scope }, Direction::In), "7", None),
+            ((IdScope { part: 1, ..scope }, Direction::In), "7", None),
+            ((IdScope { connection: 2, ..scope }, Direction::In), "7", None),
         ] {
             assert_eq!(waiting.find(place, id).map(|found| found.seq), want, "{place:?} {id}");
         }

@@ -1,19 +1,19 @@
 //! stdio, Streamable HTTP, plain POST, the older SSE pair and WebSocket: framing, limits, headers.
 //!
-//! A transport bounds bytes, asks the [`Door`] whether a caller may connect, and passes decoded messages to an `rmcp`
-//! service with their [`Origin`] attached. It must not know tools, policy or configuration.
+//! A transport bounds bytes, asks the [`AccessControl`] whether a caller may connect, and passes decoded messages to an `rmcp`
+//! service with their [`CallerContext`] attached. It must not know tools, policy or configuration.
 
-mod door;
+mod access_control;
 pub mod http;
 mod lines;
-mod link;
+mod frame_transport;
 mod message;
 pub mod stdio;
 pub mod tls;
 
-pub use door::{
-    Caller, ClientKey, Door, Grant, Lack, Origin, Overload, Principal, PrincipalKind, Seat, Shown,
-    Via, retry_data,
+pub use access_control::{
+    Caller, ClientKey, AccessControl, TokenGrant, MissingScope, CallerContext, NoCapacity, Principal, PrincipalKind, SlotGuard, CallerCredentials,
+    ConnectionKind, retry_data,
 };
-pub use lines::{Lines, TooLong};
+pub use lines::{LineFrames, FrameTooLong};
 pub use tls::Certificate;

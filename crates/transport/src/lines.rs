@@ -1,18 +1,18 @@
 //! Newline-delimited frames from a pipe, bounded in size. Handles bytes, not messages.
 
-use crate::link::Frames;
+use crate::frame_transport::Frames;
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// A frame exceeded the limit; its bytes were discarded and the next frame can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooLong;
+pub struct FrameTooLong;
 
 /// Reads frames that end at a newline or at the end of the pipe.
 ///
 /// All state is in the struct, so dropping a pending `next` loses nothing.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct LineFrames<R> {
     reader: R,
     limit: usize,
     buffer: BytesMut,
@@ -23,7 +23,7 @@ pub struct Lines<R> {
     ended: bool,
 }
 
-impl<R: AsyncRead + Unpin + Send> Lines<R> {
+impl<R: AsyncRead + Unpin + Send> LineFrames<R> {
     /// Frames of at most `limit` bytes, newline included.
     pub fn new(reader: R, limit: usize) -> Self {
         let buffer = BytesMut::with_capacity(8 * 1024);
@@ -31,7 +31,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
     }
 
     /// The next frame; `None` at the end. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+    pub async fn next(&mut self) -> Option<Result<Bytes, FrameTooLong>> {
         loop {
             if let Some(frame) = self.take() {
                 return Some(frame);
@@ -53,7 +53,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
     }
 
     /// A complete frame from the buffered bytes.
-    fn take(&mut self) -> Option<Result<Bytes, TooLong>> {
+    fn take(&mut self) -> Option<Result<Bytes, FrameTooLong>> {
         let newline = self.buffer.iter().skip(self.searched).position(|byte| *byte == b'\n');
         if let Some(offset) = newline {
             let frame = self.buffer.split_to(self.searched + offset + 1).freeze();
@@ -61,7 +61,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
             if std::mem::take(&mut self.skipping) {
                 return self.take();
             }
-            return Some(if frame.len() > self.limit { Err(TooLong) } else { Ok(frame) });
+            return Some(if frame.len() > self.limit { Err(FrameTooLong) } else { Ok(frame) });
         }
         if self.skipping {
             self.buffer.clear();
@@ -69,15 +69,15 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
             self.buffer.clear();
             self.searched = 0;
             self.skipping = true;
-            return Some(Err(TooLong));
+            return Some(Err(FrameTooLong));
         }
         self.searched = self.buffer.len();
         None
     }
 }
 
-impl<R: AsyncRead + Unpin + Send> Frames for Lines<R> {
-    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, TooLong>>> + Send {
+impl<R: AsyncRead + Unpin + Send> Frames for LineFrames<R> {
+    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, FrameTooLong>>> + Send {
         Self::next(self)
     }
 }
@@ -87,12 +87,12 @@ mod tests {
     use super::*;
 
     async fn frames(input: &[u8], limit: usize) -> Vec<String> {
-        let mut lines = Lines::new(input, limit);
+        let mut lines = LineFrames::new(input, limit);
         let mut seen = Vec::new();
         while let Some(frame) = lines.next().await {
             seen.push(match frame {
                 Ok(bytes) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
-                Err(TooLong) => "too long".to_owned(),
+                Err(FrameTooLong) => "too long".to_owned(),
             });
         }
         seen
@@ -111,7 +111,7 @@ mod tests {
     async fn an_oversized_frame_is_not_kept() {
         let mut input = vec![b'a'; 1 << 20];
         input.extend_from_slice(b"\n{}\n");
-        let mut lines = Lines::new(&input[..], 1024);
+        let mut lines = LineFrames::new(&input[..], 1024);
         assert_eq!(lines.next().await, Some(Err(TooLong)));
         assert!(lines.buffer.capacity() < 64 * 1024, "{}", lines.buffer.capacity());
         assert_eq!(lines.next().await.unwrap().unwrap(), "{}\n");

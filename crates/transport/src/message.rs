@@ -1,8 +1,8 @@
 //! Converts envelopes to `rmcp` messages, and `rmcp` messages to bytes.
 
-use crate::Origin;
+use crate::CallerContext;
 use docent_wire::{
-    Dialect, Envelope, Id, Refusal, code, needs_shaping, put_back_in_text, shape_message,
+    Dialect, Envelope, Id, MessageError, code, needs_shaping, put_back_in_text, shape_message,
 };
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
@@ -32,8 +32,8 @@ pub(crate) fn wire_id(id: &RequestId) -> Id {
 /// Converts an admitted envelope; `None` for a message that needs no handler.
 pub(crate) fn decode(
     envelope: &Envelope<'_>,
-    origin: &Origin,
-) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    origin: &CallerContext,
+) -> Result<Option<ClientJsonRpcMessage>, MessageError> {
     match envelope {
         Envelope::Request { id, method, params } => {
             let mut request = request(id, method, *params)?;
@@ -59,10 +59,10 @@ pub(crate) fn decode(
 /// A client's response, unparsed: typed parsing would lose unknown fields.
 fn response(id: Option<&Id>, text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct ResultMember {
         result: Option<Value>,
     }
-    let answer: Answer = serde_json::from_str(text)?;
+    let answer: ResultMember = serde_json::from_str(text)?;
     match (id, answer.result) {
         (Some(id), Some(result)) => {
             let result = ClientResult::CustomResult(CustomResult(result));
@@ -72,10 +72,10 @@ fn response(id: Option<&Id>, text: &str) -> serde_json::Result<ClientJsonRpcMess
     }
 }
 
-fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest, Refusal> {
+fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest, MessageError> {
     // Typed parsing would also accept an array, by position.
     if params.is_some_and(|text| !text.starts_with('{') && text != "null") {
-        return Err(Refusal::bad_params(Some(id.clone()), "params", "must be an object"));
+        return Err(MessageError::bad_params(Some(id.clone()), "params", "must be an object"));
     }
     Ok(match method {
         "initialize" => ClientRequest::InitializeRequest(Request::new(opening(id, params)?)),
@@ -117,7 +117,7 @@ fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest,
 fn with<M: Default, P: DeserializeOwned>(
     id: &Id,
     params: Option<&str>,
-) -> Result<Request<M, P>, Refusal> {
+) -> Result<Request<M, P>, MessageError> {
     let given = params.filter(|text| *text != "null").unwrap_or("{}");
     let mut request = Request::new(parse(id, given)?);
     insert_meta(&mut request.extensions, params);
@@ -127,7 +127,7 @@ fn with<M: Default, P: DeserializeOwned>(
 fn maybe<M: Default, P: DeserializeOwned>(
     id: &Id,
     params: Option<&str>,
-) -> Result<RequestOptionalParam<M, P>, Refusal> {
+) -> Result<RequestOptionalParam<M, P>, MessageError> {
     let mut request = RequestOptionalParam {
         method: M::default(),
         params: None,
@@ -146,13 +146,13 @@ fn without<M: Default>(params: Option<&str>) -> RequestNoParam<M> {
     request
 }
 
-fn parse<P: DeserializeOwned>(id: &Id, params: &str) -> Result<P, Refusal> {
+fn parse<P: DeserializeOwned>(id: &Id, params: &str) -> Result<P, MessageError> {
     serde_json::from_str(params).map_err(|error| {
         let message = error.to_string();
         // serde puts the member in backquotes; without one, the parameters as a whole are invalid.
         let member = message.split('`').nth(1).filter(|_| message.starts_with("missing field"));
         let reason = if member.is_some() { "is required" } else { message.as_str() };
-        Refusal::bad_params(Some(id.clone()), member.unwrap_or("params"), reason)
+        MessageError::bad_params(Some(id.clone()), member.unwrap_or("params"), reason)
     })
 }
 
@@ -174,11 +174,11 @@ fn insert_meta(extensions: &mut Extensions, params: Option<&str>) {
 }
 
 /// Accepts `initialize` from lenient peers: missing or empty parameters are filled in.
-fn opening<P: DeserializeOwned>(id: &Id, params: Option<&str>) -> Result<P, Refusal> {
+fn opening<P: DeserializeOwned>(id: &Id, params: Option<&str>) -> Result<P, MessageError> {
     let filled =
         fill_opening(params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default());
     serde_json::from_value(filled)
-        .map_err(|error| Refusal::bad_params(Some(id.clone()), "params", &error.to_string()))
+        .map_err(|error| MessageError::bad_params(Some(id.clone()), "params", &error.to_string()))
 }
 
 /// Parameters of `initialize` with every required member present.
@@ -211,13 +211,13 @@ pub(crate) fn fill_opening(params: Value) -> Value {
 
 fn wants_pieces(params: Option<&str>) -> bool {
     #[derive(Deserialize)]
-    struct Stream {
+    struct StreamArgument {
         #[serde(default)]
         stream: bool,
     }
     params
         .filter(|text| text.contains("\"stream\""))
-        .and_then(|text| serde_json::from_str::<Stream>(text).ok())
+        .and_then(|text| serde_json::from_str::<StreamArgument>(text).ok())
         .is_some_and(|params| params.stream)
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn encode(dialect: Dialect, message: &ServerJsonRpcMessage) -> Vec<u8
     };
     written.unwrap_or_else(|error| {
         let refusal =
-            Refusal::new(None, code::SERVER, format!("cannot serialize the answer: {error}"));
+            MessageError::new(None, code::SERVER, format!("cannot serialize the answer: {error}"));
         refusal.to_value().to_string().into_bytes()
     })
 }

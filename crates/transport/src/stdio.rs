@@ -1,13 +1,13 @@
 //! Serves the standard input and output of the process.
 
 use crate::{
-    Caller, Door, Principal, Shown, Via,
-    lines::{Lines, TooLong},
-    link::{Frames, Link, Opening},
+    Caller, AccessControl, Principal, CallerCredentials, ConnectionKind,
+    lines::{LineFrames, FrameTooLong},
+    frame_transport::{Frames, FrameTransport, LinkSetup},
 };
 use bytes::{Bytes, BytesMut};
 use docent_traffic::Traffic;
-use docent_wire::{Handshake, Nesting};
+use docent_wire::{HandshakePolicy, Nesting};
 use rmcp::{ServerHandler, service::serve_directly};
 use std::{io, sync::Arc};
 use tokio::{
@@ -18,17 +18,17 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// Maximum frames waiting for a slow reader.
-const OUT: usize = 256;
+const MAX_QUEUED_FRAMES: usize = 256;
 
 /// Settings of [`serve`].
 #[derive(Clone)]
 pub struct Stdio {
     /// Access control.
-    pub door: Arc<dyn Door>,
+    pub door: Arc<dyn AccessControl>,
     /// The principal, if it is known; then no token is required.
     pub principal: Option<Principal>,
     /// Whether the peer must open with `initialize`.
-    pub handshake: Handshake,
+    pub handshake: HandshakePolicy,
     /// Maximum bytes of a message.
     pub message_bytes: usize,
     /// The traffic recording.
@@ -55,24 +55,24 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let locked = setup.principal.is_none() && setup.door.needs_token();
-    let principal = setup.principal.or_else(|| setup.door.identify(&Shown::default()));
+    let principal = setup.principal.or_else(|| setup.door.identify(&CallerCredentials::default()));
     let principal = principal.unwrap_or_else(Principal::unknown);
-    let (out, frames) = mpsc::channel(OUT);
-    let caller = Caller { principal, via: Via::Stdio, remote: None };
-    let opening = Opening {
+    let (out, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
+    let caller = Caller { principal, via: ConnectionKind::Stdio, remote: None };
+    let opening = LinkSetup {
         tap: setup.traffic.map(|traffic| caller.tap(&traffic)),
         caller,
         locked,
-        seating: None,
+        take_slots: None,
         handshake: setup.handshake,
         message_bytes: setup.message_bytes,
         counted: false,
         certificate: None,
-        door: setup.door,
+        access: setup.door,
         closing: setup.closing,
     };
     let frames_in = UntilEnd::new(reader, setup.message_bytes, opening.closing.clone());
-    let link = Link::new(frames_in, out, opening);
+    let link = FrameTransport::new(frames_in, out, opening);
     let writing = tokio::spawn(write_lines(writer, frames));
     let running = serve_directly(handler, link, None);
     running.waiting().await.map_err(io::Error::other)?;
@@ -84,7 +84,7 @@ where
 /// A line with only an opening bracket starts a pretty-printed message on several lines, which ends where its brackets
 /// close.
 struct UntilEnd<R> {
-    lines: Lines<R>,
+    lines: LineFrames<R>,
     limit: usize,
     laid_out: BytesMut,
     nesting: Nesting,
@@ -94,11 +94,11 @@ struct UntilEnd<R> {
 impl<R: AsyncRead + Unpin + Send> UntilEnd<R> {
     fn new(reader: R, limit: usize, closing: CancellationToken) -> Self {
         let (laid_out, nesting) = Default::default();
-        Self { lines: Lines::new(reader, limit), limit, laid_out, nesting, closing }
+        Self { lines: LineFrames::new(reader, limit), limit, laid_out, nesting, closing }
     }
 
     /// Adds a line to a message that spans several lines; returns the message once it is complete.
-    fn add(&mut self, line: &Bytes) -> Option<Result<Bytes, TooLong>> {
+    fn add(&mut self, line: &Bytes) -> Option<Result<Bytes, FrameTooLong>> {
         let depth = self.nesting.feed(line, usize::MAX);
         self.laid_out.extend_from_slice(line);
         if depth > 0 && self.laid_out.len() <= self.limit {
@@ -106,14 +106,14 @@ impl<R: AsyncRead + Unpin + Send> UntilEnd<R> {
         }
         let whole = std::mem::take(&mut self.laid_out).freeze();
         self.nesting = Nesting::default();
-        Some(if whole.len() > self.limit { Err(TooLong) } else { Ok(whole) })
+        Some(if whole.len() > self.limit { Err(FrameTooLong) } else { Ok(whole) })
     }
 }
 
 impl<R: AsyncRead + Unpin + Send> Frames for UntilEnd<R> {
     const AHEAD: bool = true;
 
-    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+    async fn next(&mut self) -> Option<Result<Bytes, FrameTooLong>> {
         loop {
             match self.lines.next().await {
                 Some(Ok(line))

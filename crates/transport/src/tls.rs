@@ -99,17 +99,17 @@ pub enum TlsError {
 }
 
 /// The current certificates. Open connections keep those they began with.
-pub struct Tls {
+pub struct TlsSettings {
     files: RwLock<TlsFiles>,
-    current: RwLock<Arc<Current>>,
+    current: RwLock<Arc<LoadedTls>>,
 }
 
-struct Current {
+struct LoadedTls {
     config: Arc<ServerConfig>,
     warnings: Vec<String>,
 }
 
-impl Tls {
+impl TlsSettings {
     /// Loads certificates. An expired certificate is only a warning: replacing it must not need a restart.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let current = Arc::new(read(&files)?);
@@ -135,7 +135,7 @@ impl Tls {
         self.current().warnings.clone()
     }
 
-    fn current(&self) -> Arc<Current> {
+    fn current(&self) -> Arc<LoadedTls> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -145,7 +145,7 @@ impl Tls {
     }
 }
 
-fn read(files: &TlsFiles) -> Result<Current, TlsError> {
+fn read(files: &TlsFiles) -> Result<LoadedTls, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let chain = certificates(&files.chain)?;
     let key = PrivateKeyDer::from_pem_slice(&bytes(&files.key)?).map_err(|cause| {
@@ -179,7 +179,7 @@ fn read(files: &TlsFiles) -> Result<Current, TlsError> {
     for warning in &warnings {
         tracing::warn!("{warning}");
     }
-    Ok(Current { config: Arc::new(config), warnings })
+    Ok(LoadedTls { config: Arc::new(config), warnings })
 }
 
 fn verifier(

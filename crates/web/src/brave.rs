@@ -2,19 +2,19 @@
 
 use crate::{
     json,
-    provider::{Key, below},
-    query::Query,
+    provider::{ProviderKey, join_path},
+    query::WebQuery,
     scan::text_of,
-    search::{Answered, Hit, host_of},
-    trouble::Trouble,
+    search::{ProviderResults, WebHit, host_of},
+    error::ProviderError,
 };
-use docent_net::{Client, Request};
+use docent_net::{GuardedClient, FetchRequest};
 use serde::Deserialize;
 use url::Url;
 
 /// Query limits; Brave answers a longer query like an invalid key.
-const MOST_CHARACTERS: usize = 400;
-const MOST_WORDS: usize = 50;
+const MAX_QUERY_CHARS: usize = 400;
+const MAX_QUERY_WORDS: usize = 50;
 /// Supported countries; Brave answers any other like an invalid key.
 const COUNTRIES: [&str; 36] = [
     "AR", "AT", "AU", "BE", "BR", "CA", "CH", "CL", "CN", "DE", "DK", "ES", "FI", "FR", "GB", "HK",
@@ -23,22 +23,22 @@ const COUNTRIES: [&str; 36] = [
 ];
 
 #[derive(Deserialize)]
-struct Page {
+struct BraveResponse {
     /// `search` in every search response.
     #[serde(default, rename = "type")]
     kind: Option<String>,
     /// Missing if nothing was found.
     #[serde(default)]
-    web: Option<Web>,
+    web: Option<BraveWebResults>,
 }
 
 #[derive(Deserialize)]
-struct Web {
-    results: Vec<One>,
+struct BraveWebResults {
+    results: Vec<BraveResult>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct BraveResult {
     url: String,
     #[serde(default)]
     title: String,
@@ -47,27 +47,27 @@ struct One {
     #[serde(default)]
     page_age: Option<String>,
     #[serde(default)]
-    profile: Option<Profile>,
+    profile: Option<BraveProfile>,
 }
 
 #[derive(Deserialize)]
-struct Profile {
+struct BraveProfile {
     #[serde(default)]
     name: Option<String>,
 }
 
 pub(crate) fn ask(
-    query: &Query,
+    query: &WebQuery,
     base: &Url,
-    key: Option<&Key>,
-    client: &Client,
-) -> Result<Answered, Trouble> {
-    let key = key.ok_or(Trouble::KeyMissing { provider: "brave" })?;
+    key: Option<&ProviderKey>,
+    client: &GuardedClient,
+) -> Result<ProviderResults, ProviderError> {
+    let key = key.ok_or(ProviderError::KeyMissing { provider: "brave" })?;
     let text = query.text();
-    if text.chars().count() > MOST_CHARACTERS || text.split(' ').count() > MOST_WORDS {
-        return Err(Trouble::TooLong { provider: "brave", most: "400 characters and 50 words" });
+    if text.chars().count() > MAX_QUERY_CHARS || text.split(' ').count() > MAX_QUERY_WORDS {
+        return Err(ProviderError::TooLong { provider: "brave", most: "400 characters and 50 words" });
     }
-    let mut url = below(base, "res/v1/web/search");
+    let mut url = join_path(base, "res/v1/web/search");
     url.query_pairs_mut()
         .append_pair("q", text)
         .append_pair("count", &query.max_results().to_string())
@@ -85,19 +85,19 @@ pub(crate) fn ask(
     if let Some(time) = query.time {
         url.query_pairs_mut().append_pair("freshness", &format!("p{}", time.letter()));
     }
-    let request = Request::get(url).secret("x-subscription-token", key.expose());
+    let request = FetchRequest::get(url).secret("x-subscription-token", key.expose());
     let response = json::send(request, client)?;
     json::keyed(&response, "brave")?;
-    let page: Page = json::read(&response)?;
+    let page: BraveResponse = json::read(&response)?;
     let results = match page.web {
         Some(web) => web.results,
         None if page.kind.as_deref() == Some("search") => Vec::new(),
         None => {
             let expected = "search results (web.results)";
-            return Err(Trouble::UnknownLayout { host: host_of(base), expected });
+            return Err(ProviderError::UnknownLayout { host: host_of(base), expected });
         }
     };
-    let hit = |one: One| Hit {
+    let hit = |one: BraveResult| WebHit {
         title: text_of(&one.title),
         url: one.url,
         snippet: one.description.as_deref().map(text_of).unwrap_or_default(),
@@ -105,5 +105,5 @@ pub(crate) fn ask(
         source: one.profile.and_then(|profile| profile.name),
         provider: "brave",
     };
-    Ok(Answered { results: results.into_iter().map(hit).collect(), notes })
+    Ok(ProviderResults { results: results.into_iter().map(hit).collect(), notes })
 }

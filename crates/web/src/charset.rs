@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, ISO_2022_JP, UTF_16BE, UTF_16LE};
 const ESCAPE: u8 = 0x1b;
 
 /// The `charset` in a content type.
-fn named(content_type: &str) -> Option<&'static Encoding> {
+fn declared_encoding(content_type: &str) -> Option<&'static Encoding> {
     let value = content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("charset").then_some(value)
@@ -19,7 +19,7 @@ fn named(content_type: &str) -> Option<&'static Encoding> {
 /// Converts to UTF-8 if the server gives another encoding. Valid UTF-8 is kept regardless, unless it contains bytes
 /// that no UTF-8 text has.
 pub(crate) fn as_utf8(bytes: Vec<u8>, content_type: Option<&str>) -> Vec<u8> {
-    let encoding = content_type.and_then(named).filter(|it| *it != encoding_rs::UTF_8);
+    let encoding = content_type.and_then(declared_encoding).filter(|it| *it != encoding_rs::UTF_8);
     match encoding {
         Some(encoding) if std::str::from_utf8(&bytes).is_err() || is_in(encoding, &bytes) => {
             encoding.decode(&bytes).0.into_owned().into_bytes()

@@ -4,22 +4,22 @@
 //! there are none.
 
 use crate::{
-    query::Query,
-    scan::{Piece, Tag, pieces},
-    search::{Answered, Hit, host_of},
-    trouble::Trouble,
-    words::fold,
+    query::WebQuery,
+    scan::{MarkupPiece, StartTag, pieces},
+    search::{ProviderResults, WebHit, host_of},
+    error::ProviderError,
+    text::fold,
 };
-use docent_net::{Body, Client, Request};
+use docent_net::{BodyLimit, GuardedClient, FetchRequest};
 use url::{Url, form_urlencoded};
 
 /// Maximum size of a result page, which usually has about 30 kB.
-const LARGEST: u64 = 2 << 20;
+const MAX_PAGE_BYTES: u64 = 2 << 20;
 /// Texts for no results, on pages without a class for it.
-const NOTHING: [&str; 3] = ["No results.", "No more results.", "No results found."];
+const NO_RESULTS_TEXTS: [&str; 3] = ["No results.", "No more results.", "No results found."];
 
 /// Requests one of the two pages, like its own form.
-pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered, Trouble> {
+pub(crate) fn ask(query: &WebQuery, page: &Url, client: &GuardedClient) -> Result<ProviderResults, ProviderError> {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.append_pair("q", query.text());
     form.append_pair("b", "");
@@ -27,49 +27,49 @@ pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered
     form.append_pair("kl", &region);
     form.append_pair("df", query.time.map_or("", |time| time.letter()));
     let body = form.finish().into_bytes();
-    let request = Request::post(page.clone(), "application/x-www-form-urlencoded", body);
-    let response = client.send(&request.accept("text/html"), Body::AtMost(LARGEST))?;
+    let request = FetchRequest::post(page.clone(), "application/x-www-form-urlencoded", body);
+    let response = client.send(&request.accept("text/html"), BodyLimit::AtMost(MAX_PAGE_BYTES))?;
     let host = host_of(page);
     if !(200..300).contains(&response.status) {
-        return Err(Trouble::of_status(&host, &response));
+        return Err(ProviderError::of_status(&host, &response));
     }
     let text = String::from_utf8_lossy(&response.body);
     let seen = read(&text, page);
     if seen.is_challenge {
-        return Err(Trouble::Challenge { host });
+        return Err(ProviderError::Challenge { host });
     }
     if response.status == 202 && seen.results.is_empty() {
-        return Err(Trouble::Accepted { host });
+        return Err(ProviderError::Accepted { host });
     }
-    let is_empty = seen.says_nothing && seen.adverts == 0 && seen.unusable == 0;
+    let is_empty = seen.says_no_results && seen.adverts == 0 && seen.unusable == 0;
     if !seen.results.is_empty() || is_empty {
-        return Ok(Answered { results: seen.results, notes: Vec::new() });
+        return Ok(ProviderResults { results: seen.results, notes: Vec::new() });
     }
     Err(if text.trim().is_empty() {
-        Trouble::Empty { host }
+        ProviderError::Empty { host }
     } else if !seen.is_whole {
-        Trouble::CutOff { host }
+        ProviderError::CutOff { host }
     } else {
         let expected = "results (elements of class result__a or result-link) and no message that there are none";
-        Trouble::UnknownLayout { host, expected }
+        ProviderError::UnknownLayout { host, expected }
     })
 }
 
 /// Parsed contents of a result page.
 #[derive(Debug, Default)]
-struct Seen {
-    results: Vec<Hit>,
+struct DuckDuckGoPage {
+    results: Vec<WebHit>,
     adverts: usize,
     /// Number of results with unusable links.
     unusable: usize,
-    says_nothing: bool,
+    says_no_results: bool,
     is_challenge: bool,
     is_whole: bool,
 }
 
 /// Part of a result whose text is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum DuckDuckGoField {
     Title,
     Snippet,
     Shown,
@@ -77,8 +77,8 @@ enum Part {
 }
 
 /// Text being read until its element ends.
-struct Open<'s> {
-    part: Part,
+struct OpenField<'s> {
+    part: DuckDuckGoField,
     element: &'s str,
     /// Depth of nested elements with the same name.
     depth: usize,
@@ -86,54 +86,54 @@ struct Open<'s> {
 }
 
 #[derive(Default)]
-struct Reader<'s> {
-    seen: Seen,
+struct DuckDuckGoReader<'s> {
+    seen: DuckDuckGoPage,
     /// Whether the current result is an advertisement.
     is_advert: bool,
     /// Link of the open title.
     href: Option<Url>,
     /// Whether a result is open, so that later parts belong to it.
     is_open: bool,
-    open: Option<Open<'s>>,
+    open: Option<OpenField<'s>>,
 }
 
-fn read(text: &str, page: &Url) -> Seen {
-    let mut reader = Reader::default();
+fn read(text: &str, page: &Url) -> DuckDuckGoPage {
+    let mut reader = DuckDuckGoReader::default();
     for piece in pieces(text) {
         match piece {
-            Piece::Open(tag) => reader.opened(tag, page),
-            Piece::Text(text) => reader.text(text),
-            Piece::Close(name) => reader.closed(name),
-            Piece::Raw(_) => {}
+            MarkupPiece::Open(tag) => reader.opened(tag, page),
+            MarkupPiece::Text(text) => reader.text(text),
+            MarkupPiece::Close(name) => reader.closed(name),
+            MarkupPiece::Raw(_) => {}
         }
     }
     reader.seen
 }
 
 /// The part of a result in an element, on either page.
-fn part_of(tag: &Tag<'_>) -> Option<Part> {
+fn part_of(tag: &StartTag<'_>) -> Option<DuckDuckGoField> {
     let classes = tag.get("class")?;
     classes.split_ascii_whitespace().find_map(|class| match class {
-        "result__a" | "result-link" => Some(Part::Title),
-        "result__snippet" | "result-snippet" => Some(Part::Snippet),
-        "result__url" | "link-text" => Some(Part::Shown),
-        "timestamp" | "result__timestamp" => Some(Part::Date),
+        "result__a" | "result-link" => Some(DuckDuckGoField::Title),
+        "result__snippet" | "result-snippet" => Some(DuckDuckGoField::Snippet),
+        "result__url" | "link-text" => Some(DuckDuckGoField::Shown),
+        "timestamp" | "result__timestamp" => Some(DuckDuckGoField::Date),
         _ => None,
     })
 }
 
 /// Whether an element is part of a bot challenge.
-fn is_challenge(tag: &Tag<'_>) -> bool {
+fn is_challenge(tag: &StartTag<'_>) -> bool {
     tag.get("id").is_some_and(|id| id == "challenge-form")
         || tag.any_class(|class| class.starts_with("anomaly-modal"))
         || tag.is("form") && tag.get("action").is_some_and(|to| to.contains("/anomaly.js"))
 }
 
-impl<'s> Reader<'s> {
-    fn opened(&mut self, tag: Tag<'s>, page: &Url) {
+impl<'s> DuckDuckGoReader<'s> {
+    fn on_open(&mut self, tag: StartTag<'s>, page: &Url) {
         self.seen.is_challenge |= is_challenge(&tag);
         let part = part_of(&tag);
-        if part == Some(Part::Title) {
+        if part == Some(DuckDuckGoField::Title) {
             // A new result ends any unclosed one.
             self.open = None;
         }
@@ -150,13 +150,13 @@ impl<'s> Reader<'s> {
             // On the lite page, each row is marked separately as an advertisement.
             self.is_advert = tag.has_class("result-sponsored");
         }
-        self.seen.says_nothing |= tag.has_class("no-results") || tag.has_class("result--no-result");
+        self.seen.says_no_results |= tag.has_class("no-results") || tag.has_class("result--no-result");
         let Some(part) = part else { return };
-        if part == Part::Title {
+        if part == DuckDuckGoField::Title {
             self.is_open = false;
             self.href = tag.get("href").and_then(|href| page.join(href.trim()).ok());
         }
-        self.open = Some(Open { part, element: tag.name(), depth: 0, text: String::new() });
+        self.open = Some(OpenField { part, element: tag.name(), depth: 0, text: String::new() });
     }
 
     fn text(&mut self, text: &str) {
@@ -164,16 +164,16 @@ impl<'s> Reader<'s> {
             Some(open) => open.text.push_str(&htmlize::unescape(text)),
             None if text.len() < 100 && !self.is_advert => {
                 let text = fold(&htmlize::unescape(text));
-                self.seen.says_nothing |= NOTHING.contains(&text.as_str());
+                self.seen.says_no_results |= NO_RESULTS_TEXTS.contains(&text.as_str());
                 if is_date(&text) {
-                    self.part(Part::Date, &text);
+                    self.part(DuckDuckGoField::Date, &text);
                 }
             }
             None => {}
         }
     }
 
-    fn closed(&mut self, name: &str) {
+    fn on_close(&mut self, name: &str) {
         if name.eq_ignore_ascii_case("html") {
             self.seen.is_whole = true;
         }
@@ -190,14 +190,14 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn part(&mut self, part: Part, text: &str) {
-        if part == Part::Title {
+    fn part(&mut self, part: DuckDuckGoField, text: &str) {
+        if part == DuckDuckGoField::Title {
             let href = self.href.take();
             if self.is_advert || href.as_ref().is_some_and(is_advert) {
                 self.seen.adverts += 1;
-            } else if let Some(url) = href.and_then(unwrapped) {
+            } else if let Some(url) = href.and_then(redirect_target) {
                 self.is_open = true;
-                self.seen.results.push(Hit {
+                self.seen.results.push(WebHit {
                     title: fold(text),
                     url: url.into(),
                     snippet: String::new(),
@@ -212,10 +212,10 @@ impl<'s> Reader<'s> {
         }
         let Some(hit) = self.seen.results.last_mut().filter(|_| self.is_open) else { return };
         match part {
-            Part::Snippet if hit.snippet.is_empty() => hit.snippet = fold(text),
-            Part::Shown if hit.source.is_none() => hit.source = Some(fold(text)),
-            Part::Date if hit.date.is_none() => hit.date = Some(fold(text)),
-            Part::Title | Part::Snippet | Part::Shown | Part::Date => {}
+            DuckDuckGoField::Snippet if hit.snippet.is_empty() => hit.snippet = fold(text),
+            DuckDuckGoField::Shown if hit.source.is_none() => hit.source = Some(fold(text)),
+            DuckDuckGoField::Date if hit.date.is_none() => hit.date = Some(fold(text)),
+            DuckDuckGoField::Title | DuckDuckGoField::Snippet | DuckDuckGoField::Shown | DuckDuckGoField::Date => {}
         }
     }
 }
@@ -247,7 +247,7 @@ fn unwrap(url: &Url) -> Option<Url> {
 }
 
 /// The target URL of a result.
-fn unwrapped(url: Url) -> Option<Url> {
+fn redirect_target(url: Url) -> Option<Url> {
     if is_its_own(&url) && url.path().trim_end_matches('/') == "/l" {
         return unwrap(&url);
     }

@@ -2,24 +2,24 @@
 
 use crate::{
     links,
-    scan::{Piece, Tag, pieces},
-    words::{LONGEST_FACT, said},
+    scan::{MarkupPiece, StartTag, pieces},
+    text::{MAX_FACT_CHARS, bounded_text},
 };
 use serde_json::Value;
 use url::Url;
 
 /// Limits on the size of a linked data block and on the number of blocks.
-const LARGEST_DATA: usize = 256 << 10;
-const MOST_DATA: usize = 20;
+const MAX_DATA_BYTES: usize = 256 << 10;
+const MAX_DATA_ELEMENTS: usize = 20;
 /// Limits on the depth and number of linked data values.
-const DEEPEST: usize = 8;
-const MOST_VALUES: usize = 2000;
+const MAX_DATA_DEPTH: usize = 8;
+const MAX_DATA_VALUES: usize = 2000;
 /// Ids of elements that scripts fill.
 const MOUNTS: [&str; 7] = ["root", "app", "__next", "__nuxt", "___gatsby", "svelte", "app-root"];
 
 /// Metadata of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct PageFacts {
     pub(crate) byline: Option<String>,
     pub(crate) date: Option<String>,
     pub(crate) site: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Facts {
 
 /// Source of a fact, the most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum FactRank {
     Meta,
     Data,
     Marked,
@@ -44,13 +44,13 @@ enum Rank {
 
 /// A fact and its source.
 #[derive(Debug, Default)]
-struct Ranked(Option<(Rank, String)>);
+struct RankedFact(Option<(FactRank, String)>);
 
-impl Ranked {
+impl RankedFact {
     /// Keeps the first fact from the most reliable source.
-    fn offer(&mut self, rank: Rank, text: &str) {
+    fn offer(&mut self, rank: FactRank, text: &str) {
         if self.0.as_ref().is_none_or(|(known, _)| rank < *known)
-            && let Some(text) = said(&htmlize::unescape(text), LONGEST_FACT)
+            && let Some(text) = bounded_text(&htmlize::unescape(text), MAX_FACT_CHARS)
         {
             self.0 = Some((rank, text));
         }
@@ -62,51 +62,51 @@ impl Ranked {
 }
 
 /// Meaning of the text being read.
-enum Wanted<'s> {
-    Byline { rank: Rank, element: &'s str, text: String },
+enum PendingFact<'s> {
+    Byline { rank: FactRank, element: &'s str, text: String },
     Data,
     Noscript,
 }
 
-struct Reader<'s, 'u> {
+struct PageFactReader<'s, 'u> {
     url: &'u Url,
-    facts: Facts,
-    byline: Ranked,
-    date: Ranked,
-    site: Ranked,
+    facts: PageFacts,
+    byline: RankedFact,
+    date: RankedFact,
+    site: RankedFact,
     data: usize,
-    wanted: Option<Wanted<'s>>,
+    wanted: Option<PendingFact<'s>>,
 }
 
 /// Extracts the metadata of a page.
-pub(crate) fn read(page: &str, url: &Url) -> Facts {
-    let mut reader = Reader {
+pub(crate) fn read(page: &str, url: &Url) -> PageFacts {
+    let mut reader = PageFactReader {
         url,
-        facts: Facts::default(),
-        byline: Ranked::default(),
-        date: Ranked::default(),
-        site: Ranked::default(),
+        facts: PageFacts::default(),
+        byline: RankedFact::default(),
+        date: RankedFact::default(),
+        site: RankedFact::default(),
         data: 0,
         wanted: None,
     };
     for piece in pieces(page) {
         match piece {
-            Piece::Open(tag) => reader.opened(tag),
-            Piece::Text(text) => reader.text(text),
-            Piece::Raw(text) => reader.raw(text),
-            Piece::Close(name) => reader.closed(name),
+            MarkupPiece::Open(tag) => reader.opened(tag),
+            MarkupPiece::Text(text) => reader.text(text),
+            MarkupPiece::Raw(text) => reader.raw(text),
+            MarkupPiece::Close(name) => reader.closed(name),
         }
     }
-    let Reader { facts, byline, date, site, .. } = reader;
-    Facts { byline: byline.take(), date: date.take(), site: site.take(), ..facts }
+    let PageFactReader { facts, byline, date, site, .. } = reader;
+    PageFacts { byline: byline.take(), date: date.take(), site: site.take(), ..facts }
 }
 
-impl<'s> Reader<'s, '_> {
-    fn opened(&mut self, tag: Tag<'s>) {
+impl<'s> PageFactReader<'s, '_> {
+    fn on_open(&mut self, tag: StartTag<'s>) {
         match tag.name().to_ascii_lowercase().as_str() {
             "html" => {
                 let language = tag.get("lang").or_else(|| tag.get("xml:lang"));
-                self.facts.language = language.and_then(|language| said(&language, 35));
+                self.facts.language = language.and_then(|language| bounded_text(&language, 35));
             }
             "base" if self.facts.base.is_none() => {
                 let base = tag.get("href").and_then(|href| self.url.join(href.trim()).ok());
@@ -118,18 +118,18 @@ impl<'s> Reader<'s, '_> {
                 self.facts.scripts += 1;
                 let kind = tag.get("type").unwrap_or_default();
                 if kind.trim().eq_ignore_ascii_case("application/ld+json") {
-                    self.wanted = Some(Wanted::Data);
+                    self.wanted = Some(PendingFact::Data);
                 }
                 return;
             }
-            "noscript" => self.wanted = Some(Wanted::Noscript),
+            "noscript" => self.wanted = Some(PendingFact::Noscript),
             "input" => {
                 let kind = tag.get("type").unwrap_or_default();
                 self.facts.asks_for_password |= kind.trim().eq_ignore_ascii_case("password");
             }
             "time" => {
                 if let Some(date) = tag.get("datetime") {
-                    self.date.offer(Rank::Element, &date);
+                    self.date.offer(FactRank::Element, &date);
                 }
             }
             _ => {}
@@ -137,10 +137,10 @@ impl<'s> Reader<'s, '_> {
         if tag.get("id").is_some_and(|id| MOUNTS.contains(&&*id)) {
             self.facts.is_made_by_script = true;
         }
-        self.marked(&tag);
+        self.read_attributes(&tag);
     }
 
-    fn link(&mut self, tag: &Tag<'_>) {
+    fn link(&mut self, tag: &StartTag<'_>) {
         let rel = tag.get("rel").unwrap_or_default();
         if self.facts.canonical.is_none() && rel.eq_ignore_ascii_case("canonical") {
             let url = tag.get("href").and_then(|href| self.url.join(href.trim()).ok());
@@ -148,7 +148,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    fn meta(&mut self, tag: &Tag<'_>) {
+    fn meta(&mut self, tag: &StartTag<'_>) {
         let name = tag.get("name").or_else(|| tag.get("property"));
         let (Some(name), Some(content)) = (name, tag.get("content")) else { return };
         match name.trim().to_ascii_lowercase().as_str() {
@@ -156,7 +156,7 @@ impl<'s> Reader<'s, '_> {
             "author" | "article:author" | "dc.creator" | "parsely-author" | "sailthru.author"
                 if !content.trim_start().starts_with("http") =>
             {
-                self.byline.offer(Rank::Meta, &content);
+                self.byline.offer(FactRank::Meta, &content);
             }
             "article:published_time"
             | "date"
@@ -164,20 +164,20 @@ impl<'s> Reader<'s, '_> {
             | "dc.date.issued"
             | "pubdate"
             | "datepublished"
-            | "parsely-pub-date" => self.date.offer(Rank::Meta, &content),
-            "og:site_name" => self.site.offer(Rank::Meta, &content),
-            "application-name" => self.site.offer(Rank::Marked, &content),
+            | "parsely-pub-date" => self.date.offer(FactRank::Meta, &content),
+            "og:site_name" => self.site.offer(FactRank::Meta, &content),
+            "application-name" => self.site.offer(FactRank::Marked, &content),
             _ => {}
         }
     }
 
     /// Reads facts from attributes: `rel=author`, `itemprop`.
-    fn marked(&mut self, tag: &Tag<'s>) {
+    fn read_attributes(&mut self, tag: &StartTag<'s>) {
         let property = tag.get("itemprop").unwrap_or_default();
         if property == "datePublished"
             && let Some(date) = tag.get("content").or_else(|| tag.get("datetime"))
         {
-            self.date.offer(Rank::Marked, &date);
+            self.date.offer(FactRank::Marked, &date);
         }
         let rel = tag.get("rel").unwrap_or_default();
         let is_author = property.split_ascii_whitespace().any(|word| word == "author")
@@ -186,19 +186,19 @@ impl<'s> Reader<'s, '_> {
             return;
         }
         if let Some(name) = tag.get("content") {
-            self.byline.offer(Rank::Marked, &name);
+            self.byline.offer(FactRank::Marked, &name);
         } else if self.wanted.is_none() && !tag.is("link") && !tag.is("meta") {
             let (element, text) = (tag.name(), String::new());
-            self.wanted = Some(Wanted::Byline { rank: Rank::Marked, element, text });
+            self.wanted = Some(PendingFact::Byline { rank: FactRank::Marked, element, text });
         }
     }
 
     fn text(&mut self, text: &str) {
         match &mut self.wanted {
-            Some(Wanted::Byline { text: known, .. }) if known.len() <= 4 * LONGEST_FACT => {
+            Some(PendingFact::Byline { text: known, .. }) if known.len() <= 4 * MAX_FACT_CHARS => {
                 known.push_str(text);
             }
-            Some(Wanted::Noscript) => {
+            Some(PendingFact::Noscript) => {
                 let text = text.to_ascii_lowercase();
                 self.facts.is_made_by_script |= text.contains("javascript");
             }
@@ -209,20 +209,20 @@ impl<'s> Reader<'s, '_> {
     fn raw(&mut self, text: &str) {
         if matches!(self.wanted, Some(Wanted::Data)) {
             self.data += 1;
-            if self.data <= MOST_DATA && text.len() <= LARGEST_DATA {
+            if self.data <= MAX_DATA_ELEMENTS && text.len() <= MAX_DATA_BYTES {
                 self.data(text);
             }
         }
     }
 
-    fn closed(&mut self, name: &str) {
+    fn on_close(&mut self, name: &str) {
         let ends = match &self.wanted {
-            Some(Wanted::Byline { element, .. }) => name.eq_ignore_ascii_case(element),
-            Some(Wanted::Data) => name.eq_ignore_ascii_case("script"),
-            Some(Wanted::Noscript) => name.eq_ignore_ascii_case("noscript"),
+            Some(PendingFact::Byline { element, .. }) => name.eq_ignore_ascii_case(element),
+            Some(PendingFact::Data) => name.eq_ignore_ascii_case("script"),
+            Some(PendingFact::Noscript) => name.eq_ignore_ascii_case("noscript"),
             None => false,
         };
-        if ends && let Some(Wanted::Byline { rank, text, .. }) = self.wanted.take() {
+        if ends && let Some(PendingFact::Byline { rank, text, .. }) = self.wanted.take() {
             self.byline.offer(rank, &text);
         }
     }
@@ -234,7 +234,7 @@ impl<'s> Reader<'s, '_> {
         let mut looked = 0;
         while let Some((value, depth)) = open.pop() {
             looked += 1;
-            if looked > MOST_VALUES || depth > DEEPEST {
+            if looked > MAX_DATA_VALUES || depth > MAX_DATA_DEPTH {
                 continue;
             }
             match value {
@@ -243,10 +243,10 @@ impl<'s> Reader<'s, '_> {
                 }
                 Value::Object(members) => {
                     if let Some(name) = members.get("author").and_then(name_of) {
-                        self.byline.offer(Rank::Data, &name);
+                        self.byline.offer(FactRank::Data, &name);
                     }
                     if let Some(Value::String(date)) = members.get("datePublished") {
-                        self.date.offer(Rank::Data, date);
+                        self.date.offer(FactRank::Data, date);
                     }
                     open.extend(members.values().rev().map(|member| (member, depth + 1)));
                 }
@@ -277,7 +277,7 @@ fn name_of(author: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn facts(page: &str) -> Facts {
+    fn facts(page: &str) -> PageFacts {
         read(page, &Url::parse("https://a.test/x/").unwrap())
     }
 

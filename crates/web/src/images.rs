@@ -2,28 +2,28 @@
 
 use crate::{
     links,
-    scan::{Piece, Tag, pieces},
-    words::{LONGEST_FACT, bounded, fold},
+    scan::{MarkupPiece, StartTag, pieces},
+    text::{MAX_FACT_CHARS, truncate, fold},
 };
 use url::Url;
 
 /// Maximum size of all descriptions: a nine-byte tag may yield two thousand bytes, and far less is shown.
-const MOST_ADDED: usize = 1 << 20;
+const MAX_ADDED_BYTES: usize = 1 << 20;
 
 /// Returns the page with each significant image described as `![text](url)`, up to a limit.
-pub(crate) fn described(page: &str, base: &Url) -> String {
+pub(crate) fn describe_images(page: &str, base: &Url) -> String {
     let mut out = String::with_capacity(page.len());
     let (mut from, mut kept, mut added) = (0, 0_usize, 0);
     for piece in pieces(page) {
         match piece {
             // Headings and code contain no images.
-            Piece::Open(tag) if keeps_out(tag.name()) => kept += 1,
-            Piece::Close(name) if keeps_out(name) => kept = kept.saturating_sub(1),
-            Piece::Open(tag) if tag.is("img") && kept == 0 => {
-                let Some(text) = shown(&tag, base) else { continue };
+            MarkupPiece::Open(tag) if keeps_out(tag.name()) => kept += 1,
+            MarkupPiece::Close(name) if keeps_out(name) => kept = kept.saturating_sub(1),
+            MarkupPiece::Open(tag) if tag.is("img") && kept == 0 => {
+                let Some(text) = image_markdown(&tag, base) else { continue };
                 let text = htmlize::escape_attribute(&text);
                 added += text.len();
-                if added > MOST_ADDED {
+                if added > MAX_ADDED_BYTES {
                     break;
                 }
                 let range = tag.range();
@@ -44,7 +44,7 @@ fn keeps_out(name: &str) -> bool {
     ["h1", "h2", "h3", "h4", "h5", "h6", "pre"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-fn shown(tag: &Tag<'_>, base: &Url) -> Option<String> {
+fn image_markdown(tag: &StartTag<'_>, base: &Url) -> Option<String> {
     let tiny = |name| tag.get(name).is_some_and(|size| matches!(size.trim(), "0" | "1"));
     let alt = tag.get("alt");
     // An empty `alt` marks the image as decoration.
@@ -53,7 +53,7 @@ fn shown(tag: &Tag<'_>, base: &Url) -> Option<String> {
     }
     let sources = ["src", "data-src", "data-lazy-src"];
     let url = sources.iter().find_map(|name| links::absolute(base, tag.get(name)?.trim()))?;
-    let alt = bounded(&fold(&alt.unwrap_or_default().replace(['[', ']'], " ")), LONGEST_FACT);
+    let alt = truncate(&fold(&alt.unwrap_or_default().replace(['[', ']'], " ")), MAX_FACT_CHARS);
     Some(format!("![{alt}]({url})"))
 }
 
@@ -91,7 +91,7 @@ mod tests {
     fn descriptions_are_bounded_in_all() {
         let base = Url::parse(&format!("https://a.test/{}/", "a".repeat(1900))).unwrap();
         let page = "<img src>".repeat(2000);
-        let got = described(&page, &base);
+        let got = describe_images(&page, &base);
         assert!(got.starts_with(&format!("<img alt=\"![]({base})\"><img alt=")));
         assert!(got.ends_with("<img src><img src>"), "the rest stays as it is");
         assert!(got.len() < page.len() + 2 * MOST_ADDED, "{}", got.len());

@@ -21,15 +21,15 @@ mod scan;
 mod search;
 mod searxng;
 mod tavily;
-mod trouble;
-mod turn;
-mod words;
+mod error;
+mod slot;
+mod text;
 
 pub use allow::what_to_add;
 pub use page::{
-    FetchPageError, Page, PageLimits, PageLink, PageSection, PageWait, fetch_page, fetch_page_until,
+    FetchPageError, FetchedPage, PageLimits, PageLink, PageSection, PageWait, fetch_page, fetch_page_until,
 };
-pub use provider::{Key, Provider};
-pub use query::{BadQuery, MOST_RESULTS, Query, Recency, Region};
-pub use search::{Found, Hit, SearchError, check_allowed, search};
-pub use trouble::{Failure, Trouble};
+pub use provider::{ProviderKey, SearchProvider};
+pub use query::{InvalidWebQuery, MAX_RESULTS, WebQuery, Recency, Region};
+pub use search::{WebSearchResults, WebHit, SearchError, check_allowed, search};
+pub use error::{ProviderFailure, ProviderError};

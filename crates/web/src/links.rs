@@ -3,9 +3,9 @@
 use url::Url;
 
 /// Maximum length of a URL that is passed on.
-const LONGEST: usize = 2000;
+const MAX_URL_BYTES: usize = 2000;
 /// Tracking parameters, which do not change the page.
-const COUNTERS: [&str; 5] = ["gclid", "fbclid", "msclkid", "dclid", "yclid"];
+const TRACKING_PARAMETERS: [&str; 5] = ["gclid", "fbclid", "msclkid", "dclid", "yclid"];
 
 /// Parses the URL of a result.
 pub(crate) fn result_url(text: &str) -> Option<Url> {
@@ -16,7 +16,7 @@ pub(crate) fn result_url(text: &str) -> Option<Url> {
 /// Whether a URL can be fetched and passed on: http or https, of bounded length, without a password.
 pub(crate) fn is_page(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
-        && url.as_str().len() <= LONGEST
+        && url.as_str().len() <= MAX_URL_BYTES
         && url.username().is_empty()
         && url.password().is_none()
 }
@@ -26,7 +26,7 @@ fn without_counters(mut url: Url) -> Url {
     let Some(query) = url.query() else { return url };
     let counts = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
-        name.starts_with("utm_") || COUNTERS.contains(&name.as_str())
+        name.starts_with("utm_") || TRACKING_PARAMETERS.contains(&name.as_str())
     };
     if !query.split('&').any(|pair| counts(&pair)) {
         return url;

@@ -1,11 +1,11 @@
 //! Writes a document or a part of it as Markdown of bounded length, cut between blocks.
 
-use docent_prose::{Document, Kind, Section};
+use docent_prose::{ProseDocument, BlockKind, DocumentSection};
 use std::cell::Cell;
 
 /// The Markdown written so far.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct BoundedMarkdown {
     pub(crate) text: String,
     /// Length of the whole text in characters.
     pub(crate) characters: usize,
@@ -19,10 +19,10 @@ pub(crate) struct Written {
 /// A link of a few bytes may have a URL of thousands. Once the URLs alone exceed the limit, the text is cut before the
 /// next link, and further links are only counted.
 pub(crate) fn write(
-    sections: &[Section],
+    sections: &[DocumentSection],
     resolve: &dyn Fn(&str) -> Option<String>,
     most: usize,
-) -> Written {
+) -> BoundedMarkdown {
     let (spent, unwritten) = (Cell::new(0_usize), Cell::new(0_usize));
     let resolve = |target: &str| {
         let address = resolve(target)?;
@@ -34,7 +34,7 @@ pub(crate) fn write(
         spent.set(spent.get() + length);
         Some(address)
     };
-    let mut written = Written { text: String::new(), characters: 0, is_cut: false, bare: None };
+    let mut written = BoundedMarkdown { text: String::new(), characters: 0, is_cut: false, bare: None };
     for section in sections {
         if let Some(heading) = section.heading() {
             let marks = "#".repeat(section.level.clamp(1, 6).into());
@@ -43,7 +43,7 @@ pub(crate) fn write(
         for block in &section.blocks {
             let text = block.text.linked(&resolve);
             match block.kind {
-                Kind::Quote => written.add(&quoted(&text), Some(block.kind), most),
+                BlockKind::Quote => written.add(&quote(&text), Some(block.kind), most),
                 _ => written.add(&text, Some(block.kind), most),
             }
         }
@@ -53,23 +53,23 @@ pub(crate) fn write(
 }
 
 /// Length of a section as Markdown, in characters.
-pub(crate) fn length(section: &Section) -> usize {
+pub(crate) fn length(section: &DocumentSection) -> usize {
     let blocks = section.blocks.iter().map(|block| block.text.plain.chars().count() + 2);
     section.heading().map_or(0, |heading| heading.chars().count() + 3) + blocks.sum::<usize>()
 }
 
 /// Length of the text without headings, in characters.
-pub(crate) fn text_length(document: &Document) -> usize {
+pub(crate) fn text_length(document: &ProseDocument) -> usize {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     blocks.map(|block| block.text.plain.trim().chars().count()).sum()
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }
 
-impl Written {
-    fn add(&mut self, block: &str, kind: Option<Kind>, most: usize) {
+impl BoundedMarkdown {
+    fn add(&mut self, block: &str, kind: Option<BlockKind>, most: usize) {
         let gap = if self.characters == 0 { 0 } else { 2 };
         let length = block.chars().count() + gap;
         let room = most.saturating_sub(self.characters);
@@ -96,8 +96,8 @@ impl Written {
         }
     }
 
-    fn cut(&mut self, block: &str, kind: Option<Kind>, room: usize) {
-        let ticks = block.chars().take_while(|c| *c == '`' && kind == Some(Kind::Code)).count();
+    fn cut(&mut self, block: &str, kind: Option<BlockKind>, room: usize) {
+        let ticks = block.chars().take_while(|c| *c == '`' && kind == Some(BlockKind::Code)).count();
         // The closing code fence counts too.
         let closing = if ticks == 0 { 0 } else { ticks + 1 };
         let room = room.saturating_sub(closing);
@@ -120,13 +120,13 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_prose::{Text, Writer};
+    use docent_prose::{LinkedText, DocumentWriter};
 
-    fn document() -> Document {
-        let mut writer = Writer::default();
+    fn document() -> ProseDocument {
+        let mut writer = DocumentWriter::default();
         writer.heading(1, "Top", None);
-        writer.plain(Kind::Paragraph, "Größe one.");
-        writer.plain(Kind::Quote, "said\nso");
+        writer.plain(BlockKind::Paragraph, "Größe one.");
+        writer.plain(BlockKind::Quote, "said\nso");
         writer.code("rs", "fn a() {}");
         writer.finish(None, "f")
     }
@@ -152,9 +152,9 @@ mod tests {
 
     #[test]
     fn links_beyond_the_cut_are_counted() {
-        let mut writer = Writer::default();
-        for kind in [Kind::Paragraph, Kind::Quote] {
-            let mut text = Text::new("see ");
+        let mut writer = DocumentWriter::default();
+        for kind in [BlockKind::Paragraph, BlockKind::Quote] {
+            let mut text = LinkedText::new("see ");
             for _ in 0..3 {
                 text.link("a", "x");
                 text.plain.push(' ');
@@ -175,11 +175,11 @@ mod tests {
 
     #[test]
     fn a_cut_leaves_no_heading_without_its_text() {
-        let mut writer = Writer::default();
-        writer.plain(Kind::Paragraph, "one");
+        let mut writer = DocumentWriter::default();
+        writer.plain(BlockKind::Paragraph, "one");
         writer.heading(1, "A", None);
         writer.heading(2, "B", None);
-        writer.plain(Kind::Paragraph, "two");
+        writer.plain(BlockKind::Paragraph, "two");
         let sections = writer.finish(None, "f").sections;
         for (most, want) in [(18, "one"), (19, "one\n\n# A\n\n## B\n\ntwo")] {
             assert_eq!(write(&sections, &|_| None, most).text, want, "{most}");
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn code_that_is_cut_ends_its_fence() {
-        let mut writer = Writer::default();
+        let mut writer = DocumentWriter::default();
         writer.code("", &"x\n".repeat(100));
         let sections = writer.finish(None, "f").sections;
         for (most, want) in [(13, "```\nx\nx\nx\n```"), (10, "```\nx\n```"), (7, "")] {

@@ -5,17 +5,17 @@
 use crate::{
     allow::what_to_add,
     charset,
-    facts::{self, Facts},
+    facts::{self, PageFacts},
     images, links, markdown,
-    media::{Reading, reading},
+    media::{MediaHandling, reading},
     search::host_of,
-    turn::{Taken, Turn},
-    words::{LONGEST_FACT, LONGEST_TITLE, bounded, fold, said},
+    slot::{ReadingSlotGuard, ReadingSlot},
+    text::{MAX_FACT_CHARS, MAX_TITLE_CHARS, truncate, fold, bounded_text},
 };
 use docent_net::{
-    BadAddress, Body, Client, FetchError, PolicySetting, Refusal, Response, Validators, parse_url,
+    BadAddress, BodyLimit, GuardedClient, GuardedFetchError, PolicySetting, FetchRefusal, FetchResponse, CacheValidators, parse_url,
 };
-use docent_prose::{Document, Format, Unreadable, Writer};
+use docent_prose::{ProseDocument, ProseFormat, Unreadable, DocumentWriter};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::{
@@ -25,23 +25,23 @@ use std::{
 use url::Url;
 
 /// Maximum length of an anchor; longer ones are dropped, as the section has a heading.
-const LONGEST_ANCHOR: usize = 200;
+const MAX_ANCHOR_BYTES: usize = 200;
 /// Maximum number of sections listed.
-const MOST_SECTIONS: usize = 200;
+const MAX_SECTIONS: usize = 200;
 /// With less text than this, the content needs scripts.
-const NOTHING: usize = 40;
+const NO_CONTENT_CHARS: usize = 40;
 /// With less text than this, the content may need scripts.
-const LITTLE: usize = 200;
+const LITTLE_CONTENT_CHARS: usize = 200;
 /// With less text than this and a password field, it is a login page.
-const A_DOOR: usize = 600;
+const LOGIN_PAGE_CHARS: usize = 600;
 
 /// Maximum size of a text page. Parsing takes up to a hundred times as much memory.
-const MOST_TEXT: usize = 4 << 20;
+const MAX_TEXT_BYTES: usize = 4 << 20;
 /// Minimum size of a large page; these are parsed one at a time, to save memory.
-const LARGE: usize = 1 << 20;
-static READING_LARGE: Turn = Turn::new();
+const LARGE_PAGE_BYTES: usize = 1 << 20;
+static LARGE_PAGE_SLOT: ReadingSlot = ReadingSlot::new();
 /// Default time to wait for another large page.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LARGE_PAGE_WAIT: Duration = Duration::from_secs(30);
 
 /// Limits for fetching a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Default for PageLimits {
 
 /// A page. All its texts come from the web: data, never instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct FetchedPage {
     /// URL, after redirects.
     pub url: String,
     /// Canonical URL, if different.
@@ -144,10 +144,10 @@ pub enum FetchPageError {
     },
     /// Refused for another reason.
     #[error(transparent)]
-    Refused(Refusal),
+    Refused(FetchRefusal),
     /// No response in time, or one that is too large or malformed.
     #[error("{}", .0.told())]
-    Fetch(#[source] FetchError),
+    Fetch(#[source] GuardedFetchError),
     /// The page does not exist.
     #[error("{url} does not exist (status {status}); check the URL")]
     NotThere {
@@ -239,7 +239,7 @@ fn not_named(host: &str, is_off: bool, redirected_from: Option<&str>) -> String 
     }
 }
 
-fn later(retry_after: Option<Duration>) -> String {
+fn retry_hint(retry_after: Option<Duration>) -> String {
     retry_after.map_or_else(|| "later".to_owned(), |time| format!("in {} s", time.as_secs()))
 }
 
@@ -247,9 +247,9 @@ fn later(retry_after: Option<Duration>) -> String {
 pub fn fetch_page(
     url: &str,
     section: Option<&str>,
-    client: &Client,
+    client: &GuardedClient,
     limits: &PageLimits,
-) -> Result<Page, FetchPageError> {
+) -> Result<FetchedPage, FetchPageError> {
     fetch_page_until(url, section, client, limits, &PageWait { until: None, stopped: &|| false })
 }
 
@@ -272,13 +272,13 @@ impl std::fmt::Debug for PageWait<'_> {
 pub fn fetch_page_until(
     url: &str,
     section: Option<&str>,
-    client: &Client,
+    client: &GuardedClient,
     limits: &PageLimits,
     wait: &PageWait<'_>,
-) -> Result<Page, FetchPageError> {
+) -> Result<FetchedPage, FetchPageError> {
     let asked = parse(url)?;
     let response = client
-        .get_body(&asked, &Validators::default(), Body::AtMost(limits.bytes))
+        .get_body(&asked, &CacheValidators::default(), BodyLimit::AtMost(limits.bytes))
         .map_err(|error| failed(error, &asked, client))?;
     accept(&response)?;
     let read = read(response, wait)?;
@@ -303,7 +303,7 @@ pub fn fetch_page_until(
 }
 
 fn parse(url: &str) -> Result<Url, FetchPageError> {
-    let shown = || bounded(&fold(url), LONGEST_FACT);
+    let shown = || truncate(&fold(url), MAX_FACT_CHARS);
     let bad = |reason: String| FetchPageError::BadUrl { url: shown(), reason };
     let parsed = parse_url(url.trim()).map_err(|error| match error {
         BadAddress::Unreadable(error) => bad(error.to_string()),
@@ -315,14 +315,14 @@ fn parse(url: &str) -> Result<Url, FetchPageError> {
     if !parsed.username().is_empty() || parsed.password().is_some() {
         // The URL is not repeated, because it contains a password.
         let host = host_of(&parsed);
-        return Err(FetchPageError::Refused(Refusal::Credentials { host }));
+        return Err(FetchPageError::Refused(FetchRefusal::Credentials { host }));
     }
     Ok(parsed)
 }
 
-fn failed(error: FetchError, asked: &Url, client: &Client) -> FetchPageError {
+fn failed(error: GuardedFetchError, asked: &Url, client: &GuardedClient) -> FetchPageError {
     match error {
-        FetchError::Refused(Refusal::NotNamed { host, setting }) => {
+        GuardedFetchError::Refused(FetchRefusal::NotNamed { host, setting }) => {
             let redirected = client.policy().check(asked).is_ok();
             FetchPageError::NotAllowed {
                 host,
@@ -331,12 +331,12 @@ fn failed(error: FetchError, asked: &Url, client: &Client) -> FetchPageError {
                 setting,
             }
         }
-        FetchError::Refused(refusal) => FetchPageError::Refused(refusal),
+        GuardedFetchError::Refused(refusal) => FetchPageError::Refused(refusal),
         other => FetchPageError::Fetch(other),
     }
 }
 
-fn accept(response: &Response) -> Result<(), FetchPageError> {
+fn accept(response: &FetchResponse) -> Result<(), FetchPageError> {
     let url = response.url.to_string();
     match response.status {
         200..=299 => Ok(()),
@@ -351,32 +351,32 @@ fn accept(response: &Response) -> Result<(), FetchPageError> {
 }
 
 /// A parsed page, not yet truncated.
-struct Read {
+struct ParsedPage {
     url: Url,
     base: Url,
-    document: Document,
-    facts: Facts,
+    document: ProseDocument,
+    facts: PageFacts,
     format: &'static str,
     notes: Vec<String>,
 }
 
 /// Waits for the slot to parse a large page; none is needed for a small one.
 fn alone(
-    reading: &Reading,
+    reading: &MediaHandling,
     bytes: usize,
     until: Instant,
     url: &Url,
-) -> Result<Option<Taken<'static>>, FetchPageError> {
-    if bytes <= LARGE || matches!(reading, Reading::Refused(_)) {
+) -> Result<Option<ReadingSlotGuard<'static>>, FetchPageError> {
+    if bytes <= LARGE_PAGE_BYTES || matches!(reading, Reading::Refused(_)) {
         return Ok(None);
     }
-    let taken = READING_LARGE.take(until);
+    let taken = LARGE_PAGE_SLOT.acquire(until);
     taken.map(Some).ok_or_else(|| FetchPageError::Busy { url: url.to_string() })
 }
 
-fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError> {
+fn read(response: FetchResponse, wait: &PageWait<'_>) -> Result<ParsedPage, FetchPageError> {
     let media_type = response.media_type();
-    let modified = response.header("last-modified").and_then(|date| said(date, LONGEST_FACT));
+    let modified = response.header("last-modified").and_then(|date| bounded_text(date, MAX_FACT_CHARS));
     let content_type = response.header("content-type").map(str::to_owned);
     let url = response.url;
     let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
@@ -387,7 +387,7 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
         bytes = charset::as_utf8(bytes, content_type.as_deref());
     }
     let reading = known(&bytes);
-    let until = wait.until.unwrap_or_else(|| Instant::now() + PATIENCE);
+    let until = wait.until.unwrap_or_else(|| Instant::now() + LARGE_PAGE_WAIT);
     let _alone = alone(&reading, bytes.len(), until, &url)?;
     let unreadable = |source| match source {
         Unreadable::Binary => FetchPageError::Binary {
@@ -399,29 +399,29 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
         },
         source => FetchPageError::Unreadable { url: url.to_string(), source },
     };
-    let (mut facts, mut notes) = (Facts::default(), Vec::new());
-    if bytes.len() > MOST_TEXT && reading.is_text() {
-        cut(&mut bytes, MOST_TEXT);
-        let most = MOST_TEXT >> 20;
+    let (mut facts, mut notes) = (PageFacts::default(), Vec::new());
+    if bytes.len() > MAX_TEXT_BYTES && reading.is_text() {
+        truncate_utf8(&mut bytes, MAX_TEXT_BYTES);
+        let most = MAX_TEXT_BYTES >> 20;
         notes.push(format!("The page is longer than {most} MiB; the rest was dropped."));
     }
     let (document, format) = match reading {
-        Reading::Refused(media_type) => {
+        MediaHandling::Refused(media_type) => {
             return Err(FetchPageError::Binary { url: url.to_string(), media_type });
         }
-        Reading::Verbatim(language) => {
+        MediaHandling::Verbatim(language) => {
             (verbatim(&language, &path, &bytes).map_err(unreadable)?, "text")
         }
-        Reading::Document(Format::Html) => {
+        MediaHandling::Document(ProseFormat::Html) => {
             let text = charset::html(&bytes).map_err(unreadable)?;
             facts = facts::read(&text, &url);
             let base = facts.base.as_ref().unwrap_or(&url);
-            let shown = images::described(&text, base);
-            let document = Format::Html.read(&path, shown.as_bytes()).map_err(unreadable)?;
-            notes.extend(look(&url, &facts, &document)?);
-            (document, Format::Html.name())
+            let shown = images::describe_images(&text, base);
+            let document = ProseFormat::Html.read(&path, shown.as_bytes()).map_err(unreadable)?;
+            notes.extend(check_content(&url, &facts, &document)?);
+            (document, ProseFormat::Html.name())
         }
-        Reading::Document(format) => {
+        MediaHandling::Document(format) => {
             let document = format.read_until(&path, &bytes, wait.stopped);
             (document.map_err(unreadable)?, format.name())
         }
@@ -430,67 +430,67 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
         return Err(FetchPageError::NoText { url: url.to_string() });
     }
     facts.date = facts.date.or(modified);
-    notes.extend(document.problems.iter().map(|problem| bounded(&fold(problem), LONGEST_FACT)));
+    notes.extend(document.problems.iter().map(|problem| truncate(&fold(problem), MAX_FACT_CHARS)));
     let base = facts.base.clone().unwrap_or_else(|| url.clone());
-    Ok(Read { url, base, document, facts, format, notes })
+    Ok(ParsedPage { url, base, document, facts, format, notes })
 }
 
 /// Truncates to at most `most` bytes, at a character boundary.
-fn cut(bytes: &mut Vec<u8>, most: usize) {
+fn truncate_utf8(bytes: &mut Vec<u8>, most: usize) {
     let continues = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = (most.saturating_sub(3)..=most).rev().find(|at| !continues(at));
     bytes.truncate(end.unwrap_or(most));
 }
 
 /// Wraps text other than prose in a code fence. Formats JSON.
-fn verbatim(language: &str, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
+fn verbatim(language: &str, path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable> {
     let text = charset::html(bytes)?;
     let laid_out = || {
-        let text = Some(&text).filter(|text| text.len() <= LARGE)?;
+        let text = Some(&text).filter(|text| text.len() <= LARGE_PAGE_BYTES)?;
         let value: Value = serde_json::from_str(text).ok()?;
         serde_json::to_string_pretty(&value).ok()
     };
     let text = if language == "json" { laid_out().unwrap_or_else(|| text.clone()) } else { text };
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     writer.code(language, &text);
     Ok(writer.finish(None, path))
 }
 
 /// Checks that the page has content: not a login page, and not empty without scripts.
-fn look(url: &Url, facts: &Facts, document: &Document) -> Result<Option<String>, FetchPageError> {
+fn check_content(url: &Url, facts: &PageFacts, document: &ProseDocument) -> Result<Option<String>, FetchPageError> {
     let characters = markdown::text_length(document);
     let url = || url.to_string();
-    if facts.asks_for_password && characters < A_DOOR {
+    if facts.asks_for_password && characters < LOGIN_PAGE_CHARS {
         return Err(FetchPageError::LoginNeeded { url: url() });
     }
-    if facts.scripts == 0 || characters >= LITTLE {
+    if facts.scripts == 0 || characters >= LITTLE_CONTENT_CHARS {
         return Ok(None);
     }
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     let asks =
         blocks.into_iter().any(|block| block.text.plain.to_lowercase().contains("javascript"));
-    if characters < NOTHING || facts.is_made_by_script && asks {
+    if characters < NO_CONTENT_CHARS || facts.is_made_by_script && asks {
         return Err(FetchPageError::NeedsScript { url: url() });
     }
     let note = "The page has little text without scripts, which are not run.";
     Ok(facts.is_made_by_script.then(|| note.to_owned()))
 }
 
-impl Read {
+impl ParsedPage {
     fn resolve(&self, target: &str) -> Option<String> {
         links::absolute(&self.base, target)
     }
 
     /// The whole page.
-    fn page(&self, limits: &PageLimits) -> Page {
+    fn page(&self, limits: &PageLimits) -> FetchedPage {
         let all = self.document.sections.as_slice();
         let written = markdown::write(all, &|target| self.resolve(target), limits.characters);
         let facts = &self.facts;
         let canonical = facts.canonical.as_ref().filter(|url| **url != self.url);
-        Page {
+        FetchedPage {
             url: self.url.to_string(),
             canonical: canonical.map(Url::to_string),
-            title: bounded(&fold(&self.document.title), LONGEST_TITLE),
+            title: truncate(&fold(&self.document.title), MAX_TITLE_CHARS),
             byline: facts.byline.clone(),
             date: facts.date.clone(),
             site: facts.site.clone(),
@@ -507,9 +507,9 @@ impl Read {
     }
 
     /// Keeps one section with its subsections.
-    fn cut_out(
+    fn select_section(
         &self,
-        page: &mut Page,
+        page: &mut FetchedPage,
         name: &str,
         limits: &PageLimits,
     ) -> Result<(), FetchPageError> {
@@ -518,7 +518,7 @@ impl Read {
             let known = page.sections.iter().take(30).map(|section| section.heading.as_str());
             let known = known.collect::<Vec<_>>().join("; ");
             let known = if known.is_empty() { "none".to_owned() } else { known };
-            let section = bounded(&fold(name), LONGEST_FACT);
+            let section = truncate(&fold(name), MAX_FACT_CHARS);
             return Err(FetchPageError::NoSection { url: page.url.clone(), section, known });
         };
         let written = markdown::write(sections, &|target| self.resolve(target), limits.characters);
@@ -534,14 +534,14 @@ impl Read {
         let mut listed = Vec::new();
         for (at, section) in all.iter().enumerate() {
             let Some(heading) = section.heading() else { continue };
-            if listed.len() == MOST_SECTIONS {
+            if listed.len() == MAX_SECTIONS {
                 break;
             }
             let below = all.iter().skip(at + 1).take_while(|other| other.level > section.level);
             listed.push(PageSection {
                 heading: heading.to_owned(),
                 level: section.level,
-                anchor: section.anchor.clone().filter(|anchor| anchor.len() <= LONGEST_ANCHOR),
+                anchor: section.anchor.clone().filter(|anchor| anchor.len() <= MAX_ANCHOR_BYTES),
                 characters: markdown::length(section) + below.map(markdown::length).sum::<usize>(),
             });
         }
@@ -556,13 +556,13 @@ impl Read {
             // A link within this page is skipped.
             let url = self.resolve(&link.target).filter(|_| !link.target.starts_with('#'))?;
             let text = block.text.plain.get(link.label.clone())?;
-            seen.insert(url.clone()).then(|| PageLink { text: bounded(&fold(text), 200), url })
+            seen.insert(url.clone()).then(|| PageLink { text: truncate(&fold(text), 200), url })
         });
         listed.take(most).collect()
     }
 }
 
-fn how_to_go_on(page: &Page) -> String {
+fn how_to_go_on(page: &FetchedPage) -> String {
     let shown = page.markdown.chars().count();
     let whole = page.characters;
     if page.sections.len() > 1 {
@@ -584,11 +584,11 @@ mod tests {
     #[test]
     fn a_large_page_waits_for_another_until_time_is_up() {
         let url = Url::parse("https://docs.test/large").unwrap();
-        let ask = |reading: &Reading, bytes| alone(reading, bytes, Instant::now(), &url);
-        let html = Reading::Document(Format::Html);
-        let first = ask(&html, LARGE + 1).unwrap();
+        let ask = |reading: &MediaHandling, bytes| alone(reading, bytes, Instant::now(), &url);
+        let html = MediaHandling::Document(ProseFormat::Html);
+        let first = ask(&html, LARGE_PAGE_BYTES + 1).unwrap();
         assert!(first.is_some());
-        let text = ask(&html, LARGE + 1).unwrap_err().to_string();
+        let text = ask(&html, LARGE_PAGE_BYTES + 1).unwrap_err().to_string();
         assert!(text.contains("another large page is being parsed; try again"), "{text}");
         // What is not read, or takes little, does not wait.
         assert!(ask(&html, LARGE).unwrap().is_none());

@@ -5,9 +5,9 @@ use url::Url;
 
 /// An API key. Never printed in errors, logs or `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ProviderKey(String);
 
-impl Key {
+impl ProviderKey {
     /// Creates a key without surrounding white space; `None` if blank.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -20,7 +20,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -28,7 +28,7 @@ impl fmt::Debug for Key {
 
 /// A search provider and its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provider {
+pub enum SearchProvider {
     /// The two pages without scripts. Needs no key.
     DuckDuckGo {
         /// Tried first.
@@ -41,25 +41,25 @@ pub enum Provider {
         /// Base URL, such as `https://search.example.org/`.
         base: Url,
         /// Bearer token for the proxy of a private instance.
-        key: Option<Key>,
+        key: Option<ProviderKey>,
     },
     /// The Brave Search API.
     Brave {
         /// Base URL.
         base: Url,
         /// Sent as `X-Subscription-Token`.
-        key: Option<Key>,
+        key: Option<ProviderKey>,
     },
     /// The Tavily API.
     Tavily {
         /// Base URL.
         base: Url,
         /// Sent as a bearer token.
-        key: Option<Key>,
+        key: Option<ProviderKey>,
     },
 }
 
-impl Provider {
+impl SearchProvider {
     /// `DuckDuckGo` at its default URLs.
     pub fn duckduckgo() -> Result<Self, url::ParseError> {
         let html = Url::parse("https://html.duckduckgo.com/html/")?;
@@ -67,12 +67,12 @@ impl Provider {
     }
 
     /// Brave at its default URL.
-    pub fn brave(key: Option<Key>) -> Result<Self, url::ParseError> {
+    pub fn brave(key: Option<ProviderKey>) -> Result<Self, url::ParseError> {
         Ok(Self::Brave { base: Url::parse("https://api.search.brave.com/")?, key })
     }
 
     /// Tavily at its default URL.
-    pub fn tavily(key: Option<Key>) -> Result<Self, url::ParseError> {
+    pub fn tavily(key: Option<ProviderKey>) -> Result<Self, url::ParseError> {
         Ok(Self::Tavily { base: Url::parse("https://api.tavily.com/")?, key })
     }
 
@@ -98,7 +98,7 @@ impl Provider {
 }
 
 /// Joins a path to a base URL with or without a trailing slash.
-pub(crate) fn below(base: &Url, path: &str) -> Url {
+pub(crate) fn join_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url.set_query(None);
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn a_key_never_prints() {
-        let key = Key::parse(" hunter2\n");
+        let key = ProviderKey::parse(" hunter2\n");
         assert_eq!(key.as_ref().map(Key::expose), Some("hunter2"));
-        let provider = Provider::brave(key).unwrap();
+        let provider = SearchProvider::brave(key).unwrap();
         assert!(!format!("{provider:?} {provider:#?}").contains("hunter2"));
         assert_eq!(Key::parse(" \n"), None);
     }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 /// Maximum number of results per search.
-pub const MOST_RESULTS: u8 = 20;
+pub const MAX_RESULTS: u8 = 20;
 /// Maximum length of a query in characters.
-const LONGEST: usize = 1000;
+const MAX_QUERY_CHARS: usize = 1000;
 
 /// A search: text, number of results, region and age.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct WebQuery {
     text: String,
     max_results: u8,
     /// Region of the results.
@@ -21,24 +21,24 @@ pub struct Query {
 /// An invalid query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
-pub struct BadQuery {
+pub struct InvalidWebQuery {
     /// The invalid field.
     pub field: &'static str,
     /// What is wrong, and what is accepted.
     pub problem: String,
 }
 
-impl Query {
+impl WebQuery {
     /// Validates the text and the number of results.
-    pub fn parse(text: &str, max_results: u8) -> Result<Self, BadQuery> {
-        let text = crate::words::fold(text);
-        if text.is_empty() || text.chars().count() > LONGEST {
+    pub fn parse(text: &str, max_results: u8) -> Result<Self, InvalidWebQuery> {
+        let text = crate::text::fold(text);
+        if text.is_empty() || text.chars().count() > MAX_QUERY_CHARS {
             let problem = format!("must have 1 to {LONGEST} characters and not be blank");
-            return Err(BadQuery { field: "query", problem });
+            return Err(InvalidWebQuery { field: "query", problem });
         }
-        if !(1..=MOST_RESULTS).contains(&max_results) {
+        if !(1..=MAX_RESULTS).contains(&max_results) {
             let problem = format!("{max_results} is outside 1..={MOST_RESULTS}");
-            return Err(BadQuery { field: "max_results", problem });
+            return Err(InvalidWebQuery { field: "max_results", problem });
         }
         Ok(Self { text, max_results, region: None, time: None })
     }
@@ -77,7 +77,7 @@ pub struct Region {
 
 impl Region {
     /// Parses `us-en`; `None` for `wt-wt`, which means everywhere.
-    pub fn parse(text: &str) -> Result<Option<Self>, BadQuery> {
+    pub fn parse(text: &str) -> Result<Option<Self>, InvalidWebQuery> {
         let lower = text.trim().to_ascii_lowercase();
         if lower == "wt-wt" {
             return Ok(None);
@@ -91,11 +91,11 @@ impl Region {
                 Ok(Some(Self { country: country.to_owned(), language: language.to_owned() }))
             }
             _ => {
-                let shown = crate::words::bounded(&crate::words::fold(text), 40);
+                let shown = crate::text::truncate(&crate::text::fold(text), 40);
                 let problem = format!(
                     "invalid region {shown:?}; give a country and a language, such as us-en or de-de"
                 );
-                Err(BadQuery { field: "region", problem })
+                Err(InvalidWebQuery { field: "region", problem })
             }
         }
     }
@@ -172,7 +172,7 @@ mod tests {
             ("a", 0, Err("max_results: 0 is outside 1..=20")),
             ("a", 21, Err("max_results: 21 is outside 1..=20")),
         ] {
-            match (Query::parse(text, most).map_err(|bad| bad.to_string()), want) {
+            match (WebQuery::parse(text, most).map_err(|bad| bad.to_string()), want) {
                 (Ok(query), Ok(want)) => assert_eq!(query.text(), want),
                 (Err(message), Err(want)) if message.contains(want) => {}
                 (got, want) => panic!("{text:?} {most}: {got:?}, not {want:?}"),

@@ -2,35 +2,35 @@
 //!
 //! Builds no tree, because a malicious page could make that slow. Callers track nesting as far as they need it.
 
-use crate::words;
+use crate::text;
 use std::{borrow::Cow, ops::Range};
 
 /// Elements whose content is not markup.
-const RAW: [&str; 4] = ["script", "style", "textarea", "title"];
+const RAW_TEXT_ELEMENTS: [&str; 4] = ["script", "style", "textarea", "title"];
 
 /// A piece of a page, other than comments and declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece<'s> {
+pub(crate) enum MarkupPiece<'s> {
     /// Text as written, with entities.
     Text(&'s str),
     /// Content of a script, style or title element.
     Raw(&'s str),
     /// A start tag.
-    Open(Tag<'s>),
+    Open(StartTag<'s>),
     /// Name of an end tag, as written.
     Close(&'s str),
 }
 
 /// A start tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tag<'s> {
+pub(crate) struct StartTag<'s> {
     name: &'s str,
     attributes: &'s str,
     start: usize,
     end: usize,
 }
 
-impl<'s> Tag<'s> {
+impl<'s> StartTag<'s> {
     pub(crate) const fn name(&self) -> &'s str {
         self.name
     }
@@ -47,7 +47,7 @@ impl<'s> Tag<'s> {
     /// The decoded value of an attribute; the first one counts.
     pub(crate) fn get(&self, name: &str) -> Option<Cow<'s, str>> {
         let (_, value) =
-            Attributes(self.attributes).find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+            TagAttributes(self.attributes).find(|(key, _)| key.eq_ignore_ascii_case(name))?;
         Some(if value.contains('&') { htmlize::unescape_attribute(value) } else { value.into() })
     }
 
@@ -62,9 +62,9 @@ impl<'s> Tag<'s> {
     }
 }
 
-struct Attributes<'s>(&'s str);
+struct TagAttributes<'s>(&'s str);
 
-impl<'s> Iterator for Attributes<'s> {
+impl<'s> Iterator for TagAttributes<'s> {
     type Item = (&'s str, &'s str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -97,18 +97,18 @@ impl<'s> Iterator for Attributes<'s> {
 }
 
 /// The pieces of a page, in order.
-pub(crate) const fn pieces(page: &str) -> Pieces<'_> {
-    Pieces { page, at: 0, raw: None }
+pub(crate) const fn pieces(page: &str) -> MarkupPieces<'_> {
+    MarkupPieces { page, at: 0, raw: None }
 }
 
-pub(crate) struct Pieces<'s> {
+pub(crate) struct MarkupPieces<'s> {
     page: &'s str,
     at: usize,
     /// The element whose raw content comes next.
     raw: Option<&'s str>,
 }
 
-impl<'s> Pieces<'s> {
+impl<'s> MarkupPieces<'s> {
     fn rest(&self) -> &'s str {
         self.page.get(self.at..).unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl<'s> Pieces<'s> {
         self.take(end.unwrap_or(rest.len()));
     }
 
-    fn tag(&mut self) -> Piece<'s> {
+    fn tag(&mut self) -> MarkupPiece<'s> {
         let start = self.at;
         let whole = self.take(tag_length(self.rest()));
         let inner = whole.trim_start_matches('<').trim_end_matches('>');
@@ -155,10 +155,10 @@ impl<'s> Pieces<'s> {
         let ends = |c: char| c.is_ascii_whitespace() || c == '/';
         let (name, attributes) = inner.split_at(inner.find(ends).unwrap_or(inner.len()));
         if is_end {
-            return Piece::Close(name);
+            return MarkupPiece::Close(name);
         }
-        self.raw = RAW.into_iter().find(|raw| raw.eq_ignore_ascii_case(name));
-        Piece::Open(Tag { name, attributes, start, end: self.at })
+        self.raw = RAW_TEXT_ELEMENTS.into_iter().find(|raw| raw.eq_ignore_ascii_case(name));
+        MarkupPiece::Open(StartTag { name, attributes, start, end: self.at })
     }
 }
 
@@ -186,21 +186,21 @@ fn tag_length(text: &str) -> usize {
     text.len()
 }
 
-impl<'s> Iterator for Pieces<'s> {
-    type Item = Piece<'s>;
+impl<'s> Iterator for MarkupPieces<'s> {
+    type Item = MarkupPiece<'s>;
 
-    fn next(&mut self) -> Option<Piece<'s>> {
+    fn next(&mut self) -> Option<MarkupPiece<'s>> {
         if let Some(name) = self.raw.take() {
             let text = self.raw(name);
             if !text.is_empty() {
-                return Some(Piece::Raw(text));
+                return Some(MarkupPiece::Raw(text));
             }
         }
         loop {
             let rest = self.rest();
             let mut after = rest.chars();
             if after.next()? != '<' {
-                return Some(Piece::Text(self.take(rest.find('<').unwrap_or(rest.len()))));
+                return Some(MarkupPiece::Text(self.take(rest.find('<').unwrap_or(rest.len()))));
             }
             match after.next() {
                 Some('!' | '?') => self.skip(),
@@ -211,7 +211,7 @@ impl<'s> Iterator for Pieces<'s> {
                 // A lone `<` is text, up to the next one.
                 _ => {
                     let next = rest.get(1..).and_then(|rest| rest.find('<')).map(|at| at + 1);
-                    return Some(Piece::Text(self.take(next.unwrap_or(rest.len()))));
+                    return Some(MarkupPiece::Text(self.take(next.unwrap_or(rest.len()))));
                 }
             }
         }
@@ -223,12 +223,12 @@ pub(crate) fn text_of(markup: &str) -> String {
     let mut text = String::new();
     for piece in pieces(markup) {
         match piece {
-            Piece::Text(part) => text.push_str(&htmlize::unescape(part)),
-            Piece::Open(tag) if tag.is("br") => text.push(' '),
-            Piece::Raw(_) | Piece::Open(_) | Piece::Close(_) => {}
+            MarkupPiece::Text(part) => text.push_str(&htmlize::unescape(part)),
+            MarkupPiece::Open(tag) if tag.is("br") => text.push(' '),
+            MarkupPiece::Raw(_) | MarkupPiece::Open(_) | MarkupPiece::Close(_) => {}
         }
     }
-    words::fold(&text)
+    text::fold(&text)
 }
 
 #[cfg(test)]
@@ -236,15 +236,15 @@ mod tests {
     use super::*;
 
     fn shown(page: &str) -> String {
-        let show = |piece: Piece<'_>| match piece {
-            Piece::Text(text) => format!("'{text}'"),
-            Piece::Raw(text) => format!("[{text}]"),
-            Piece::Open(tag) => {
+        let show = |piece: MarkupPiece<'_>| match piece {
+            MarkupPiece::Text(text) => format!("'{text}'"),
+            MarkupPiece::Raw(text) => format!("[{text}]"),
+            MarkupPiece::Open(tag) => {
                 let pairs =
-                    Attributes(tag.attributes).map(|(name, value)| format!(" {name}={value}"));
+                    TagAttributes(tag.attributes).map(|(name, value)| format!(" {name}={value}"));
                 format!("<{}{}>", tag.name(), pairs.collect::<String>())
             }
-            Piece::Close(name) => format!("</{name}>"),
+            MarkupPiece::Close(name) => format!("</{name}>"),
         };
         pieces(page).map(show).collect()
     }
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn attributes_are_decoded_and_classes_are_whole_words() {
         let page = "<a href='?a=1&amp;b=2' class='result__a  js' CLASS=late>";
-        let Some(Piece::Open(tag)) = pieces(page).next() else { panic!("{page}") };
+        let Some(MarkupPiece::Open(tag)) = pieces(page).next() else { panic!("{page}") };
         assert_eq!(tag.get("HREF").as_deref(), Some("?a=1&b=2"));
         assert!(tag.has_class("js") && !tag.has_class("result") && !tag.has_class("late"));
         assert_eq!(tag.get("title"), None);
@@ -309,8 +309,8 @@ mod tests {
             }
             let mut end = 0;
             for piece in pieces(&page) {
-                let (Piece::Text(part) | Piece::Raw(part) | Piece::Close(part)) = piece else {
-                    let Piece::Open(tag) = piece else { unreachable!("the other kinds are above") };
+                let (MarkupPiece::Text(part) | MarkupPiece::Raw(part) | MarkupPiece::Close(part)) = piece else {
+                    let MarkupPiece::Open(tag) = piece else { unreachable!("the other kinds are above") };
                     assert!(
                         tag.range().start >= end && page.get(tag.range()).is_some(),
                         "{page:?}"

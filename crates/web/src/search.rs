@@ -3,34 +3,34 @@
 use crate::{
     allow::{rule_of, what_to_add},
     brave, duckduckgo, links,
-    provider::Provider,
-    query::Query,
+    provider::SearchProvider,
+    query::WebQuery,
     searxng, tavily,
-    trouble::{Failure, Trouble},
-    words::{LONGEST_FACT, LONGEST_SNIPPET, LONGEST_TITLE, bounded, fold, said},
+    error::{ProviderFailure, ProviderError},
+    text::{MAX_FACT_CHARS, MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, truncate, fold, bounded_text},
 };
-use docent_net::{Client, Policy, PolicySetting};
+use docent_net::{GuardedClient, NetworkPolicy, PolicySetting};
 use std::collections::HashSet;
 use url::Url;
 
 /// Result of a search.
 #[derive(Debug)]
-pub struct Found {
+pub struct WebSearchResults {
     /// Provider that answered.
     pub provider: &'static str,
     /// Host of the results.
     pub host: String,
     /// Results, best first; empty only if the provider reports none.
-    pub results: Vec<Hit>,
+    pub results: Vec<WebHit>,
     /// Remarks, such as unsupported options.
     pub notes: Vec<String>,
     /// Failures of providers tried before.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ProviderFailure>,
 }
 
 /// One result. Its texts are plain text from the web: data, never instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct WebHit {
     /// Title of the page.
     pub title: String,
     /// URL, http or https, without tracking parameters.
@@ -68,7 +68,7 @@ pub enum SearchError {
     Stopped,
     /// All providers failed.
     #[error("{}", listed(.0))]
-    Failed(Vec<Failure>),
+    Failed(Vec<ProviderFailure>),
 }
 
 fn why_not(is_off: bool) -> &'static str {
@@ -79,7 +79,7 @@ fn why_not(is_off: bool) -> &'static str {
     }
 }
 
-fn listed(failures: &[Failure]) -> String {
+fn listed(failures: &[ProviderFailure]) -> String {
     match failures {
         [one] => one.to_string(),
         many => {
@@ -91,22 +91,22 @@ fn listed(failures: &[Failure]) -> String {
 
 /// Results of a provider, before they are bounded.
 #[derive(Debug, Default)]
-pub(crate) struct Answered {
-    pub(crate) results: Vec<Hit>,
+pub(crate) struct ProviderResults {
+    pub(crate) results: Vec<WebHit>,
     pub(crate) notes: Vec<String>,
 }
 
 /// Tries the providers in order. `stop` is checked before each request; one in flight ends within the client's limits.
 pub fn search(
-    query: &Query,
-    providers: &[Provider],
-    client: &Client,
+    query: &WebQuery,
+    providers: &[SearchProvider],
+    client: &GuardedClient,
     stop: &dyn Fn() -> bool,
-) -> Result<Found, SearchError> {
+) -> Result<WebSearchResults, SearchError> {
     check_allowed(providers, client.policy())?;
     // A provider refused by the policy is skipped and takes no time.
     let takes_time = |url: &Url| usize::from(client.policy().check(url).is_ok());
-    let all = |provider: &Provider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
+    let all = |provider: &SearchProvider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
     let mut failures = Vec::new();
     let mut others: usize = providers.iter().map(all).sum();
     for provider in providers {
@@ -120,13 +120,13 @@ pub fn search(
             let shared = client.sharing(own + others);
             own -= takes_time(address);
             match ask(query, provider, address, &shared) {
-                Ok(Answered { results, notes }) => {
+                Ok(ProviderResults { results, notes }) => {
                     let (name, host) = (provider.name(), host_of(address));
-                    return Ok(Found { provider: name, host, results, notes, failures });
+                    return Ok(WebSearchResults { provider: name, host, results, notes, failures });
                 }
                 Err(trouble) => {
                     let over = at + 1 == addresses.len() || trouble.ends_the_service();
-                    failures.push(Failure { provider: provider.name(), trouble });
+                    failures.push(ProviderFailure { provider: provider.name(), trouble });
                     if over {
                         break;
                     }
@@ -138,11 +138,11 @@ pub fn search(
 }
 
 /// Checks that the policy allows some provider. Sends nothing.
-pub fn check_allowed(providers: &[Provider], policy: &Policy) -> Result<(), SearchError> {
+pub fn check_allowed(providers: &[SearchProvider], policy: &NetworkPolicy) -> Result<(), SearchError> {
     if providers.is_empty() {
         return Err(SearchError::NoProviders);
     }
-    let addresses = || providers.iter().flat_map(Provider::addresses);
+    let addresses = || providers.iter().flat_map(SearchProvider::addresses);
     if addresses().any(|url| policy.check(url).is_ok()) {
         return Ok(());
     }
@@ -157,29 +157,29 @@ pub fn check_allowed(providers: &[Provider], policy: &Policy) -> Result<(), Sear
 }
 
 fn ask(
-    query: &Query,
-    provider: &Provider,
+    query: &WebQuery,
+    provider: &SearchProvider,
     address: &Url,
-    client: &Client,
-) -> Result<Answered, Trouble> {
+    client: &GuardedClient,
+) -> Result<ProviderResults, ProviderError> {
     let mut answer = match provider {
-        Provider::DuckDuckGo { .. } => duckduckgo::ask(query, address, client),
-        Provider::SearXng { base, key } => searxng::ask(query, base, key.as_ref(), client),
-        Provider::Brave { base, key } => brave::ask(query, base, key.as_ref(), client),
-        Provider::Tavily { base, key } => tavily::ask(query, base, key.as_ref(), client),
+        SearchProvider::DuckDuckGo { .. } => duckduckgo::ask(query, address, client),
+        SearchProvider::SearXng { base, key } => searxng::ask(query, base, key.as_ref(), client),
+        SearchProvider::Brave { base, key } => brave::ask(query, base, key.as_ref(), client),
+        SearchProvider::Tavily { base, key } => tavily::ask(query, base, key.as_ref(), client),
     };
-    if let Err(Trouble::SentOn { has_mark, .. }) = &mut answer {
+    if let Err(ProviderError::SentOn { has_mark, .. }) = &mut answer {
         *has_mark = query.text().split(' ').any(|word| word.starts_with('!'));
     }
-    let Answered { results, notes } = answer?;
+    let ProviderResults { results, notes } = answer?;
     let were_some = !results.is_empty();
-    let results = tidied(results, query.max_results());
+    let results = tidy_results(results, query.max_results());
     if were_some && results.is_empty() {
         // No results and no usable results are different.
         let expected = "result with a usable URL";
-        return Err(Trouble::UnknownLayout { host: host_of(address), expected });
+        return Err(ProviderError::UnknownLayout { host: host_of(address), expected });
     }
-    Ok(Answered { results, notes })
+    Ok(ProviderResults { results, notes })
 }
 
 pub(crate) fn host_of(url: &Url) -> String {
@@ -187,22 +187,22 @@ pub(crate) fn host_of(url: &Url) -> String {
 }
 
 /// Cleans, bounds and deduplicates the results.
-fn tidied(results: Vec<Hit>, most: usize) -> Vec<Hit> {
+fn tidy_results(results: Vec<WebHit>, most: usize) -> Vec<WebHit> {
     let mut seen = HashSet::new();
-    let tidy = |hit: Hit| {
+    let tidy = |hit: WebHit| {
         let url = links::result_url(&hit.url)?;
         let mut page = url.clone();
         page.set_fragment(None);
         if !seen.insert(page.as_str().trim_end_matches('/').to_owned()) {
             return None;
         }
-        let title = said(&hit.title, LONGEST_TITLE).unwrap_or_else(|| host_of(&url));
-        Some(Hit {
+        let title = bounded_text(&hit.title, MAX_TITLE_CHARS).unwrap_or_else(|| host_of(&url));
+        Some(WebHit {
             title,
             url: url.into(),
-            snippet: bounded(&fold(&hit.snippet), LONGEST_SNIPPET),
-            date: hit.date.and_then(|date| said(&date, LONGEST_FACT)),
-            source: hit.source.and_then(|source| said(&source, LONGEST_FACT)),
+            snippet: truncate(&fold(&hit.snippet), MAX_SNIPPET_CHARS),
+            date: hit.date.and_then(|date| bounded_text(&date, MAX_FACT_CHARS)),
+            source: hit.source.and_then(|source| bounded_text(&source, MAX_FACT_CHARS)),
             provider: hit.provider,
         })
     };
@@ -213,9 +213,9 @@ fn tidied(results: Vec<Hit>, most: usize) -> Vec<Hit> {
 mod tests {
     use super::*;
 
-    fn hit(title: &str, url: &str) -> Hit {
+    fn hit(title: &str, url: &str) -> WebHit {
         let (title, url) = (title.to_owned(), url.to_owned());
-        Hit { title, url, snippet: "s\n".repeat(900), date: None, source: None, provider: "x" }
+        WebHit { title, url, snippet: "s\n".repeat(900), date: None, source: None, provider: "x" }
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
             hit("c", "https://c.test/?a=b&utm_medium=z"),
             hit("d", "https://d.test/"),
         ];
-        let got = tidied(all, 3);
+        let got = tidy_results(all, 3);
         let urls: Vec<&str> = got.iter().map(|hit| hit.url.as_str()).collect();
         assert_eq!(urls, ["https://a.test/x", "http://b.test/", "https://c.test/?a=b"]);
         assert_eq!(got[0].title.chars().count(), LONGEST_TITLE);

@@ -2,25 +2,25 @@
 
 use crate::{
     json,
-    provider::{Key, below},
-    query::Query,
-    search::{Answered, Hit, host_of},
-    trouble::Trouble,
+    provider::{ProviderKey, join_path},
+    query::WebQuery,
+    search::{ProviderResults, WebHit, host_of},
+    error::ProviderError,
 };
-use docent_net::{Client, Request};
+use docent_net::{GuardedClient, FetchRequest};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
 #[derive(Deserialize)]
-struct Page {
-    results: Vec<One>,
+struct SearxngResponse {
+    results: Vec<SearxngResult>,
     #[serde(default)]
     unresponsive_engines: Vec<Value>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct SearxngResult {
     /// `None` for answers that are not pages.
     #[serde(default)]
     url: Option<String>,
@@ -35,12 +35,12 @@ struct One {
 }
 
 pub(crate) fn ask(
-    query: &Query,
+    query: &WebQuery,
     base: &Url,
-    key: Option<&Key>,
-    client: &Client,
-) -> Result<Answered, Trouble> {
-    let mut url = below(base, "search");
+    key: Option<&ProviderKey>,
+    client: &GuardedClient,
+) -> Result<ProviderResults, ProviderError> {
+    let mut url = join_path(base, "search");
     url.query_pairs_mut().append_pair("q", query.text()).append_pair("format", "json");
     if let Some(region) = &query.region {
         url.query_pairs_mut().append_pair("language", &region.locale());
@@ -48,7 +48,7 @@ pub(crate) fn ask(
     if let Some(time) = query.time {
         url.query_pairs_mut().append_pair("time_range", time.word());
     }
-    let mut request = Request::get(url);
+    let mut request = FetchRequest::get(url);
     if let Some(key) = key {
         request = request.secret("authorization", format!("Bearer {}", key.expose()));
     }
@@ -57,19 +57,19 @@ pub(crate) fn ask(
     match response.status {
         200 => {}
         // From its proxy: an instance itself has no keys.
-        401 if key.is_none() => return Err(Trouble::KeyMissing { provider: "searxng" }),
+        401 if key.is_none() => return Err(ProviderError::KeyMissing { provider: "searxng" }),
         401 => {
-            return Err(Trouble::KeyRefused { host, provider: "searxng", status: 401 });
+            return Err(ProviderError::KeyRefused { host, provider: "searxng", status: 401 });
         }
         // A proxy may return this too.
-        403 => return Err(Trouble::JsonOff { host, has_key: key.is_some() }),
-        _ => return Err(Trouble::of_status(&host, &response)),
+        403 => return Err(ProviderError::JsonOff { host, has_key: key.is_some() }),
+        _ => return Err(ProviderError::of_status(&host, &response)),
     }
-    let page: Page = json::read(&response)?;
+    let page: SearxngResponse = json::read(&response)?;
     if page.results.is_empty() && !page.unresponsive_engines.is_empty() {
-        return Err(Trouble::EnginesFailed { host, engines: named(&page.unresponsive_engines) });
+        return Err(ProviderError::EnginesFailed { host, engines: engine_names(&page.unresponsive_engines) });
     }
-    let hit = |one: One| Hit {
+    let hit = |one: SearxngResult| WebHit {
         title: one.title.unwrap_or_default(),
         url: one.url.unwrap_or_default(),
         snippet: one.content.unwrap_or_default(),
@@ -77,15 +77,15 @@ pub(crate) fn ask(
         source: one.engine,
         provider: "searxng",
     };
-    Ok(Answered { results: page.results.into_iter().map(hit).collect(), notes: Vec::new() })
+    Ok(ProviderResults { results: page.results.into_iter().map(hit).collect(), notes: Vec::new() })
 }
 
 /// Formats `[["google", "timeout"], …]`.
-fn named(engines: &[Value]) -> String {
+fn engine_names(engines: &[Value]) -> String {
     let one = |engine: &Value| {
         let words = engine.as_array().into_iter().flatten().filter_map(Value::as_str);
         words.collect::<Vec<_>>().join(": ")
     };
     let all: Vec<String> = engines.iter().take(10).map(one).collect();
-    crate::words::bounded(&crate::words::fold(&all.join(", ")), 300)
+    crate::text::truncate(&crate::text::fold(&all.join(", ")), 300)
 }

@@ -2,26 +2,26 @@
 
 use crate::{
     json,
-    provider::{Key, below},
-    query::Query,
-    search::{Answered, Hit},
-    trouble::Trouble,
+    provider::{ProviderKey, join_path},
+    query::WebQuery,
+    search::{ProviderResults, WebHit},
+    error::ProviderError,
 };
-use docent_net::{Client, Request};
+use docent_net::{GuardedClient, FetchRequest};
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
 /// Maximum length of a query in characters.
-const MOST_CHARACTERS: usize = 400;
+const MAX_QUERY_CHARS: usize = 400;
 
 #[derive(Deserialize)]
-struct Page {
-    results: Vec<One>,
+struct TavilyResponse {
+    results: Vec<TavilyResult>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct TavilyResult {
     url: String,
     #[serde(default)]
     title: Option<String>,
@@ -32,14 +32,14 @@ struct One {
 }
 
 pub(crate) fn ask(
-    query: &Query,
+    query: &WebQuery,
     base: &Url,
-    key: Option<&Key>,
-    client: &Client,
-) -> Result<Answered, Trouble> {
-    let key = key.ok_or(Trouble::KeyMissing { provider: "tavily" })?;
-    if query.text().chars().count() > MOST_CHARACTERS {
-        return Err(Trouble::TooLong { provider: "tavily", most: "400 characters" });
+    key: Option<&ProviderKey>,
+    client: &GuardedClient,
+) -> Result<ProviderResults, ProviderError> {
+    let key = key.ok_or(ProviderError::KeyMissing { provider: "tavily" })?;
+    if query.text().chars().count() > MAX_QUERY_CHARS {
+        return Err(ProviderError::TooLong { provider: "tavily", most: "400 characters" });
     }
     let mut body = json!({
         "query": query.text(),
@@ -50,12 +50,12 @@ pub(crate) fn ask(
         members.insert("time_range".to_owned(), time.word().into());
     }
     let request =
-        Request::post(below(base, "search"), "application/json", body.to_string().into_bytes())
+        FetchRequest::post(join_path(base, "search"), "application/json", body.to_string().into_bytes())
             .secret("authorization", format!("Bearer {}", key.expose()));
     let response = json::send(request, client)?;
     json::keyed(&response, "tavily")?;
-    let page: Page = json::read(&response)?;
-    let hit = |one: One| Hit {
+    let page: TavilyResponse = json::read(&response)?;
+    let hit = |one: TavilyResult| WebHit {
         title: one.title.unwrap_or_default(),
         url: one.url,
         snippet: one.content.unwrap_or_default(),
@@ -67,7 +67,7 @@ pub(crate) fn ask(
         .region
         .as_ref()
         .map(|region| format!("tavily does not support regions; searched without {region}"));
-    Ok(Answered {
+    Ok(ProviderResults {
         results: page.results.into_iter().map(hit).collect(),
         notes: unheeded.into_iter().collect(),
     })

@@ -1,13 +1,13 @@
 //! The order of messages on one connection, in every dialect.
 
-use crate::{Dialect, Envelope, Id, Refusal, code};
+use crate::{Dialect, Envelope, Id, MessageError, code};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// Whether a peer of a session-based revision must open with `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Handshake {
+pub enum HandshakePolicy {
     /// Required.
     #[default]
     Required,
@@ -17,7 +17,7 @@ pub enum Handshake {
 
 /// What to do with an envelope.
 #[derive(Debug, PartialEq)]
-pub enum Gate {
+pub enum GateDecision {
     /// Process it, in this dialect.
     Pass(Dialect),
     /// Process it as `initialize`: the peer asks for this dialect, and may present this token.
@@ -25,23 +25,23 @@ pub enum Gate {
     /// Answer it immediately.
     Answer(Value),
     /// Reject it with this error.
-    Refuse(Refusal),
+    Refuse(MessageError),
     /// Ignore it; it expects no answer.
     Drop,
 }
 
 /// The state of one connection.
 #[derive(Debug, Clone)]
-pub struct Conversation {
-    handshake: Handshake,
+pub struct ProtocolState {
+    handshake: HandshakePolicy,
     dialect: Option<Dialect>,
     locked: bool,
     shut: bool,
 }
 
-impl Conversation {
+impl ProtocolState {
     /// A new connection. A locked one accepts only an `initialize` that carries a token.
-    pub fn new(handshake: Handshake, locked: bool) -> Self {
+    pub fn new(handshake: HandshakePolicy, locked: bool) -> Self {
         Self { handshake, dialect: None, locked, shut: false }
     }
 
@@ -54,7 +54,7 @@ impl Conversation {
     pub fn has_batches(&self) -> bool {
         match self.dialect {
             Some(dialect) => dialect.has_batches(),
-            None => self.handshake == Handshake::Optional,
+            None => self.handshake == HandshakePolicy::Optional,
         }
     }
 
@@ -75,22 +75,22 @@ impl Conversation {
     }
 
     /// Decides about one message. Only [`Self::opened`] and a `shutdown` change what follows.
-    pub fn gate(&mut self, envelope: &Envelope<'_>) -> Gate {
+    pub fn gate(&mut self, envelope: &Envelope<'_>) -> GateDecision {
         match envelope {
-            Envelope::Response { .. } | Envelope::Notification { .. } if self.locked => Gate::Drop,
-            Envelope::Response { .. } | Envelope::Notification { .. } => Gate::Pass(self.dialect()),
+            Envelope::Response { .. } | Envelope::Notification { .. } if self.locked => GateDecision::Drop,
+            Envelope::Response { .. } | Envelope::Notification { .. } => GateDecision::Pass(self.dialect()),
             Envelope::Request { id, method, params } => self.gate_request(id, method, *params),
         }
     }
 
-    fn gate_request(&mut self, id: &Id, method: &str, params: Option<&str>) -> Gate {
+    fn gate_request(&mut self, id: &Id, method: &str, params: Option<&str>) -> GateDecision {
         let refuse = |message: &str| {
-            Gate::Refuse(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, message))
+            GateDecision::Refuse(MessageError::new(Some(id.clone()), code::INVALID_REQUEST, message))
         };
         let modern = params.and_then(modern_version);
         if method == "initialize" && modern.is_none() {
-            let opening = Opening::read(params);
-            return Gate::Open(Dialect::negotiate(opening.version()), opening.token());
+            let opening = InitializeFields::read(params);
+            return GateDecision::Open(Dialect::negotiate(opening.version()), opening.token());
         }
         if self.locked {
             return refuse(
@@ -104,20 +104,20 @@ impl Conversation {
             // A version that does not exist is answered by the method's handler, which lists the supported ones.
             let dialect = Dialect::of_version(&version).unwrap_or(Dialect::V2026_07_28);
             if !dialect.has_method(method) {
-                return Gate::Refuse(Refusal::unknown_method(Some(id.clone()), method));
+                return GateDecision::Refuse(MessageError::unknown_method(Some(id.clone()), method));
             }
-            return Gate::Pass(dialect);
+            return GateDecision::Pass(dialect);
         }
-        if self.dialect.is_none() && self.handshake == Handshake::Required && method != "ping" {
+        if self.dialect.is_none() && self.handshake == HandshakePolicy::Required && method != "ping" {
             return refuse(
                 "Server not initialized: send initialize first, or start the server with --handshake optional",
             );
         }
         if method == "shutdown" {
             self.shut = true;
-            return Gate::Answer(Value::Null);
+            return GateDecision::Answer(Value::Null);
         }
-        Gate::Pass(self.dialect())
+        GateDecision::Pass(self.dialect())
     }
 }
 
@@ -126,10 +126,10 @@ pub fn modern_version(params: &str) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Params<'a> {
         #[serde(borrow, default, rename = "_meta")]
-        meta: Option<Meta<'a>>,
+        meta: Option<VersionMeta<'a>>,
     }
     #[derive(Deserialize)]
-    struct Meta<'a> {
+    struct VersionMeta<'a> {
         #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
         version: Option<Cow<'a, str>>,
     }
@@ -143,14 +143,14 @@ pub fn modern_version(params: &str) -> Option<Cow<'_, str>> {
 
 /// The fields of `initialize` needed before it is accepted. Anything unreadable counts as absent.
 #[derive(Default, Deserialize)]
-struct Opening {
+struct InitializeFields {
     #[serde(default, rename = "protocolVersion", alias = "protocol_version")]
     version: Value,
     #[serde(default)]
     auth: Value,
 }
 
-impl Opening {
+impl InitializeFields {
     fn read(params: Option<&str>) -> Self {
         params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default()
     }
@@ -170,27 +170,27 @@ impl Opening {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, read};
+    use crate::{WireFrame, read};
 
     const MODERN: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
 
-    fn say(talk: &mut Conversation, method: &str, params: &str) -> String {
+    fn say(talk: &mut ProtocolState, method: &str, params: &str) -> String {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-        let Frame::One(Ok(envelope)) = read(frame.as_bytes()) else { panic!("{frame}") };
+        let WireFrame::One(Ok(envelope)) = read(frame.as_bytes()) else { panic!("{frame}") };
         match talk.gate(&envelope) {
-            Gate::Pass(dialect) => format!("pass {}", dialect.version()),
-            Gate::Open(dialect, token) => {
+            GateDecision::Pass(dialect) => format!("pass {}", dialect.version()),
+            GateDecision::Open(dialect, token) => {
                 talk.opened(dialect);
                 format!("open {} {}", dialect.version(), token.unwrap_or_default())
             }
-            Gate::Answer(value) => format!("answer {value}"),
-            Gate::Refuse(refusal) => format!("refuse {} {}", refusal.code, refusal.message),
-            Gate::Drop => "drop".to_owned(),
+            GateDecision::Answer(value) => format!("answer {value}"),
+            GateDecision::Refuse(refusal) => format!("refuse {} {}", refusal.code, refusal.message),
+            GateDecision::Drop => "drop".to_owned(),
         }
     }
 
     #[track_caller]
-    fn check(mut talk: Conversation, lines: &[(&str, &str, &str)]) {
+    fn check(mut talk: ProtocolState, lines: &[(&str, &str, &str)]) {
         for (method, params, want) in lines {
             let got = say(&mut talk, method, params);
             assert!(got.starts_with(want), "{method} {params}: {got}");
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn the_handshake_comes_first() {
         check(
-            Conversation::new(Handshake::Required, false),
+            ProtocolState::new(HandshakePolicy::Required, false),
             &[
                 (
                     "tools/list",
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn the_handshake_may_be_optional() {
         check(
-            Conversation::new(Handshake::Optional, false),
+            ProtocolState::new(HandshakePolicy::Optional, false),
             &[("tools/list", "{}", "pass 2025-11-25")],
         );
     }
@@ -234,7 +234,7 @@ mod tests {
             ["{}", "null", "[]", r#"{"protocolVersion":7}"#, r#"{"protocolVersion":"2099-01-01"}"#]
         {
             check(
-                Conversation::new(Handshake::Required, false),
+                ProtocolState::new(HandshakePolicy::Required, false),
                 &[("initialize", params, "open 2025-11-25")],
             );
         }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn after_shutdown_only_initialize_is_served() {
         check(
-            Conversation::new(Handshake::Required, false),
+            ProtocolState::new(HandshakePolicy::Required, false),
             &[
                 ("initialize", r#"{"protocolVersion":"1.0"}"#, "open 1.0"),
                 ("shutdown", "{}", "answer null"),
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_locked_connection_accepts_only_initialize() {
         check(
-            Conversation::new(Handshake::Optional, true),
+            ProtocolState::new(HandshakePolicy::Optional, true),
             &[
                 ("tools/list", "{}", "refuse -32600 Authentication required"),
                 ("tools/list", MODERN, "refuse"),
@@ -267,7 +267,7 @@ mod tests {
                 ("initialize", r#"{"auth":{"token":"s"}}"#, "open 2025-11-25 s"),
             ],
         );
-        let mut talk = Conversation::new(Handshake::Required, true);
+        let mut talk = ProtocolState::new(HandshakePolicy::Required, true);
         let note =
             Envelope::Notification { method: "notifications/initialized".into(), params: None };
         assert_eq!(talk.gate(&note), Gate::Drop);
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn batches_follow_the_dialect() {
-        let mut talk = Conversation::new(Handshake::Required, false);
+        let mut talk = ProtocolState::new(HandshakePolicy::Required, false);
         assert!(!talk.has_batches());
         talk.opened(Dialect::V2025_03_26);
         assert!(talk.has_batches());

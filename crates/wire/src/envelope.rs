@@ -74,19 +74,19 @@ impl Envelope<'_> {
 
 /// The content of one frame.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Frame<'a> {
+pub enum WireFrame<'a> {
     /// Only white space.
     Empty,
     /// A message, or why it is invalid.
-    One(Result<Envelope<'a>, Refusal>),
+    One(Result<Envelope<'a>, MessageError>),
     /// Several messages, each with its own result.
-    Batch(Vec<Result<Envelope<'a>, Refusal>>),
+    Batch(Vec<Result<Envelope<'a>, MessageError>>),
 }
 
 /// Why a message was rejected; becomes an error response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
-pub struct Refusal {
+pub struct MessageError {
     /// The id of the message, if it could be read.
     pub id: Option<Id>,
     /// The JSON-RPC error code.
@@ -97,7 +97,7 @@ pub struct Refusal {
     pub data: Option<Box<Value>>,
 }
 
-impl Refusal {
+impl MessageError {
     /// An error without data.
     pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
         Self { id, code, message: message.into(), data: None }
@@ -145,24 +145,24 @@ impl Refusal {
 }
 
 /// Parses one frame.
-pub fn read(bytes: &[u8]) -> Frame<'_> {
+pub fn read(bytes: &[u8]) -> WireFrame<'_> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        return Frame::One(Err(Refusal::new(None, code::PARSE, "Parse error: not UTF-8")));
+        return WireFrame::One(Err(MessageError::new(None, code::PARSE, "Parse error: not UTF-8")));
     };
     let text = text.trim_ascii();
     if text.is_empty() {
-        return Frame::Empty;
+        return WireFrame::Empty;
     }
     if too_deep(text.as_bytes()) {
         let message = format!("Invalid Request: nested deeper than {MAX_DEPTH} levels");
-        return Frame::One(Err(Refusal::new(None, code::INVALID_REQUEST, message)));
+        return WireFrame::One(Err(MessageError::new(None, code::INVALID_REQUEST, message)));
     }
     if !text.starts_with('[') {
-        return Frame::One(one(text));
+        return WireFrame::One(one(text));
     }
     match serde_json::from_str::<Vec<&RawValue>>(text) {
-        Err(error) => Frame::One(Err(not_json(&error))),
-        Ok(items) if items.is_empty() => Frame::One(Err(Refusal::new(
+        Err(error) => WireFrame::One(Err(not_json(&error))),
+        Ok(items) if items.is_empty() => WireFrame::One(Err(MessageError::new(
             None,
             code::INVALID_REQUEST,
             "Invalid Request: the batch is empty",
@@ -172,17 +172,17 @@ pub fn read(bytes: &[u8]) -> Frame<'_> {
                 "Invalid Request: the batch has {} messages; send at most {MAX_MEMBERS} at a time",
                 items.len()
             );
-            Frame::One(Err(Refusal::new(None, code::INVALID_REQUEST, message)))
+            WireFrame::One(Err(MessageError::new(None, code::INVALID_REQUEST, message)))
         }
-        Ok(items) => Frame::Batch(items.into_iter().map(|item| one(item.get())).collect()),
+        Ok(items) => WireFrame::Batch(items.into_iter().map(|item| one(item.get())).collect()),
     }
 }
 
 /// A member's text. Distinguishes an absent member from a null one.
 #[derive(Default)]
-struct Member<'a>(Option<&'a str>);
+struct RawMember<'a>(Option<&'a str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RawMember<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <&'a RawValue>::deserialize(deserializer).map(|raw| Self(Some(raw.get())))
     }
@@ -190,25 +190,25 @@ impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
 
 /// The members of a message. The derived parser rejects duplicate members.
 #[derive(Deserialize)]
-struct Members<'a> {
+struct RawMembers<'a> {
     #[serde(borrow, default)]
-    jsonrpc: Member<'a>,
+    jsonrpc: RawMember<'a>,
     #[serde(borrow, default)]
-    id: Member<'a>,
+    id: RawMember<'a>,
     #[serde(borrow, default)]
-    method: Member<'a>,
+    method: RawMember<'a>,
     #[serde(borrow, default)]
-    params: Member<'a>,
+    params: RawMember<'a>,
     #[serde(borrow, default)]
-    result: Member<'a>,
+    result: RawMember<'a>,
     #[serde(borrow, default)]
-    error: Member<'a>,
+    error: RawMember<'a>,
 }
 
-fn one(text: &str) -> Result<Envelope<'_>, Refusal> {
+fn one(text: &str) -> Result<Envelope<'_>, MessageError> {
     if !text.starts_with('{') {
         return Err(match serde_json::from_str::<IgnoredAny>(text) {
-            Ok(_) => Refusal::new(
+            Ok(_) => MessageError::new(
                 None,
                 code::INVALID_REQUEST,
                 "Invalid Request: a message must be a JSON object",
@@ -216,17 +216,17 @@ fn one(text: &str) -> Result<Envelope<'_>, Refusal> {
             Err(error) => not_json(&error),
         });
     }
-    let members: Members<'_> =
+    let members: RawMembers<'_> =
         serde_json::from_str(text).map_err(|error| match error.classify() {
             Category::Data => {
-                Refusal::new(None, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
+                MessageError::new(None, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
             }
             _ => not_json(&error),
         })?;
     let id = members.id.0.map(parse_id);
     let known = id.clone().and_then(Result::ok);
     let refuse = |reason: &str| {
-        Refusal::new(known.clone(), code::INVALID_REQUEST, format!("Invalid Request: {reason}"))
+        MessageError::new(known.clone(), code::INVALID_REQUEST, format!("Invalid Request: {reason}"))
     };
     if members.jsonrpc.0 != Some("\"2.0\"") {
         return Err(refuse("jsonrpc must be \"2.0\""));
@@ -234,8 +234,8 @@ fn one(text: &str) -> Result<Envelope<'_>, Refusal> {
     if members.method.0.is_none() && (members.result.0.is_some() || members.error.0.is_some()) {
         return Ok(Envelope::Response { id: known, text });
     }
-    let method = members.method.0.and_then(|raw| serde_json::from_str::<Text<'_>>(raw).ok());
-    let Some(Text(method)) = method else {
+    let method = members.method.0.and_then(|raw| serde_json::from_str::<BorrowedText<'_>>(raw).ok());
+    let Some(BorrowedText(method)) = method else {
         return Err(refuse("method must be a string"));
     };
     match id {
@@ -246,7 +246,7 @@ fn one(text: &str) -> Result<Envelope<'_>, Refusal> {
 }
 
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 fn parse_id(raw: &str) -> Result<Id, ()> {
     if raw.starts_with('"') {
@@ -255,8 +255,8 @@ fn parse_id(raw: &str) -> Result<Id, ()> {
     raw.parse().map(Id::Number).map_err(|_| ())
 }
 
-fn not_json(error: &serde_json::Error) -> Refusal {
-    Refusal::new(None, code::PARSE, format!("Parse error: {error}"))
+fn not_json(error: &serde_json::Error) -> MessageError {
+    MessageError::new(None, code::PARSE, format!("Parse error: {error}"))
 }
 
 /// Nesting depth of a text, counted outside strings: a hostile frame costs a scan and no stack.
@@ -296,7 +296,7 @@ fn too_deep(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn told(verdict: &Result<Envelope<'_>, Refusal>) -> String {
+    fn describe(verdict: &Result<Envelope<'_>, MessageError>) -> String {
         match verdict {
             Ok(Envelope::Request { id, method, params }) => {
                 format!("request {} {method} {}", json!(id), params.unwrap_or("-"))
@@ -310,9 +310,9 @@ mod tests {
     #[track_caller]
     fn check(frame: &str, want: &str) {
         let got = match read(frame.as_bytes()) {
-            Frame::Empty => "empty".to_owned(),
-            Frame::One(verdict) => told(&verdict),
-            Frame::Batch(all) => all.iter().map(told).collect::<Vec<_>>().join("; "),
+            WireFrame::Empty => "empty".to_owned(),
+            WireFrame::One(verdict) => describe(&verdict),
+            WireFrame::Batch(all) => all.iter().map(describe).collect::<Vec<_>>().join("; "),
         };
         assert_eq!(got, want, "{frame}");
     }

@@ -4,11 +4,11 @@ use crate::{Dialect, Id};
 use serde_json::{Map, Value, json};
 
 /// The notification that carries a piece of an answer to the transport, which writes it in the form of [`partial`].
-pub const PARTIAL: &str = "docent/partial";
+pub const PARTIAL_METHOD: &str = "docent/partial";
 /// The `_meta` key for a block's metadata; the plain dialect has it beside the text.
-pub const METADATA: &str = "docent/metadata";
+pub const METADATA_KEY: &str = "docent/metadata";
 /// The `_meta` key for a block's score; the plain dialect has it beside the text.
-pub const SCORE: &str = "docent/score";
+pub const SCORE_KEY: &str = "docent/score";
 
 /// Whether answers in this dialect differ from those of the newest session-based revision.
 pub fn needs_shaping(dialect: Dialect) -> bool {

@@ -10,19 +10,19 @@ use roxmltree::ParsingOptions;
 use std::collections::HashSet;
 
 /// Maximum number of elements, texts and comments per file; each takes many times its length in memory.
-pub const MOST_NODES: u32 = 4_000_000;
+pub const MAX_NODES: u32 = 4_000_000;
 /// Maximum number of attributes per element.
-const MOST_ATTRIBUTES: usize = 256;
+const MAX_ATTRIBUTES: usize = 256;
 /// Maximum number of namespace prefixes per file. Office formats use about fifty.
-const MOST_PREFIXES: usize = 256;
+const MAX_PREFIXES: usize = 256;
 /// Maximum number of inherited namespaces, over all elements.
-const MOST_HANDED_DOWN: usize = 4_000_000;
+const MAX_INHERITED_NAMESPACES: usize = 4_000_000;
 /// Maximum number of equals signs; the parser reserves an attribute for each.
-const MOST_EQUALS: usize = 16_000_000;
+const MAX_EQUALS_SIGNS: usize = 16_000_000;
 
 /// Why XML is rejected.
 #[derive(Debug, thiserror::Error)]
-pub enum BadXml {
+pub enum XmlError {
     /// Not well-formed XML.
     #[error("{0}")]
     Parse(#[from] roxmltree::Error),
@@ -34,29 +34,29 @@ pub enum BadXml {
     Entities,
 }
 
-/// Parses a file of at most [`MOST_NODES`] nodes. Allows a document type without entities, as old files have.
-pub fn parse(text: &str) -> Result<Document<'_>, BadXml> {
-    parse_within(text, MOST_NODES)
+/// Parses a file of at most [`MAX_NODES`] nodes. Allows a document type without entities, as old files have.
+pub fn parse(text: &str) -> Result<Document<'_>, XmlError> {
+    parse_within(text, MAX_NODES)
 }
 
 /// Parses a file of at most `nodes` nodes.
-pub fn parse_within(text: &str, nodes: u32) -> Result<Document<'_>, BadXml> {
-    look_over(text, nodes as usize)?;
+pub fn parse_within(text: &str, nodes: u32) -> Result<Document<'_>, XmlError> {
+    check_structure(text, nodes as usize)?;
     let options =
         ParsingOptions { allow_dtd: true, nodes_limit: nodes, ..ParsingOptions::default() };
     Ok(Document::parse_with_options(text, options)?)
 }
 
-fn look_over(text: &str, nodes: usize) -> Result<(), BadXml> {
+fn check_structure(text: &str, nodes: usize) -> Result<(), XmlError> {
     if text.contains("<!DOCTYPE") && text.contains("<!ENTITY") {
-        return Err(BadXml::Entities);
+        return Err(XmlError::Entities);
     }
     // An element has a start tag and an end tag.
     if text.bytes().filter(|byte| *byte == b'<').count() > nodes.saturating_mul(2) {
-        return Err(BadXml::TooCostly("elements"));
+        return Err(XmlError::TooCostly("elements"));
     }
-    if text.bytes().filter(|byte| *byte == b'=').count() > MOST_EQUALS {
-        return Err(BadXml::TooCostly("attributes"));
+    if text.bytes().filter(|byte| *byte == b'=').count() > MAX_EQUALS_SIGNS {
+        return Err(XmlError::TooCostly("attributes"));
     }
     let mut prefixes = HashSet::new();
     let mut declared: usize = 0;
@@ -70,12 +70,12 @@ fn look_over(text: &str, nodes: usize) -> Result<(), BadXml> {
                 declared += 1;
             }
         }
-        if attributes > MOST_ATTRIBUTES {
-            return Err(BadXml::TooCostly("attributes in one element"));
+        if attributes > MAX_ATTRIBUTES {
+            return Err(XmlError::TooCostly("attributes in one element"));
         }
         let handed_down = declared.saturating_mul(prefixes.len());
-        if prefixes.len() > MOST_PREFIXES || handed_down > MOST_HANDED_DOWN {
-            return Err(BadXml::TooCostly("namespaces"));
+        if prefixes.len() > MAX_PREFIXES || handed_down > MAX_INHERITED_NAMESPACES {
+            return Err(XmlError::TooCostly("namespaces"));
         }
     }
     Ok(())

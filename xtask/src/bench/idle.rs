@@ -9,16 +9,16 @@ use std::{
 };
 
 /// A server that is silent for longer has dropped the client.
-const PATIENCE: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connected client after its handshake; dropping it disconnects.
 #[derive(Debug)]
-pub(crate) struct Client {
+pub(crate) struct IdleClient {
     stream: TcpStream,
     heard: Vec<u8>,
 }
 
-impl Client {
+impl IdleClient {
     /// Connects over legacy SSE: a stream, and posts to the URL that it names.
     pub(crate) fn sse(port: u16) -> Result<Self> {
         let mut client = Self::connect(port)?;
@@ -69,16 +69,16 @@ impl Client {
     fn connect(port: u16) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).context("connecting to the server")?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok(Self { stream, heard: Vec::new() })
     }
 
-    fn say(&mut self, bytes: &[u8]) -> Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.stream.write_all(bytes).context("writing to the server")
     }
 
     /// Reads until the mark has arrived; returns its position.
-    fn hear(&mut self, mark: &[u8]) -> Result<usize> {
+    fn read_until(&mut self, mark: &[u8]) -> Result<usize> {
         loop {
             if let Some(at) = reply::find(&self.heard, mark) {
                 return Ok(at);
@@ -96,14 +96,14 @@ impl Client {
         }
     }
 
-    fn heard_text(&self) -> String {
+    fn received_text(&self) -> String {
         String::from_utf8_lossy(&self.heard).into_owned()
     }
 }
 
 /// Posts on a separate connection, closed after the reply: an idle client only keeps its stream open.
 fn post(port: u16, path: &str, body: &str) -> Result<()> {
-    let mut client = Client::connect(port)?;
+    let mut client = IdleClient::connect(port)?;
     client.say(
         format!(
             "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\

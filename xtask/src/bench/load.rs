@@ -9,20 +9,20 @@ use std::{
 
 /// The limits of a stretch of load: a time or a number of calls, whichever is reached first.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct LoadStretch {
     pub(crate) time: Duration,
     pub(crate) calls: u32,
 }
 
-impl Stretch {
+impl LoadStretch {
     /// A stretch limited only by time.
-    pub(crate) const fn of(time: Duration) -> Self {
+    pub(crate) const fn with_time(time: Duration) -> Self {
         Self { time, calls: u32::MAX }
     }
 
     /// Starts the clock, for this many connections that share the calls.
-    pub(crate) fn begin(self, shared_by: u32) -> Running {
-        Running {
+    pub(crate) fn begin(self, shared_by: u32) -> RunningStretch {
+        RunningStretch {
             deadline: Instant::now() + self.time,
             calls: self.calls.div_ceil(shared_by.max(1)),
         }
@@ -31,21 +31,21 @@ impl Stretch {
 
 /// A running stretch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Running {
+pub(crate) struct RunningStretch {
     deadline: Instant,
     calls: u32,
 }
 
-impl Running {
+impl RunningStretch {
     /// True while another call may be made.
-    pub(crate) fn goes_on(self, made: u32) -> bool {
+    pub(crate) fn continues(self, made: u32) -> bool {
         made < self.calls && Instant::now() < self.deadline
     }
 }
 
 /// The measured result of a stretch of load.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Load {
+pub(crate) struct LoadResult {
     calls: u32,
     elapsed: Duration,
     cpu: Duration,
@@ -71,17 +71,17 @@ impl<'a> Stopwatch<'a> {
     }
 
     /// Reads the clocks again after the calls have been answered.
-    pub(crate) fn stop(self, calls: u32) -> Result<Load> {
+    pub(crate) fn stop(self, calls: u32) -> Result<LoadResult> {
         let elapsed = self.began.elapsed();
         let cpu = usage::cpu_without(self.without)?.saturating_sub(self.cpu);
-        Ok(Load { calls, elapsed, cpu })
+        Ok(LoadResult { calls, elapsed, cpu })
     }
 }
 
-impl Load {
+impl LoadResult {
     /// Creates a result from known figures.
     #[cfg(test)]
-    pub(crate) const fn of(calls: u32, elapsed: Duration, cpu: Duration) -> Self {
+    pub(crate) const fn from_figures(calls: u32, elapsed: Duration, cpu: Duration) -> Self {
         Self { calls, elapsed, cpu }
     }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn figures_of_a_load() {
-        let load = Load {
+        let load = LoadResult {
             calls: 2000,
             elapsed: Duration::from_millis(500),
             cpu: Duration::from_millis(100),

@@ -54,7 +54,7 @@ fn text(id: u32) -> String {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct EchoReply<'a> {
     id: Option<u32>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
@@ -63,7 +63,7 @@ struct Answer<'a> {
 }
 
 #[derive(Deserialize)]
-struct Echoed<'a> {
+struct EchoResult<'a> {
     #[serde(borrow)]
     content: Vec<Content<'a>>,
 }
@@ -77,7 +77,7 @@ struct Content<'a> {
 /// Returns an answer's id and result, or `None` for a notification; an error answer is an error.
 pub(crate) fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
     let shown = || String::from_utf8_lossy(message).into_owned();
-    let answer: Answer<'_> =
+    let answer: EchoReply<'_> =
         serde_json::from_slice(message).with_context(|| format!("not an answer: {}", shown()))?;
     match (answer.id, answer.result, answer.error) {
         (_, _, Some(error)) => bail!("answered with an error: {}", error.get()),
@@ -90,7 +90,7 @@ pub(crate) fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
 /// Checks that a message echoes the text of the call it answers; returns the call's id, or `None` for a notification.
 pub(crate) fn answered_call(message: &[u8]) -> Result<Option<u32>> {
     let Some((id, result)) = result(message)? else { return Ok(None) };
-    let echoed: Echoed<'_> = serde_json::from_str(result.get())
+    let echoed: EchoResult<'_> = serde_json::from_str(result.get())
         .with_context(|| format!("not the result of a call: {}", result.get()))?;
     let said: String = echoed.content.iter().map(|content| content.text.as_ref()).collect();
     // Some servers put words before the echo; the text itself ends with its number.

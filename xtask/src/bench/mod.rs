@@ -16,7 +16,7 @@ mod table;
 pub(crate) mod usage;
 mod wire;
 
-use crate::{lab, workspace::Workspace};
+use crate::{lab, workspace::XtaskWorkspace};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use std::{os::unix::process::CommandExt as _, process::Command};
@@ -24,7 +24,7 @@ use std::{os::unix::process::CommandExt as _, process::Command};
 /// Benchmark docent against its peers.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
-enum Bench {
+enum BenchCommand {
     /// Measure one call on the wire: docent, a bare rmcp server, the TypeScript SDK and the Python SDK.
     Wire(wire::Options),
     /// Measure repository analysis: docent, tokei and tree-sitter.
@@ -47,29 +47,29 @@ enum Bench {
 
 /// Runs the benchmark named by the arguments; `args` is what follows `bench` on the command line.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let bench = match Bench::try_parse_from(
+    let bench = match BenchCommand::try_parse_from(
         std::iter::once("bench").chain(args.iter().map(String::as_str)),
     ) {
         Ok(bench) => bench,
         Err(usage) => usage.exit(),
     };
-    let workspace = Workspace::find()?;
+    let workspace = XtaskWorkspace::find()?;
     if cfg!(debug_assertions) {
         return again_in_release(&workspace, args);
     }
     match bench {
-        Bench::Wire(options) => wire::run(&workspace, &options, args),
-        Bench::Repo(options) => repo::run(&workspace, &options, args),
-        Bench::Code(options) => code::run(&workspace, &options, args),
-        Bench::Docs(options) => docs::run(&workspace, &options, args),
-        Bench::Hub(options) => hub::run(&workspace, &options, args),
-        Bench::Inspector(options) => inspector::run(&workspace, &options, args),
-        Bench::Search { units } => lab::bench(&workspace, &units),
+        BenchCommand::Wire(options) => wire::run(&workspace, &options, args),
+        BenchCommand::Repo(options) => repo::run(&workspace, &options, args),
+        BenchCommand::Code(options) => code::run(&workspace, &options, args),
+        BenchCommand::Docs(options) => docs::run(&workspace, &options, args),
+        BenchCommand::Hub(options) => hub::run(&workspace, &options, args),
+        BenchCommand::Inspector(options) => inspector::run(&workspace, &options, args),
+        BenchCommand::Search { units } => lab::bench(&workspace, &units),
     }
 }
 
 /// Runs xtask again in release mode: an unoptimized load generator would compete with the measured server for CPU.
-fn again_in_release(workspace: &Workspace, args: &[String]) -> Result<()> {
+fn again_in_release(workspace: &XtaskWorkspace, args: &[String]) -> Result<()> {
     let built = workspace
         .cargo(["build", "--quiet", "--release", "--package", "xtask"])
         .status()

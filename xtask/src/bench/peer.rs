@@ -1,10 +1,10 @@
 //! The measured servers: how each is installed and started, and how it can be called.
 
-use super::post::Form;
+use super::post::PostForm;
 use crate::{
     install,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -21,7 +21,7 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
 /// A server by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Name {
+pub(crate) enum PeerName {
     /// docent's own stack with the fixture tools: the conformance binary.
     Docent,
     /// The real `docent serve`: only its start and its memory.
@@ -36,9 +36,9 @@ pub(crate) enum Name {
     Python,
 }
 
-impl Name {
+impl PeerName {
     /// The name in the table.
-    pub(crate) const fn shown(self) -> &'static str {
+    pub(crate) const fn display_name(self) -> &'static str {
         match self {
             Self::Docent => "docent",
             Self::DocentServe => "docent serve",
@@ -55,20 +55,20 @@ impl Name {
     }
 
     /// The forms in which its echo tool can be called over HTTP; empty for a server without that tool.
-    pub(crate) const fn forms(self) -> &'static [Form] {
+    pub(crate) const fn forms(self) -> &'static [PostForm] {
         match self {
-            Self::Docent => &[Form::Session, Form::Stateless, Form::Plain],
+            Self::Docent => &[PostForm::Session, PostForm::Stateless, PostForm::Plain],
             Self::DocentServe => &[],
-            Self::Typescript => &[Form::Session],
-            Self::Rmcp | Self::TypescriptV2 | Self::Python => &[Form::Session, Form::Stateless],
+            Self::Typescript => &[PostForm::Session],
+            Self::Rmcp | Self::TypescriptV2 | Self::Python => &[PostForm::Session, PostForm::Stateless],
         }
     }
 }
 
 /// An installed server.
 #[derive(Debug)]
-pub(crate) struct Peer {
-    pub(crate) name: Name,
+pub(crate) struct InstalledPeer {
+    pub(crate) name: PeerName,
     /// The version built or installed.
     pub(crate) version: String,
     program: PathBuf,
@@ -76,20 +76,20 @@ pub(crate) struct Peer {
     folder: PathBuf,
 }
 
-impl Peer {
+impl InstalledPeer {
     /// Builds or installs the server.
-    pub(crate) fn prepare(workspace: &Workspace, name: Name) -> Result<Self> {
+    pub(crate) fn prepare(workspace: &XtaskWorkspace, name: PeerName) -> Result<Self> {
         eprint_step(&format!("preparing {}", name.shown()));
         match name {
-            Name::Docent | Name::DocentServe => ours(workspace, name),
-            Name::Rmcp => rmcp(workspace),
-            Name::Typescript => {
+            PeerName::Docent | PeerName::DocentServe => ours(workspace, name),
+            PeerName::Rmcp => rmcp(workspace),
+            PeerName::Typescript => {
                 typescript(workspace, name, ("@modelcontextprotocol/sdk", "server.mjs"))
             }
-            Name::TypescriptV2 => {
+            PeerName::TypescriptV2 => {
                 typescript(workspace, name, ("@modelcontextprotocol/server", "server-v2.mjs"))
             }
-            Name::Python => python(workspace),
+            PeerName::Python => python(workspace),
         }
         .with_context(|| format!("preparing {}; --peers can leave it out", name.shown()))
     }
@@ -97,7 +97,7 @@ impl Peer {
     /// Returns the command that runs the server over stdio.
     pub(crate) fn on_pipes(&self) -> Command {
         let flags: &[&str] = match self.name {
-            Name::DocentServe => &["serve", "--transport", "stdio", "--root", "."],
+            PeerName::DocentServe => &["serve", "--transport", "stdio", "--root", "."],
             _ => &["--stdio"],
         };
         let mut command = self.command();
@@ -108,7 +108,7 @@ impl Peer {
     /// Returns the command that runs the server on a port.
     pub(crate) fn on_port(&self, port: u16) -> Command {
         let flags: &[&str] = match self.name {
-            Name::DocentServe => &["serve", "--transport", "http", "--root", ".", "--port"],
+            PeerName::DocentServe => &["serve", "--transport", "http", "--root", ".", "--port"],
             _ => &["--port"],
         };
         let mut command = self.command();
@@ -124,7 +124,7 @@ impl Peer {
 }
 
 /// Returns a folder for the benchmark under the target directory.
-pub(crate) fn folder(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+pub(crate) fn folder(workspace: &XtaskWorkspace, name: &str) -> Result<PathBuf> {
     let folder = workspace.target.join("bench").join(name);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     Ok(folder)
@@ -138,19 +138,19 @@ pub(crate) fn eprint_step(text: &str) {
 }
 
 /// Returns the folder of a peer's files.
-pub(crate) fn sources(workspace: &Workspace, name: &str) -> PathBuf {
+pub(crate) fn sources(workspace: &XtaskWorkspace, name: &str) -> PathBuf {
     workspace.root.join("benches/peers").join(name)
 }
 
-fn ours(workspace: &Workspace, name: Name) -> Result<Peer> {
+fn ours(workspace: &XtaskWorkspace, name: PeerName) -> Result<InstalledPeer> {
     let binary = if matches!(name, Name::DocentServe) { "docent" } else { "conformance" };
     // Both packages at once, as the tests build them: cargo unifies features over the packages of one build.
     let mut build = workspace.cargo(["build", "--release", "-p", "docent", "-p", "docent-testkit"]);
-    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
-    let commit = answer(
+    process::run(&mut build, COMPILE_LIMIT, OutputMode::Kept)?.or_fail("cargo build")?;
+    let commit = command_output(
         Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(&workspace.root),
     );
-    Ok(Peer {
+    Ok(InstalledPeer {
         name,
         version: format!(
             "{} ({})",
@@ -163,10 +163,10 @@ fn ours(workspace: &Workspace, name: Name) -> Result<Peer> {
     })
 }
 
-fn rmcp(workspace: &Workspace) -> Result<Peer> {
-    let built = Built::of(workspace, "rmcp")?;
-    Ok(Peer {
-        name: Name::Rmcp,
+fn rmcp(workspace: &XtaskWorkspace) -> Result<InstalledPeer> {
+    let built = BaselineProgram::of(workspace, "rmcp")?;
+    Ok(InstalledPeer {
+        name: PeerName::Rmcp,
         version: built.version,
         program: built.program,
         script: Vec::new(),
@@ -176,28 +176,28 @@ fn rmcp(workspace: &Workspace) -> Result<Peer> {
 
 /// A baseline program built here around an external crate.
 #[derive(Debug)]
-pub(crate) struct Built {
+pub(crate) struct BaselineProgram {
     pub(crate) program: PathBuf,
     /// The version of the crate.
     pub(crate) version: String,
     folder: PathBuf,
 }
 
-impl Built {
+impl BaselineProgram {
     /// Builds a copy with a copy of the main lock file, so that the baseline links the same versions as docent.
-    pub(crate) fn of(workspace: &Workspace, name: &str) -> Result<Self> {
+    pub(crate) fn of(workspace: &XtaskWorkspace, name: &str) -> Result<Self> {
         let (program, folder) = build(workspace, name)?;
         let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
         Ok(Self {
             program,
-            version: locked(&lock, name).with_context(|| format!("Cargo.lock has no {name}"))?,
+            version: locked_version(&lock, name).with_context(|| format!("Cargo.lock has no {name}"))?,
             folder,
         })
     }
 }
 
 /// Builds a copy of one of the peers in this repository; returns the program and its build folder.
-pub(crate) fn build(workspace: &Workspace, name: &str) -> Result<(PathBuf, PathBuf)> {
+pub(crate) fn build(workspace: &XtaskWorkspace, name: &str) -> Result<(PathBuf, PathBuf)> {
     let (from, folder) = (sources(workspace, name), folder(workspace, name)?);
     fs::create_dir_all(folder.join("src"))?;
     for file in ["Cargo.toml", "src/main.rs"] {
@@ -208,7 +208,7 @@ pub(crate) fn build(workspace: &Workspace, name: &str) -> Result<(PathBuf, PathB
         .context("copying Cargo.lock")?;
     let mut build = workspace.cargo(["build", "--release", "--target-dir", "target"]);
     build.current_dir(&folder);
-    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    process::run(&mut build, COMPILE_LIMIT, OutputMode::Kept)?.or_fail("cargo build")?;
     Ok((folder.join("target/release").join(format!("{name}-peer")), folder))
 }
 
@@ -222,12 +222,12 @@ fn copy_changed(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Returns the version of a package in a Cargo.lock.
-fn locked(lock: &str, package: &str) -> Option<String> {
+fn locked_version(lock: &str, package: &str) -> Option<String> {
     let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
     Some(after.split('"').next()?.to_owned())
 }
 
-fn typescript(workspace: &Workspace, name: Name, (sdk, script): (&str, &str)) -> Result<Peer> {
+fn typescript(workspace: &XtaskWorkspace, name: PeerName, (sdk, script): (&str, &str)) -> Result<InstalledPeer> {
     let (from, node) = (sources(workspace, "typescript"), install::node(workspace)?);
     let folder = install::npm_packages(workspace, &node, "bench-typescript", &from)?;
     // Node looks for packages starting at the script's folder.
@@ -237,7 +237,7 @@ fn typescript(workspace: &Workspace, name: Name, (sdk, script): (&str, &str)) ->
     let version = pins["dependencies"][sdk]
         .as_str()
         .with_context(|| format!("package.json doesn't pin {sdk}"))?;
-    Ok(Peer {
+    Ok(InstalledPeer {
         name,
         version: format!(
             "{version} on node {}",
@@ -249,14 +249,14 @@ fn typescript(workspace: &Workspace, name: Name, (sdk, script): (&str, &str)) ->
     })
 }
 
-fn python(workspace: &Workspace) -> Result<Peer> {
+fn python(workspace: &XtaskWorkspace) -> Result<InstalledPeer> {
     let from = sources(workspace, "python");
     let requirements = from.join("requirements.txt");
     let program = install::python_environment(workspace, "bench-python", &requirements)?;
-    let sdk = pinned(&fs::read_to_string(&requirements)?, "mcp")
+    let sdk = pinned_version(&fs::read_to_string(&requirements)?, "mcp")
         .context("requirements.txt doesn't pin mcp")?;
-    Ok(Peer {
-        name: Name::Python,
+    Ok(InstalledPeer {
+        name: PeerName::Python,
         version: format!("{sdk} on {}", answer(Command::new(&program).arg("--version"))?),
         program,
         script: vec![from.join("server.py").into()],
@@ -265,16 +265,16 @@ fn python(workspace: &Workspace) -> Result<Peer> {
 }
 
 /// Returns the version of a package in a requirements file.
-pub(crate) fn pinned(requirements: &str, package: &str) -> Option<String> {
+pub(crate) fn pinned_version(requirements: &str, package: &str) -> Option<String> {
     let line =
         requirements.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))?;
     Some(line.trim().to_owned())
 }
 
 /// Returns the output of a short command.
-pub(crate) fn answer(command: &mut Command) -> Result<String> {
+pub(crate) fn command_output(command: &mut Command) -> Result<String> {
     let what = Path::new(command.get_program()).display().to_string();
-    let said = process::run(command, QUESTION_LIMIT, Output::Kept)?.or_fail(&what)?;
+    let said = process::run(command, QUESTION_LIMIT, OutputMode::Kept)?.or_fail(&what)?;
     Ok(said.trim().to_owned())
 }
 

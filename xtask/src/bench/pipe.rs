@@ -1,7 +1,7 @@
 //! Load over pipes: a bounded number of calls in flight, one thread, and one write for all calls answered so far.
 
 use super::{
-    load::{Load, Running, Stopwatch, Stretch},
+    load::{LoadResult, RunningStretch, Stopwatch, LoadStretch},
     message,
 };
 use crate::process::tail;
@@ -24,15 +24,15 @@ use std::{
 /// Calls in flight; they fit a pipe's buffer, so one thread can't block itself.
 const IN_FLIGHT: u32 = 32;
 /// A server that is silent for longer is stuck.
-const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+const ANSWER_TIMEOUT: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 /// A server that takes longer to end after its input closes is killed.
 const END_LIMIT: Duration = Duration::from_secs(6);
 /// Lines of standard error shown with a failure.
-const COMPLAINT_LINES: usize = 5;
+const MAX_STDERR_LINES: usize = 5;
 
 /// A server on pipes, after the handshake. Dropping it ends the server.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct PipeServer {
     child: Child,
     /// `None` once the input has been closed to end the server.
     input: Option<ChildStdin>,
@@ -45,7 +45,7 @@ pub(crate) struct Server {
     open: BTreeSet<u32>,
 }
 
-impl Server {
+impl PipeServer {
     /// Starts the server and waits for the answer to `initialize`; returns the time from exec to that answer.
     pub(crate) fn start(mut command: Command) -> Result<(Self, Duration)> {
         let complaint = tempfile::tempfile().context("making a file for standard error")?;
@@ -99,7 +99,7 @@ impl Server {
         if self.complaint.rewind().is_ok() {
             self.complaint.read_to_end(&mut said).ok();
         }
-        let said = tail(String::from_utf8_lossy(&said).trim(), COMPLAINT_LINES);
+        let said = tail(String::from_utf8_lossy(&said).trim(), MAX_STDERR_LINES);
         if said.is_empty() { problem } else { problem.context(said) }
     }
 
@@ -149,7 +149,7 @@ impl Server {
     }
 
     /// Keeps the server busy, first unmeasured, then measured.
-    pub(crate) fn load(&mut self, warm: Stretch, measured: Stretch) -> Result<Load> {
+    pub(crate) fn load(&mut self, warm: LoadStretch, measured: LoadStretch) -> Result<LoadResult> {
         self.drive(IN_FLIGHT, warm)?;
         let watch = Stopwatch::start()?;
         let calls = self.drive(IN_FLIGHT, measured)?;
@@ -160,18 +160,18 @@ impl Server {
     pub(crate) fn load_with(
         &mut self,
         in_flight: u32,
-        stretch: Stretch,
+        stretch: LoadStretch,
         without: Option<&Path>,
-    ) -> Result<Load> {
+    ) -> Result<LoadResult> {
         let watch = Stopwatch::start_without(without)?;
         let calls = self.drive(in_flight, stretch)?;
         watch.stop(calls)
     }
 
     /// Makes one call after another; returns the duration of each.
-    pub(crate) fn times(&mut self, stretch: Running) -> Result<Vec<Duration>> {
+    pub(crate) fn times(&mut self, stretch: RunningStretch) -> Result<Vec<Duration>> {
         let (mut times, mut calls) = (Vec::new(), 0);
-        while calls == 0 || stretch.goes_on(calls) {
+        while calls == 0 || stretch.continues(calls) {
             let began = Instant::now();
             self.ask(1)?;
             while !self.open.is_empty() {
@@ -183,14 +183,14 @@ impl Server {
         Ok(times)
     }
 
-    fn drive(&mut self, in_flight: u32, stretch: Stretch) -> Result<u32> {
+    fn drive(&mut self, in_flight: u32, stretch: LoadStretch) -> Result<u32> {
         let stretch = stretch.begin(1);
         self.ask(in_flight)?;
         let mut calls = 0;
         while !self.open.is_empty() {
             let answered = self.answers()?;
             calls += answered;
-            if stretch.goes_on(calls) {
+            if stretch.continues(calls) {
                 self.ask(answered)?;
             }
         }
@@ -232,7 +232,7 @@ impl Server {
     fn receive(&mut self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut bytes = [0; 16_384];
         let ready = retry_on_intr(|| {
-            poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&PATIENCE))
+            poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&ANSWER_TIMEOUT))
         })?;
         ensure!(ready > 0, "the server has been silent for {} s", PATIENCE.tv_sec);
         let read = self.output.read(&mut bytes).context("reading from the server")?;
@@ -244,7 +244,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PipeServer {
     fn drop(&mut self) {
         // It is fine if the server has already ended.
         self.child.kill().ok();

@@ -1,9 +1,9 @@
 //! Load over HTTP: keep-alive connections that each make one call after another, all on one thread.
 
 use super::{
-    load::{Load, Running, Stopwatch, Stretch},
+    load::{LoadResult, RunningStretch, Stopwatch, LoadStretch},
     message::{self, SESSION_REVISION, STATELESS_REVISION},
-    reply::{self, Reply},
+    reply::{self, HttpReply},
 };
 use anyhow::{Context, Result, ensure};
 use std::fmt::{self, Write as _};
@@ -15,7 +15,7 @@ use tokio::{
 
 /// How a call is posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum PostForm {
     /// Streamable HTTP, 2025-11-25: one session per connection.
     Session,
     /// Streamable HTTP, 2026-07-28: no handshake and no session.
@@ -24,7 +24,7 @@ pub(crate) enum Form {
     Plain,
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for PostForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Session => "session",
@@ -36,14 +36,14 @@ impl fmt::Display for Form {
 
 /// The port and path of an echo server, and the names of its tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Endpoint {
+pub(crate) struct EchoEndpoint {
     pub(crate) port: u16,
     pub(crate) path: String,
     /// Calls take turns among them.
     pub(crate) tools: Vec<String>,
 }
 
-impl Endpoint {
+impl EchoEndpoint {
     /// The endpoint's usual path.
     pub(crate) fn at(port: u16) -> Self {
         Self { port, path: "/mcp".to_owned(), tools: vec![message::ECHO.to_owned()] }
@@ -52,37 +52,37 @@ impl Endpoint {
 
 /// One client connection.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct PostConnection {
     stream: TcpStream,
     tools: Vec<String>,
-    form: Form,
+    form: PostForm,
     /// The request up to the value of Content-Length.
     head: String,
     buffer: Vec<u8>,
     last_id: u32,
 }
 
-impl Connection {
+impl PostConnection {
     /// Connects, and does the handshake if the form has one.
-    pub(crate) async fn open(port: u16, form: Form) -> Result<Self> {
-        Self::open_at(&Endpoint::at(port), form).await
+    pub(crate) async fn open(port: u16, form: PostForm) -> Result<Self> {
+        Self::open_at(&EchoEndpoint::at(port), form).await
     }
 
     /// Connects to any endpoint.
-    pub(crate) async fn open_at(endpoint: &Endpoint, form: Form) -> Result<Self> {
-        let Endpoint { port, path, tools } = endpoint;
+    pub(crate) async fn open_at(endpoint: &EchoEndpoint, form: PostForm) -> Result<Self> {
+        let EchoEndpoint { port, path, tools } = endpoint;
         let (port, tools) = (*port, tools.clone());
         let stream =
             TcpStream::connect(("127.0.0.1", port)).await.context("connecting to the server")?;
         stream.set_nodelay(true)?;
         let accept = match form {
-            Form::Plain => "application/json",
-            Form::Session | Form::Stateless => "application/json, text/event-stream",
+            PostForm::Plain => "application/json",
+            PostForm::Session | PostForm::Stateless => "application/json, text/event-stream",
         };
         let mut head = format!(
             "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
         );
-        if form == Form::Stateless {
+        if form == PostForm::Stateless {
             write!(
                 head,
                 "MCP-Protocol-Version: {STATELESS_REVISION}\r\nMcp-Method: tools/call\r\nMcp-Name: echo\r\n"
@@ -90,7 +90,7 @@ impl Connection {
         }
         let mut connection =
             Self { stream, tools, form, head, buffer: Vec::new(), last_id: message::INITIALIZE_ID };
-        if form == Form::Session {
+        if form == PostForm::Session {
             connection.shake_hands().await?;
         }
         Ok(connection)
@@ -127,8 +127,8 @@ impl Connection {
     pub(crate) async fn call(&mut self) -> Result<()> {
         self.last_id += 1;
         let body = match self.form {
-            Form::Stateless => message::stateless_call(self.last_id),
-            Form::Session | Form::Plain => {
+            PostForm::Stateless => message::stateless_call(self.last_id),
+            PostForm::Session | PostForm::Plain => {
                 message::call(message::tool_for(&self.tools, self.last_id), self.last_id)
             }
         };
@@ -147,7 +147,7 @@ impl Connection {
         Ok(())
     }
 
-    async fn post(&mut self, body: &str) -> Result<Reply> {
+    async fn post(&mut self, body: &str) -> Result<HttpReply> {
         let request = format!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
         self.stream.write_all(request.as_bytes()).await.context("writing to the server")?;
         loop {
@@ -161,9 +161,9 @@ impl Connection {
         }
     }
 
-    async fn drive(mut self, stretch: Running) -> Result<(Self, u32)> {
+    async fn drive(mut self, stretch: RunningStretch) -> Result<(Self, u32)> {
         let mut calls = 0;
-        while stretch.goes_on(calls) {
+        while stretch.continues(calls) {
             self.call().await?;
             calls += 1;
         }
@@ -173,14 +173,14 @@ impl Connection {
 
 /// Keeps this many connections busy, first unmeasured, then measured.
 pub(crate) async fn load(
-    (port, form): (u16, Form),
+    (port, form): (u16, PostForm),
     connections: u32,
-    warm: Stretch,
-    measured: Stretch,
-) -> Result<Load> {
+    warm: LoadStretch,
+    measured: LoadStretch,
+) -> Result<LoadResult> {
     let mut open = Vec::new();
     for _ in 0..connections {
-        open.push(Connection::open(port, form).await?);
+        open.push(PostConnection::open(port, form).await?);
     }
     let (open, _) = drive_all(open, warm.begin(connections)).await?;
     let watch = Stopwatch::start()?;
@@ -190,9 +190,9 @@ pub(crate) async fn load(
 
 /// Keeps all connections busy until the stretch ends.
 pub(crate) async fn drive_all(
-    connections: Vec<Connection>,
-    stretch: Running,
-) -> Result<(Vec<Connection>, u32)> {
+    connections: Vec<PostConnection>,
+    stretch: RunningStretch,
+) -> Result<(Vec<PostConnection>, u32)> {
     let mut running: JoinSet<_> = connections.into_iter().map(|one| one.drive(stretch)).collect();
     let (mut open, mut calls) = (Vec::new(), 0);
     while let Some(done) = running.join_next().await {

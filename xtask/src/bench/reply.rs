@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 
 /// One complete reply.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Reply {
+pub(crate) struct HttpReply {
     /// The status code.
     pub(crate) status: u16,
     /// `Mcp-Session-Id`, if the server sent one.
@@ -13,7 +13,7 @@ pub(crate) struct Reply {
     body: Vec<u8>,
 }
 
-impl Reply {
+impl HttpReply {
     /// Returns the JSON messages in the body, whatever their framing.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &[u8]> {
         let data = |line| <[u8]>::strip_prefix(line, b"data:").map(<[u8]>::trim_ascii);
@@ -38,7 +38,7 @@ enum Framing {
 }
 
 /// Parses the first reply in the buffer; returns it with its length, or `None` if it is incomplete.
-pub(crate) fn parse(buffer: &[u8]) -> Result<Option<(Reply, usize)>> {
+pub(crate) fn parse(buffer: &[u8]) -> Result<Option<(HttpReply, usize)>> {
     let Some(head) = find(buffer, b"\r\n\r\n") else { return Ok(None) };
     let (head, rest) =
         (buffer.get(..head).unwrap_or_default(), buffer.get(head + 4..).unwrap_or_default());
@@ -60,14 +60,14 @@ pub(crate) fn parse(buffer: &[u8]) -> Result<Option<(Reply, usize)>> {
     Ok(Some((reply, before + length)))
 }
 
-fn parse_head(head: &[u8]) -> Result<(Reply, Framing)> {
+fn parse_head(head: &[u8]) -> Result<(HttpReply, Framing)> {
     let head = std::str::from_utf8(head).context("a reply's headers are not text")?;
     let mut lines = head.split("\r\n");
     let status = lines.next().unwrap_or_default();
     let code = status.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let mut reply = Reply {
+    let mut reply = HttpReply {
         status: code.with_context(|| format!("not a status line: {status:?}"))?,
-        ..Reply::default()
+        ..HttpReply::default()
     };
     let mut framing = Framing::Length(0);
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {

@@ -1,12 +1,12 @@
 //! Figures, their ratios and whether docent reaches its targets, as one Markdown table and as JSON.
 
-use super::{peer::Name, post::Form};
+use super::{peer::PeerName, post::PostForm};
 use serde_json::{Value, json};
 use std::fmt;
 
 /// The measures, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Measure {
+pub(crate) enum WireMeasure {
     /// CPU time of a call over pipes, 32 calls in flight.
     StdioCpu,
     /// CPU time of a call over HTTP, 32 connections.
@@ -27,7 +27,7 @@ pub(crate) enum Measure {
     WebSocketClients(usize),
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for WireMeasure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StdioCpu => f.write_str("CPU per call, stdio, 32 in flight (µs)"),
@@ -47,28 +47,28 @@ impl fmt::Display for Measure {
 
 /// A target for docent.
 #[derive(Debug, Clone, Copy)]
-enum Aim {
+enum WireTarget {
     FigureAtMost(f64),
     TimesRmcpAtMost(f64),
     TimesTypescriptAtLeast(f64),
 }
 
-impl Measure {
-    const fn aim(self) -> Option<Aim> {
+impl WireMeasure {
+    const fn aim(self) -> Option<WireTarget> {
         match self {
-            Self::StdioCpu | Self::HttpCpu => Some(Aim::TimesRmcpAtMost(1.5)),
-            Self::OneConnection | Self::ManyConnections => Some(Aim::TimesTypescriptAtLeast(5.0)),
-            Self::Start => Some(Aim::FigureAtMost(15.0)),
-            Self::IdleMemory => Some(Aim::FigureAtMost(25.0)),
+            Self::StdioCpu | Self::HttpCpu => Some(WireTarget::TimesRmcpAtMost(1.5)),
+            Self::OneConnection | Self::ManyConnections => Some(WireTarget::TimesTypescriptAtLeast(5.0)),
+            Self::Start => Some(WireTarget::FigureAtMost(15.0)),
+            Self::IdleMemory => Some(WireTarget::FigureAtMost(25.0)),
             Self::LoadedMemory => None,
-            Self::SseClients(_) | Self::WebSocketClients(_) => Some(Aim::FigureAtMost(100.0)),
+            Self::SseClients(_) | Self::WebSocketClients(_) => Some(WireTarget::FigureAtMost(100.0)),
         }
     }
 }
 
-impl Aim {
+impl WireTarget {
     /// Returns the target and whether the row reaches it; `None` if the base was not measured.
-    fn verdict(self, row: &Figures) -> Option<String> {
+    fn verdict(self, row: &WireRowValues) -> Option<String> {
         let (text, met) = match self {
             Self::FigureAtMost(limit) => (format!("≤ {limit}"), row.median <= limit),
             Self::TimesRmcpAtMost(limit) => (format!("≤ {limit} × rmcp"), row.to_rmcp? <= limit),
@@ -83,33 +83,33 @@ impl Aim {
 /// The server and form of call that were measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subject {
-    pub(crate) peer: Name,
-    pub(crate) form: Form,
+    pub(crate) peer: PeerName,
+    pub(crate) form: PostForm,
 }
 
 impl Subject {
     /// A peer, if the form doesn't matter.
-    pub(crate) const fn of(peer: Name) -> Self {
-        Self { peer, form: Form::Session }
+    pub(crate) const fn of(peer: PeerName) -> Self {
+        Self { peer, form: PostForm::Session }
     }
 }
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.peer.shown())?;
-        if self.form == Form::Session { Ok(()) } else { write!(f, ", {}", self.form) }
+        if self.form == PostForm::Session { Ok(()) } else { write!(f, ", {}", self.form) }
     }
 }
 
 #[derive(Debug)]
-struct Row {
-    measure: Measure,
+struct WireRow {
+    measure: WireMeasure,
     subject: Subject,
     samples: Vec<f64>,
 }
 
 /// The values of a printed row.
-struct Figures {
+struct WireRowValues {
     median: f64,
     least: f64,
     most: f64,
@@ -119,41 +119,41 @@ struct Figures {
 
 /// The results of one run.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct WireTable {
     about: Vec<(&'static str, String)>,
-    rows: Vec<Row>,
+    rows: Vec<WireRow>,
 }
 
-impl Table {
+impl WireTable {
     /// Adds a line above the table.
     pub(crate) fn describe(&mut self, what: &'static str, text: &str) {
         self.about.push((what, text.to_owned()));
     }
 
     /// Adds a sample of a figure.
-    pub(crate) fn add(&mut self, measure: Measure, subject: Subject, sample: f64) {
+    pub(crate) fn add(&mut self, measure: WireMeasure, subject: Subject, sample: f64) {
         match self.rows.iter_mut().find(|row| row.measure == measure && row.subject == subject) {
             Some(row) => row.samples.push(sample),
-            None => self.rows.push(Row { measure, subject, samples: vec![sample] }),
+            None => self.rows.push(WireRow { measure, subject, samples: vec![sample] }),
         }
         self.rows.sort_by_key(|row| row.measure);
     }
 
-    fn figures(&self, row: &Row) -> Figures {
+    fn figures(&self, row: &WireRow) -> WireRowValues {
         let median = median(&row.samples);
-        let ratio = |peers: &[Name]| self.base(row, peers).map(|base| median / base);
-        Figures {
+        let ratio = |peers: &[PeerName]| self.base(row, peers).map(|base| median / base);
+        WireRowValues {
             median,
             least: row.samples.iter().copied().fold(f64::INFINITY, f64::min),
             most: row.samples.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            to_rmcp: ratio(&[Name::Rmcp]),
-            to_typescript: ratio(&[Name::Typescript, Name::TypescriptV2]),
+            to_rmcp: ratio(&[PeerName::Rmcp]),
+            to_typescript: ratio(&[PeerName::Typescript, PeerName::TypescriptV2]),
         }
     }
 
     /// The figure that a row is compared with: that of the first peer with the same form of call, or, if no peer
     /// has it, with the session form.
-    fn base(&self, row: &Row, peers: &[Name]) -> Option<f64> {
+    fn base(&self, row: &WireRow, peers: &[PeerName]) -> Option<f64> {
         let of = |form| {
             let mut subjects = peers.iter().map(|peer| Subject { peer: *peer, form });
             subjects.find_map(|subject| {
@@ -162,10 +162,10 @@ impl Table {
                     .find(|other| other.measure == row.measure && other.subject == subject)
             })
         };
-        of(row.subject.form).or_else(|| of(Form::Session)).map(|base| median(&base.samples))
+        of(row.subject.form).or_else(|| of(PostForm::Session)).map(|base| median(&base.samples))
     }
 
-    fn verdict(row: &Row, figures: &Figures) -> Option<String> {
+    fn verdict(row: &WireRow, figures: &WireRowValues) -> Option<String> {
         if row.subject.peer.is_ours() { row.measure.aim()?.verdict(figures) } else { None }
     }
 
@@ -177,11 +177,11 @@ impl Table {
         json!({ "about": about, "rows": rows })
     }
 
-    fn row_json(&self, row: &Row) -> Value {
+    fn row_json(&self, row: &WireRow) -> Value {
         let figures = self.figures(row);
         json!({
             "measure": row.measure.to_string(),
-            "server": row.subject.peer.shown(),
+            "server": row.subject.peer.display_name(),
             "form": row.subject.form.to_string(),
             "median": figures.median,
             "min": figures.least,
@@ -194,7 +194,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for WireTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "# Wire benchmark\n")?;
         for (what, text) in &self.about {
@@ -279,8 +279,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(figures: &[(Measure, Name, Form, f64)], expected: &[&str]) {
-        let mut table = Table::default();
+    fn check(figures: &[(WireMeasure, PeerName, PostForm, f64)], expected: &[&str]) {
+        let mut table = WireTable::default();
         for (measure, peer, form, sample) in figures {
             table.add(*measure, Subject { peer: *peer, form: *form }, *sample);
         }
@@ -292,18 +292,18 @@ mod tests {
 
     #[test]
     fn ratios_compare_the_same_form() {
-        use Measure::HttpCpu;
+        use WireMeasure::HttpCpu;
         let cpu = "CPU per call, HTTP, 32 connections (µs)";
         check(
             &[
-                (HttpCpu, Name::Docent, Form::Session, 150.0),
-                (HttpCpu, Name::Docent, Form::Plain, 80.0),
-                (HttpCpu, Name::Docent, Form::Stateless, 80.0),
-                (HttpCpu, Name::Rmcp, Form::Session, 100.0),
-                (HttpCpu, Name::Rmcp, Form::Stateless, 50.0),
-                (HttpCpu, Name::Typescript, Form::Session, 300.0),
-                (HttpCpu, Name::TypescriptV2, Form::Session, 600.0),
-                (HttpCpu, Name::TypescriptV2, Form::Stateless, 800.0),
+                (HttpCpu, PeerName::Docent, PostForm::Session, 150.0),
+                (HttpCpu, PeerName::Docent, PostForm::Plain, 80.0),
+                (HttpCpu, PeerName::Docent, PostForm::Stateless, 80.0),
+                (HttpCpu, PeerName::Rmcp, PostForm::Session, 100.0),
+                (HttpCpu, PeerName::Rmcp, PostForm::Stateless, 50.0),
+                (HttpCpu, PeerName::Typescript, PostForm::Session, 300.0),
+                (HttpCpu, PeerName::TypescriptV2, PostForm::Session, 600.0),
+                (HttpCpu, PeerName::TypescriptV2, PostForm::Stateless, 800.0),
             ],
             &[
                 &format!(
@@ -330,8 +330,8 @@ mod tests {
     fn targets_without_a_base_are_not_judged() {
         check(
             &[
-                (Measure::Start, Name::DocentServe, Form::Session, 15.1),
-                (Measure::StdioCpu, Name::Docent, Form::Session, 20.0),
+                (WireMeasure::Start, PeerName::DocentServe, PostForm::Session, 15.1),
+                (WireMeasure::StdioCpu, PeerName::Docent, PostForm::Session, 20.0),
             ],
             &[
                 "| CPU per call, stdio, 32 in flight (µs) | docent | 20.0 | 20.0 – 20.0 | 1 |  |  |  |",

@@ -14,26 +14,26 @@ use std::{
 use wait4::Wait4 as _;
 
 /// `/proc` counts CPU time in ticks of `USER_HZ`, which Linux fixes at 100 per second for programs.
-const TICK: Duration = Duration::from_millis(10);
+const CLOCK_TICK: Duration = Duration::from_millis(10);
 
 /// The fields of `/proc/PID/stat` that matter here.
 #[derive(Debug, PartialEq, Eq)]
-struct Stat {
+struct ProcessStat {
     parent: u32,
     /// User and system time of the process and of children it has waited for.
     ticks: u32,
 }
 
-fn parse_stat(line: &str) -> Option<Stat> {
+fn parse_stat(line: &str) -> Option<ProcessStat> {
     // The name in parentheses may contain spaces and parentheses.
     let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
     let parent = fields.nth(1)?.parse().ok()?;
     let times = fields.skip(9).take(4).map(|field| field.parse::<u32>().ok());
-    Some(Stat { parent, ticks: times.sum::<Option<u32>>()? })
+    Some(ProcessStat { parent, ticks: times.sum::<Option<u32>>()? })
 }
 
 /// Lists the descendants of this process.
-fn servers() -> Result<HashMap<u32, Stat>> {
+fn servers() -> Result<HashMap<u32, ProcessStat>> {
     let mut others = HashMap::new();
     for entry in fs::read_dir("/proc").context("reading /proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
@@ -58,7 +58,7 @@ fn servers() -> Result<HashMap<u32, Stat>> {
 }
 
 /// Lists the descendants of this process that don't run `program`.
-fn servers_without(program: Option<&Path>) -> Result<HashMap<u32, Stat>> {
+fn servers_without(program: Option<&Path>) -> Result<HashMap<u32, ProcessStat>> {
     let mut found = servers()?;
     if let Some(program) = program {
         found.retain(|pid, _| {
@@ -76,7 +76,7 @@ pub(crate) fn cpu() -> Result<Duration> {
 /// CPU time used so far by all but those that run this program, which must be a path without symbolic links, as the
 /// kernel reports it.
 pub(crate) fn cpu_without(program: Option<&Path>) -> Result<Duration> {
-    Ok(TICK * servers_without(program)?.values().map(|stat| stat.ticks).sum())
+    Ok(CLOCK_TICK * servers_without(program)?.values().map(|stat| stat.ticks).sum())
 }
 
 /// Resident memory in megabytes (10^6 bytes).
@@ -105,7 +105,7 @@ fn parse_resident(rollup: &str) -> Option<u32> {
 
 /// The resources used by a program from start to end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Used {
+pub(crate) struct ResourceUsage {
     /// User and system time on all CPUs.
     pub(crate) cpu: Duration,
     /// Wall-clock time.
@@ -116,7 +116,7 @@ pub(crate) struct Used {
 }
 
 /// Runs a program to its end and discards its output; it must succeed.
-pub(crate) fn run(command: &mut Command) -> Result<Used> {
+pub(crate) fn run(command: &mut Command) -> Result<ResourceUsage> {
     let what = command.get_program().display().to_string();
     let mut complaint = tempfile::tempfile().context("making a file for standard error")?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaint.try_clone()?);
@@ -131,7 +131,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Used> {
         anyhow::bail!("{what} failed ({}): {}", ended.status, process::tail(&said, 40));
     }
     let kilobytes = u32::try_from(ended.rusage.maxrss / 1024).context("terabytes of memory")?;
-    Ok(Used {
+    Ok(ResourceUsage {
         cpu: ended.rusage.utime + ended.rusage.stime,
         wall,
         peak_mb: f64::from(kilobytes) * 1024.0 / 1e6,

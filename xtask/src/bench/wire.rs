@@ -2,18 +2,18 @@
 //! the machine affects all of them, and a figure is the median of the rounds.
 
 use super::{
-    idle::Client,
-    load::Stretch,
-    peer::{Name, Peer, eprint_step, folder},
-    pipe::Server,
-    post::{self, Connection, Form},
-    table::{Measure, Subject, Table},
+    idle::IdleClient,
+    load::LoadStretch,
+    peer::{PeerName, InstalledPeer, eprint_step, folder},
+    pipe::PipeServer,
+    post::{self, PostConnection, PostForm},
+    table::{WireMeasure, Subject, WireTable},
     usage,
 };
 use crate::{
     machine,
-    process::{Background, free_port},
-    workspace::Workspace,
+    process::{BackgroundProcess, free_port},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -26,13 +26,13 @@ use std::{
 
 /// A peer that takes longer than this to listen is broken.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// Starts are timed until they have taken this long in a round, at most `STARTS` times.
+/// Starts are timed until they have taken this long in a round, at most `MAX_TIMED_STARTS` times.
 const START_BUDGET: Duration = Duration::from_secs(2);
-const STARTS: usize = 20;
+const MAX_TIMED_STARTS: usize = 20;
 /// Lets allocators and garbage collectors settle before memory is read.
-const SETTLE: Duration = Duration::from_millis(500);
+const SETTLE_TIME: Duration = Duration::from_millis(500);
 const WARM_LIMIT: Duration = Duration::from_secs(8);
-const MANY: u32 = 32;
+const CONCURRENT_CLIENTS: u32 = 32;
 
 /// Options of `cargo xtask bench wire`.
 #[derive(Debug, clap::Args)]
@@ -44,7 +44,7 @@ pub(crate) struct Options {
         value_delimiter = ',',
         default_value = "docent,docent-serve,rmcp,typescript,typescript-v2,python"
     )]
-    peers: Vec<Name>,
+    peers: Vec<PeerName>,
     /// Run each server this many times.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
@@ -60,21 +60,21 @@ pub(crate) struct Options {
 }
 
 /// Measures, prints the table and writes it to target/bench/wire.json.
-pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
-    let measured = Stretch::of(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
+    let measured = LoadStretch::with_time(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
     raise_file_limit()?;
     let mut peers = Vec::new();
     for name in &options.peers {
-        peers.push(Peer::prepare(workspace, *name)?);
+        peers.push(InstalledPeer::prepare(workspace, *name)?);
     }
-    let mut bench = Bench {
-        table: Table::default(),
+    let mut bench = WireBench {
+        table: WireTable::default(),
         runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
-        warm: Stretch { time: WARM_LIMIT, calls: options.warm_up },
+        warm: LoadStretch { time: WARM_LIMIT, calls: options.warm_up },
         measured,
     };
     bench.describe(&peers, args)?;
-    if let Some(docent) = peers.iter().find(|peer| peer.name == Name::Docent) {
+    if let Some(docent) = peers.iter().find(|peer| peer.name == PeerName::Docent) {
         bench.idle_clients(docent, options.idle_clients)?;
     }
     for round in 1..=options.rounds {
@@ -90,16 +90,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
         .with_context(|| format!("writing {}", path.display()))
 }
 
-struct Bench {
-    table: Table,
+struct WireBench {
+    table: WireTable,
     runtime: tokio::runtime::Runtime,
-    warm: Stretch,
-    measured: Stretch,
+    warm: LoadStretch,
+    measured: LoadStretch,
 }
 
-impl Bench {
+impl WireBench {
     /// Writes the lines above the table.
-    fn describe(&mut self, peers: &[Peer], args: &[String]) -> Result<()> {
+    fn describe(&mut self, peers: &[InstalledPeer], args: &[String]) -> Result<()> {
         self.table.describe("machine", &machine::describe()?);
         self.table.describe("date", &machine::now()?);
         self.table.describe("command", &format!("cargo xtask bench {}", args.join(" ")));
@@ -111,28 +111,28 @@ impl Bench {
     }
 
     /// Does one round of all measurements on a peer.
-    fn turn(&mut self, peer: &Peer) -> Result<()> {
+    fn turn(&mut self, peer: &InstalledPeer) -> Result<()> {
         self.starts(peer)?;
         let forms = peer.name.forms();
         if forms.is_empty() {
             let (_server, _port) = self.idle_server(Subject::of(peer.name), peer)?;
             return Ok(());
         }
-        let (mut server, _) = Server::start(peer.on_pipes())?;
+        let (mut server, _) = PipeServer::start(peer.on_pipes())?;
         let load = server.load(self.warm, self.measured).context("over stdio")?;
         drop(server);
-        self.table.add(Measure::StdioCpu, Subject::of(peer.name), load.cpu_per_call());
+        self.table.add(WireMeasure::StdioCpu, Subject::of(peer.name), load.cpu_per_call());
         for form in forms {
             self.http(peer, *form).with_context(|| format!("over HTTP ({form})"))?;
         }
         Ok(())
     }
 
-    fn starts(&mut self, peer: &Peer) -> Result<()> {
+    fn starts(&mut self, peer: &InstalledPeer) -> Result<()> {
         let began = Instant::now();
-        for _ in 0..STARTS {
-            let (_server, elapsed) = Server::start(peer.on_pipes()).context("starting on stdio")?;
-            self.table.add(Measure::Start, Subject::of(peer.name), elapsed.as_secs_f64() * 1e3);
+        for _ in 0..MAX_TIMED_STARTS {
+            let (_server, elapsed) = PipeServer::start(peer.on_pipes()).context("starting on stdio")?;
+            self.table.add(WireMeasure::Start, Subject::of(peer.name), elapsed.as_secs_f64() * 1e3);
             if began.elapsed() > START_BUDGET {
                 break;
             }
@@ -140,56 +140,56 @@ impl Bench {
         Ok(())
     }
 
-    fn http(&mut self, peer: &Peer, form: Form) -> Result<()> {
+    fn http(&mut self, peer: &InstalledPeer, form: PostForm) -> Result<()> {
         let subject = Subject { peer: peer.name, form };
         let (_server, port) = self.idle_server(subject, peer)?;
         let many =
-            self.runtime.block_on(post::load((port, form), MANY, self.warm, self.measured))?;
-        self.table.add(Measure::ManyConnections, subject, many.calls_per_second());
-        self.table.add(Measure::HttpCpu, subject, many.cpu_per_call());
+            self.runtime.block_on(post::load((port, form), CONCURRENT_CLIENTS, self.warm, self.measured))?;
+        self.table.add(WireMeasure::ManyConnections, subject, many.calls_per_second());
+        self.table.add(WireMeasure::HttpCpu, subject, many.cpu_per_call());
         // The server is warm by now; only the new connection must be opened.
         let one = self.runtime.block_on(post::load(
             (port, form),
             1,
-            Stretch::of(SETTLE),
+            LoadStretch::of(SETTLE_TIME),
             self.measured,
         ))?;
-        self.table.add(Measure::OneConnection, subject, one.calls_per_second());
-        thread::sleep(SETTLE);
-        self.table.add(Measure::LoadedMemory, subject, usage::resident_mb()?);
+        self.table.add(WireMeasure::OneConnection, subject, one.calls_per_second());
+        thread::sleep(SETTLE_TIME);
+        self.table.add(WireMeasure::LoadedMemory, subject, usage::resident_mb()?);
         Ok(())
     }
 
     /// Starts a server on a port, does one handshake, and records its idle memory.
-    fn idle_server(&mut self, subject: Subject, peer: &Peer) -> Result<(Background, u16)> {
+    fn idle_server(&mut self, subject: Subject, peer: &InstalledPeer) -> Result<(BackgroundProcess, u16)> {
         let port = free_port()?;
-        let server = Background::listening(&mut peer.on_port(port), port, START_LIMIT)?;
-        drop(self.runtime.block_on(Connection::open(port, Form::Session))?);
-        thread::sleep(SETTLE);
-        if subject.form == Form::Session {
-            self.table.add(Measure::IdleMemory, subject, usage::resident_mb()?);
+        let server = BackgroundProcess::listening(&mut peer.on_port(port), port, START_LIMIT)?;
+        drop(self.runtime.block_on(PostConnection::open(port, PostForm::Session))?);
+        thread::sleep(SETTLE_TIME);
+        if subject.form == PostForm::Session {
+            self.table.add(WireMeasure::IdleMemory, subject, usage::resident_mb()?);
         }
         Ok((server, port))
     }
 
-    fn idle_clients(&mut self, docent: &Peer, clients: usize) -> Result<()> {
+    fn idle_clients(&mut self, docent: &InstalledPeer, clients: usize) -> Result<()> {
         if clients == 0 {
             return Ok(());
         }
-        for measure in [Measure::SseClients(clients), Measure::WebSocketClients(clients)] {
+        for measure in [WireMeasure::SseClients(clients), WireMeasure::WebSocketClients(clients)] {
             let open = if matches!(measure, Measure::SseClients(_)) {
-                Client::sse
+                IdleClient::sse
             } else {
-                Client::web_socket
+                IdleClient::web_socket
             };
             eprint_step(&measure.to_string());
             let port = free_port()?;
-            let _server = Background::listening(&mut docent.on_port(port), port, START_LIMIT)?;
+            let _server = BackgroundProcess::listening(&mut docent.on_port(port), port, START_LIMIT)?;
             let mut held = Vec::new();
             for number in 1..=clients {
                 held.push(open(port).with_context(|| format!("{measure}: client {number}"))?);
             }
-            thread::sleep(SETTLE);
+            thread::sleep(SETTLE_TIME);
             self.table.add(measure, Subject::of(docent.name), usage::resident_mb()?);
         }
         Ok(())

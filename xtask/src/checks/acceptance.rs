@@ -1,24 +1,24 @@
 //! The step that runs the acceptance suite, located next to the repository, against the release binary.
 
-use super::{Context, tally};
+use super::{CheckContext, tally};
 use crate::{
-    process::{self, Output},
-    report::Counts,
+    process::{self, OutputMode},
+    report::CheckCounts,
 };
 use anyhow::{Context as _, Result};
 use std::{fs, process::Command, time::Duration};
 
 const SUITE: &str = "../shared/acceptance/wire.py";
-const EXPECTED: &str = "tests/acceptance/expected-failures.txt";
-const LIMIT: Duration = Duration::from_mins(20);
+const EXPECTED_FAILURES: &str = "tests/acceptance/expected-failures.txt";
+const RUN_LIMIT: Duration = Duration::from_mins(20);
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     let suite = context.path(SUITE);
     if !suite.is_file() {
         println!("skipped: there is no acceptance suite at {SUITE}");
-        return Ok(Counts::ONE_SKIPPED);
+        return Ok(CheckCounts::ONE_SKIPPED);
     }
-    let list = fs::read_to_string(context.path(EXPECTED))
+    let list = fs::read_to_string(context.path(EXPECTED_FAILURES))
         .with_context(|| format!("reading {EXPECTED}"))?;
     let mut python = Command::new("python3");
     // The suite is not part of the repository, so write nothing next to it.
@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     if let Some(word) = context.filter {
         python.args(["-k", word]);
     }
-    let done = process::run(&mut python, LIMIT, Output::Shown)?;
+    let done = process::run(&mut python, RUN_LIMIT, OutputMode::Shown)?;
     let cases = tally::cases(&done.text);
     let (counts, notes) = tally::against_expectations(
         &cases,

@@ -1,11 +1,11 @@
 //! The step that runs the workspace's tests, documentation tests included.
 
-use super::{Context, skips::SkipReport, tally};
+use super::{CheckContext, skips::SkipReport, tally};
 use crate::{
-    corpus::{self, Fetched, Package, Registry},
-    process::{self, Output},
-    report::Counts,
-    workspace::Workspace,
+    corpus::{self, FetchOutcome, CorpusPackage, Registry},
+    process::{self, OutputMode},
+    report::CheckCounts,
+    workspace::XtaskWorkspace,
 };
 use anyhow::Result;
 use std::{
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-pub(super) const LIMIT: Duration = Duration::from_hours(1);
+pub(super) const TEST_LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
 /// Output options of nextest, also used by the step `user`.
@@ -51,7 +51,7 @@ const TEST_FILES: [TestFile; 2] = [
     },
 ];
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     let skips = SkipReport::new()?;
     let mut variables = test_files(context.workspace)?;
     variables.push(skips.variable());
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
 
 /// How to treat `#[ignore]`d tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ignored {
+pub(super) enum IgnoredTests {
     /// Run the tests that are not ignored.
     Skip,
     /// Run only the ignored tests.
@@ -76,30 +76,30 @@ pub(super) enum Ignored {
 
 /// Runs the tests whose names contain one of these words.
 pub(super) fn run_named(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     names: &[&str],
-    ignored: Ignored,
+    ignored: IgnoredTests,
     variable: (&'static str, PathBuf),
-) -> Result<Counts> {
+) -> Result<CheckCounts> {
     let skips = SkipReport::new()?;
     let has_nextest = has_nextest(workspace)?;
     let mut cargo = if has_nextest {
         let mut cargo = workspace.cargo(["nextest", "run", "--workspace"]);
         cargo.args(NEXTEST_OPTIONS);
-        if ignored == Ignored::Only {
+        if ignored == IgnoredTests::Only {
             cargo.args(["--run-ignored", "only"]);
         }
         cargo
     } else {
         let mut cargo = workspace.cargo(["test", "--workspace", "--no-fail-fast", "--tests"]);
         cargo.arg("--");
-        if ignored == Ignored::Only {
+        if ignored == IgnoredTests::Only {
             cargo.arg("--ignored");
         }
         cargo
     };
     cargo.args(names).envs([variable, skips.variable()]);
-    let done = process::run(&mut cargo, LIMIT, Output::Shown)?;
+    let done = process::run(&mut cargo, TEST_LIMIT, OutputMode::Shown)?;
     let counts = if has_nextest {
         tally::nextest(&done.text).unwrap_or_default()
     } else {
@@ -109,7 +109,7 @@ pub(super) fn run_named(
 }
 
 /// Returns the variables for the files that are installed or can be fetched.
-pub(super) fn test_files(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
+pub(super) fn test_files(workspace: &XtaskWorkspace) -> Result<Vec<(&'static str, PathBuf)>> {
     let mut variables = Vec::new();
     for file in &TEST_FILES {
         match find(workspace, file)? {
@@ -120,7 +120,7 @@ pub(super) fn test_files(workspace: &Workspace) -> Result<Vec<(&'static str, Pat
     Ok(variables)
 }
 
-fn find(workspace: &Workspace, file: &TestFile) -> Result<Result<PathBuf, String>> {
+fn find(workspace: &XtaskWorkspace, file: &TestFile) -> Result<Result<PathBuf, String>> {
     let installed = Path::new("/").join(file.path);
     if installed.is_file() {
         return Ok(Ok(installed));
@@ -130,37 +130,37 @@ fn find(workspace: &Workspace, file: &TestFile) -> Result<Result<PathBuf, String
     {
         return Ok(Err(format!("the pinned package is for Linux on {architecture}")));
     }
-    let package = Package {
+    let package = CorpusPackage {
         registry: Registry::Debian,
         name: file.package.to_owned(),
         version: file.version.to_owned(),
         sha256: file.sha256.to_owned(),
     };
     Ok(match corpus::fetch(workspace, &package)? {
-        Fetched::Tree(tree) => Ok(tree.join(file.path)),
-        Fetched::Away(reason) => Err(reason),
+        FetchOutcome::Tree(tree) => Ok(tree.join(file.path)),
+        FetchOutcome::Unavailable(reason) => Err(reason),
     })
 }
 
-fn has_nextest(workspace: &Workspace) -> Result<bool> {
+fn has_nextest(workspace: &XtaskWorkspace) -> Result<bool> {
     let mut version = workspace.cargo(["nextest", "--version"]);
-    Ok(process::run(&mut version, QUESTION_LIMIT, Output::Kept)?.success)
+    Ok(process::run(&mut version, QUESTION_LIMIT, OutputMode::Kept)?.success)
 }
 
-fn nextest(context: &Context<'_>, variables: &[(&str, PathBuf)]) -> Result<Counts> {
+fn nextest(context: &CheckContext<'_>, variables: &[(&str, PathBuf)]) -> Result<CheckCounts> {
     let mut cargo = context.workspace.cargo(["nextest", "run", "--workspace"]);
     cargo.args(NEXTEST_OPTIONS).args(context.filter).envs(variables.iter().cloned());
-    let done = process::run(&mut cargo, LIMIT, Output::Shown)?;
+    let done = process::run(&mut cargo, TEST_LIMIT, OutputMode::Shown)?;
     Ok(tally::nextest(&done.text).unwrap_or_default().with_status(done.success))
 }
 
 fn libtest(
-    context: &Context<'_>,
+    context: &CheckContext<'_>,
     targets: &[&str],
     variables: &[(&str, PathBuf)],
-) -> Result<Counts> {
+) -> Result<CheckCounts> {
     let mut cargo = context.workspace.cargo(["test", "--workspace", "--no-fail-fast"]);
     cargo.args(targets).args(context.filter).envs(variables.iter().cloned());
-    let done = process::run(&mut cargo, LIMIT, Output::Shown)?;
+    let done = process::run(&mut cargo, TEST_LIMIT, OutputMode::Shown)?;
     Ok(tally::libtest(&done.text).with_status(done.success))
 }

@@ -1,10 +1,10 @@
 //! The step that connects the official clients, over every transport and era that each supports, to the release binary
 //! and to the conformance fixture.
 
-use super::{Context, Npm, tally};
+use super::{CheckContext, Npm, tally};
 use crate::{
-    process::{self, Background, Output},
-    report::Counts,
+    process::{self, BackgroundProcess, OutputMode},
+    report::CheckCounts,
 };
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const RUN_LIMIT: Duration = Duration::from_mins(3);
 const PROJECT: &str = "tests/clients/project";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Program {
+enum ClientProgram {
     PythonV1,
     PythonV2,
     TypeScriptClient,
@@ -30,7 +30,7 @@ enum Program {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Transport {
+enum PairingTransport {
     Stdio,
     Http,
     Sse,
@@ -39,22 +39,22 @@ enum Transport {
 
 /// How the client opens: with `initialize`, or with the stateless requests of 2026-07-28.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Era {
+enum ProtocolEra {
     Legacy,
     Modern,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Server {
+enum PairingServer {
     Docent,
     Fixture,
 }
 
 /// What each client supports. Only older majors still ship a WebSocket transport; only newer ones know the modern era.
-const MATRIX: [(Program, Transport, Era); 18] = {
-    use Era::{Legacy, Modern};
-    use Program::{PythonV1, PythonV2, TypeScriptClient, TypeScriptSdk};
-    use Transport::{Http, Sse, Stdio, WebSocket};
+const MATRIX: [(ClientProgram, PairingTransport, ProtocolEra); 18] = {
+    use ProtocolEra::{Legacy, Modern};
+    use ClientProgram::{PythonV1, PythonV2, TypeScriptClient, TypeScriptSdk};
+    use PairingTransport::{Http, Sse, Stdio, WebSocket};
     [
         (PythonV1, Stdio, Legacy),
         (PythonV1, Http, Legacy),
@@ -79,21 +79,21 @@ const MATRIX: [(Program, Transport, Era); 18] = {
 
 /// One cell of the matrix: a client, a server and how they connect.
 #[derive(Debug, Clone, Copy)]
-struct Pairing {
-    program: Program,
-    transport: Transport,
-    era: Era,
-    server: Server,
+struct ClientPairing {
+    program: ClientProgram,
+    transport: PairingTransport,
+    era: ProtocolEra,
+    server: PairingServer,
 }
 
-impl fmt::Display for Pairing {
+impl fmt::Display for ClientPairing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { program, transport, era, server } = self;
         write!(f, "{} {} {} {}", program.name(), transport.name(), era.name(), server.name())
     }
 }
 
-impl Program {
+impl ClientProgram {
     const fn name(self) -> &'static str {
         match self {
             Self::PythonV1 => "python-v1",
@@ -113,7 +113,7 @@ impl Program {
     }
 }
 
-impl Transport {
+impl PairingTransport {
     const fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -133,7 +133,7 @@ impl Transport {
     }
 }
 
-impl Era {
+impl ProtocolEra {
     const fn name(self) -> &'static str {
         match self {
             Self::Legacy => "legacy",
@@ -142,7 +142,7 @@ impl Era {
     }
 }
 
-impl Server {
+impl PairingServer {
     const fn name(self) -> &'static str {
         match self {
             Self::Docent => "docent",
@@ -151,18 +151,18 @@ impl Server {
     }
 }
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let bench = Bench::prepare(context)?;
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
+    let bench = PairingSetup::prepare(context)?;
     let mut total = Vec::new();
-    for server in [Server::Docent, Server::Fixture] {
+    for server in [PairingServer::Docent, PairingServer::Fixture] {
         for (program, transport, era) in MATRIX {
-            let pairing = Pairing { program, transport, era, server };
+            let pairing = ClientPairing { program, transport, era, server };
             if context.filter.is_some_and(|word| !pairing.to_string().contains(word)) {
                 continue;
             }
             let counts = bench.meet(pairing).unwrap_or_else(|problem| {
                 println!("FAIL  {pairing}: {problem:#}");
-                Counts::ONE_FAILED
+                CheckCounts::ONE_FAILED
             });
             println!("{pairing}: {counts}");
             total.push(counts);
@@ -172,8 +172,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
 }
 
 /// Everything needed to connect a client to a server.
-struct Bench<'a> {
-    context: &'a Context<'a>,
+struct PairingSetup<'a> {
+    context: &'a CheckContext<'a>,
     npm: Npm,
     python: [PathBuf; 2],
     docent: PathBuf,
@@ -182,8 +182,8 @@ struct Bench<'a> {
     typescript: PathBuf,
 }
 
-impl<'a> Bench<'a> {
-    fn prepare(context: &'a Context<'a>) -> Result<Self> {
+impl<'a> PairingSetup<'a> {
+    fn prepare(context: &'a CheckContext<'a>) -> Result<Self> {
         let npm = context.npm()?;
         // Node looks for packages next to the importing file, and nothing may be installed into the repository.
         let typescript = npm.folder.join("programs");
@@ -199,7 +199,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn meet(&self, pairing: Pairing) -> Result<Counts> {
+    fn run_pairing(&self, pairing: ClientPairing) -> Result<CheckCounts> {
         let expectations = self
             .context
             .path("tests/clients/expect")
@@ -211,12 +211,12 @@ impl<'a> Bench<'a> {
 
         let port = process::free_port()?;
         let mut server = None;
-        let address = if pairing.transport == Transport::Stdio {
+        let address = if pairing.transport == PairingTransport::Stdio {
             let command = self.stdio_server(pairing.server, project.path());
             json!(command).to_string()
         } else {
             let mut command = self.network_server(pairing.server, project.path(), port);
-            server = Some(Background::listening(&mut command, port, START_LIMIT)?);
+            server = Some(BackgroundProcess::listening(&mut command, port, START_LIMIT)?);
             pairing.transport.url(port)
         };
 
@@ -224,7 +224,7 @@ impl<'a> Bench<'a> {
         client.args(["--transport", pairing.transport.name(), "--era", pairing.era.name()]);
         client.args(["--address", &address]).arg("--expect").arg(&expectations);
         client.arg("--project").arg(project.path());
-        let done = process::run(&mut client, RUN_LIMIT, Output::Kept)?;
+        let done = process::run(&mut client, RUN_LIMIT, OutputMode::Kept)?;
         let log = server.map(|mut server| server.end());
 
         let counts = tally::count(&tally::cases(&done.text)).with_status(done.success);
@@ -237,39 +237,39 @@ impl<'a> Bench<'a> {
         Ok(counts)
     }
 
-    fn client(&self, program: Program) -> Command {
+    fn client(&self, program: ClientProgram) -> Command {
         let python = |interpreter: &Path| {
             let mut command = Command::new(interpreter);
             command.arg("-B").arg(self.context.path("tests/clients/python").join(program.script()));
             command
         };
         match program {
-            Program::PythonV1 => python(&self.python[0]),
-            Program::PythonV2 => python(&self.python[1]),
-            Program::TypeScriptClient | Program::TypeScriptSdk => {
+            ClientProgram::PythonV1 => python(&self.python[0]),
+            ClientProgram::PythonV2 => python(&self.python[1]),
+            ClientProgram::TypeScriptClient | ClientProgram::TypeScriptSdk => {
                 self.npm.script(&self.typescript.join(program.script()))
             }
         }
     }
 
-    fn stdio_server(&self, server: Server, project: &Path) -> Vec<String> {
+    fn stdio_server(&self, server: PairingServer, project: &Path) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         match server {
-            Server::Docent => {
+            PairingServer::Docent => {
                 vec![text(&self.docent), "serve".into(), "--root".into(), text(project)]
             }
-            Server::Fixture => vec![text(&self.fixture), "--stdio".into()],
+            PairingServer::Fixture => vec![text(&self.fixture), "--stdio".into()],
         }
     }
 
-    fn network_server(&self, server: Server, project: &Path, port: u16) -> Command {
+    fn network_server(&self, server: PairingServer, project: &Path, port: u16) -> Command {
         let mut command = match server {
-            Server::Docent => {
+            PairingServer::Docent => {
                 let mut command = Command::new(&self.docent);
                 command.args(["serve", "--transport", "http,sse,websocket", "--root"]).arg(project);
                 command
             }
-            Server::Fixture => Command::new(&self.fixture),
+            PairingServer::Fixture => Command::new(&self.fixture),
         };
         command.args(["--port", &port.to_string()]).current_dir(project);
         command

@@ -4,8 +4,8 @@
 //! The target directory next to the clone is kept, and files unchanged since the last clone keep their times:
 //! dependencies are compiled once, and crates that have not changed are not compiled again.
 
-use super::{Context, cargo_tests};
-use crate::{report::Counts, workspace::Workspace};
+use super::{CheckContext, cargo_tests};
+use crate::{report::CheckCounts, workspace::XtaskWorkspace};
 use anyhow::{Context as _, Result, ensure};
 use rustix::{fs::Mode, process};
 use serde_json::Value;
@@ -22,12 +22,12 @@ use std::{
 };
 
 /// TMPDIR may name a folder that the sandbox does not treat as temporary.
-const TEMPORARY: &str = "/tmp";
+const TEMPORARY_FOLDER: &str = "/tmp";
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     let place = ClonePlace::in_temporary()?;
     let clone = place.update(&context.workspace.root)?;
-    cargo_tests::run(&Context { workspace: &clone, ..*context })
+    cargo_tests::run(&CheckContext { workspace: &clone, ..*context })
 }
 
 /// The folder with the clone and its target directory, locked by this process.
@@ -39,7 +39,7 @@ pub(super) struct ClonePlace {
 impl ClonePlace {
     /// Opens the folder in /tmp.
     pub(super) fn in_temporary() -> Result<Self> {
-        Self::open(Path::new(TEMPORARY))
+        Self::open(Path::new(TEMPORARY_FOLDER))
     }
 
     fn open(temporary: &Path) -> Result<Self> {
@@ -67,7 +67,7 @@ impl ClonePlace {
 
     /// Clones the repository at `source`. Uncommitted changes are copied too, so that the tests cover the same files as
     /// the steps that run in place.
-    pub(super) fn update(&self, source: &Path) -> Result<Workspace> {
+    pub(super) fn update(&self, source: &Path) -> Result<XtaskWorkspace> {
         let (clone, previous) = (self.folder.join("a clone"), self.folder.join("previous"));
         remove_folder(&previous)?;
         if clone.exists() {
@@ -81,7 +81,7 @@ impl ClonePlace {
         remove_folder(&previous)?;
         let commit: String = commit.chars().take(12).collect();
         println!("{}: {commit} and {changes} uncommitted changes", clone.display());
-        Ok(Workspace { root: clone, target: self.folder.join("target"), metadata: Value::Null })
+        Ok(XtaskWorkspace { root: clone, target: self.folder.join("target"), metadata: Value::Null })
     }
 }
 

@@ -1,10 +1,10 @@
 //! The steps that run the protocol's conformance suite: server scenarios against the fixture server, security
 //! scenarios against docent itself, and its client scenarios against docent's hub. Results must not fall below the floors.
 
-use super::{Context, Npm, tally};
+use super::{CheckContext, Npm, tally};
 use crate::{
-    process::{self, Background, Output},
-    report::Counts,
+    process::{self, BackgroundProcess, OutputMode},
+    report::CheckCounts,
 };
 use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::Value;
@@ -43,12 +43,12 @@ const CLIENT: [&str; 3] = ["--workspace", "--example", "conformance_client"];
 
 /// The fewest passed and the most failed checks that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Floor {
+struct ConformanceFloor {
     passed: usize,
     failed: usize,
 }
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     let npm = context.npm()?;
     let floors = floors(context)?;
     let fixture = context.release_binary("conformance")?;
@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     for (revision, arguments) in RUNS {
         let floor = floor(&floors, revision)?;
         let port = process::free_port()?;
-        let mut server = Background::listening(
+        let mut server = BackgroundProcess::listening(
             Command::new(&fixture).args(["--port", &port.to_string()]),
             port,
             START_LIMIT,
@@ -65,7 +65,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
         let mut suite = npm.script(&npm.modules().join(SUITE));
         suite.args(["server", "--url", &format!("http://127.0.0.1:{port}/mcp")]).args(arguments);
         suite.arg("-o").arg(&results);
-        let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
+        let done = process::run(&mut suite, RUN_LIMIT, OutputMode::Kept)?;
         let log = server.end();
         let Some(counts) = tally::conformance(&done.text) else {
             let said = process::tail(&done.text, 20);
@@ -91,11 +91,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
 }
 
 /// Runs the suite's client scenarios. The suite starts the client itself, once per scenario.
-pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run_client(context: &CheckContext<'_>) -> Result<CheckCounts> {
     let npm = context.npm()?;
     let floors = floors(context)?;
     let mut cargo = context.workspace.cargo(["build"].into_iter().chain(CLIENT));
-    let built = process::run(&mut cargo, BUILD_LIMIT, Output::Shown)?;
+    let built = process::run(&mut cargo, BUILD_LIMIT, OutputMode::Shown)?;
     ensure!(built.success, "building the client failed ({})", built.ending);
     let client = context.workspace.binary("debug/examples", "conformance_client");
     let mut total = Vec::new();
@@ -106,7 +106,7 @@ pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
         suite.args(["client", "--suite", "all", "--spec-version", revision]);
         // The suite runs the command in a shell.
         suite.arg("--command").arg(process::shell_word(&client)).arg("-o").arg(&results);
-        let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
+        let done = process::run(&mut suite, RUN_LIMIT, OutputMode::Kept)?;
         let Some(counts) = tally::conformance(&done.text) else {
             let said = process::tail(&done.text, 20);
             return Err(anyhow!(
@@ -124,27 +124,27 @@ pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-fn floors(context: &Context<'_>) -> Result<Value> {
+fn floors(context: &CheckContext<'_>) -> Result<Value> {
     let text =
         fs::read_to_string(context.path(FLOORS)).with_context(|| format!("reading {FLOORS}"))?;
     serde_json::from_str(&text).with_context(|| format!("reading {FLOORS}"))
 }
 
 /// Runs the [`SECURITY`] scenarios against the release binary.
-fn security(context: &Context<'_>, npm: &Npm) -> Result<Counts> {
+fn security(context: &CheckContext<'_>, npm: &Npm) -> Result<CheckCounts> {
     let project = tempfile::tempdir().context("making a folder for the project")?;
     let port = process::free_port()?;
     let mut docent = Command::new(context.release_binary("docent")?);
     docent.args(["serve", "--transport", "http", "--rate-limit", "0", "--port"]);
     docent.arg(port.to_string()).arg("--root").arg(project.path());
     docent.current_dir(project.path()).env("HOME", project.path());
-    let _server = Background::listening(&mut docent, port, START_LIMIT)?;
+    let _server = BackgroundProcess::listening(&mut docent, port, START_LIMIT)?;
     let mut total = Vec::new();
     for (scenario, revision) in SECURITY {
         let mut suite = npm.script(&npm.modules().join(SUITE));
         suite.args(["server", "--url", &format!("http://127.0.0.1:{port}/mcp")]);
         suite.args(["--scenario", scenario, "--spec-version", revision]);
-        let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
+        let done = process::run(&mut suite, RUN_LIMIT, OutputMode::Kept)?;
         let Some(counts) = tally::scenario(&done.text) else {
             let said = process::tail(&done.text, 20);
             return Err(anyhow!("{scenario} {revision}: no result ({}):\n{said}", done.ending));
@@ -158,19 +158,19 @@ fn security(context: &Context<'_>, npm: &Npm) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-fn floor(floors: &Value, revision: &str) -> Result<Floor> {
+fn floor(floors: &Value, revision: &str) -> Result<ConformanceFloor> {
     let number = |key: &str| {
         let found = floors[revision][key].as_u64().and_then(|number| usize::try_from(number).ok());
         found.with_context(|| format!("{FLOORS} has no number at {revision}.{key}"))
     };
-    Ok(Floor { passed: number("passed")?, failed: number("failed")? })
+    Ok(ConformanceFloor { passed: number("passed")?, failed: number("failed")? })
 }
 
 /// Failed checks up to the floor are known and count as skipped; falling below it is a failure even if no check failed.
-fn judge(found: Counts, floor: Floor) -> (Counts, String) {
-    let Counts { passed, failed, .. } = found;
+fn judge(found: CheckCounts, floor: ConformanceFloor) -> (CheckCounts, String) {
+    let CheckCounts { passed, failed, .. } = found;
     let known = failed.min(floor.failed);
-    let mut counts = Counts { passed, failed: failed - known, skipped: known };
+    let mut counts = CheckCounts { passed, failed: failed - known, skipped: known };
     let mut verdict = format!("{found} (floor {} passed, {} failed)", floor.passed, floor.failed);
     if passed < floor.passed {
         counts = counts.with_status(false);
@@ -189,8 +189,8 @@ mod tests {
     fn results_are_compared_with_the_floor() {
         let check =
             |passed, failed, floor: (usize, usize), expected: (usize, usize, usize), word: &str| {
-                let floor = Floor { passed: floor.0, failed: floor.1 };
-                let (counts, verdict) = judge(Counts { passed, failed, skipped: 0 }, floor);
+                let floor = ConformanceFloor { passed: floor.0, failed: floor.1 };
+                let (counts, verdict) = judge(CheckCounts { passed, failed, skipped: 0 }, floor);
                 assert_eq!((counts.passed, counts.failed, counts.skipped), expected, "{verdict}");
                 assert!(verdict.contains(word), "{verdict}");
             };

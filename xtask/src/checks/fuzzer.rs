@@ -1,13 +1,13 @@
 //! The step that runs mcp-fuzzer against the release binary over HTTP and stdio, and checks docent's output.
 
 use super::{
-    Context,
-    relay::{Heard, Relay},
+    CheckContext,
+    relay::{RelayedTraffic, Relay},
 };
 use crate::{
     install,
-    process::{self, Background, Output},
-    report::Counts,
+    process::{self, BackgroundProcess, OutputMode},
+    report::CheckCounts,
 };
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -42,12 +42,12 @@ const RUNS: [(&str, &[&str]); 3] = [
 ];
 
 /// Installs the fuzzer and returns its Python interpreter.
-pub(super) fn environment(context: &Context<'_>) -> Result<PathBuf> {
+pub(super) fn environment(context: &CheckContext<'_>) -> Result<PathBuf> {
     install::python_environment(context.workspace, "fuzzer", &context.path(REQUIREMENTS))
 }
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let bench = Bench {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
+    let bench = FuzzerSetup {
         python: environment(context)?,
         script: context.path(SCRIPT),
         docent: context.release_binary("docent")?,
@@ -70,21 +70,21 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
             for problem in problems.iter().take(10) {
                 println!("FAIL  {case}: {problem}");
             }
-            total.push(if problems.is_empty() { Counts::ONE_PASSED } else { Counts::ONE_FAILED });
+            total.push(if problems.is_empty() { CheckCounts::ONE_PASSED } else { CheckCounts::ONE_FAILED });
         }
     }
     Ok(total.into_iter().sum())
 }
 
 /// The programs of a run.
-struct Bench {
+struct FuzzerSetup {
     python: PathBuf,
     script: PathBuf,
     docent: PathBuf,
     project: PathBuf,
 }
 
-impl Bench {
+impl FuzzerSetup {
     /// Does one run; returns the fuzzer's counts and docent's errors.
     fn fuzz(&self, transport: &str, arguments: &[&str]) -> Result<(String, Vec<String>)> {
         let place = tempfile::tempdir().context("making a folder for the project")?;
@@ -118,15 +118,15 @@ impl Bench {
         fuzzer
     }
 
-    fn over_http(&self, fuzzer: &mut Command, project: &Path) -> Result<(Heard, u64, Vec<String>)> {
+    fn over_http(&self, fuzzer: &mut Command, project: &Path) -> Result<(RelayedTraffic, u64, Vec<String>)> {
         let port = process::free_port()?;
         let mut command = Command::new(&self.docent);
         command.args(["serve", "--transport", "http", "--rate-limit", "0", "--port"]);
         command.arg(port.to_string()).arg("--root").arg(project).current_dir(project);
-        let mut server = Background::listening(&mut command, port, START_LIMIT)?;
+        let mut server = BackgroundProcess::listening(&mut command, port, START_LIMIT)?;
         let relay = Relay::start(port)?;
         fuzzer.args(["--endpoint", &format!("http://127.0.0.1:{}/mcp", relay.port())]);
-        let (excused, mut problems) = let_loose(fuzzer)?;
+        let (excused, mut problems) = run_fuzzer(fuzzer)?;
         // A docent that hangs or has crashed does not shut down cleanly.
         match server.terminate(END_LIMIT) {
             Ok(Some(status)) if status.success() => {}
@@ -138,14 +138,14 @@ impl Bench {
         Ok((relay.heard(), excused, problems))
     }
 
-    fn over_stdio(&self, fuzzer: &mut Command, place: &Path) -> Result<(Heard, u64, Vec<String>)> {
+    fn over_stdio(&self, fuzzer: &mut Command, place: &Path) -> Result<(RelayedTraffic, u64, Vec<String>)> {
         let script = place.join("docent.sh");
         fs::write(&script, STDIO_SCRIPT)?;
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
         let words = [&script, &self.docent].map(|path| process::shell_word(path));
         let endpoint = words.join(" ");
         fuzzer.args(["--endpoint", &endpoint]);
-        let (excused, mut problems) = let_loose(fuzzer)?;
+        let (excused, mut problems) = run_fuzzer(fuzzer)?;
         let read = |name: &str| fs::read(place.join(name)).unwrap_or_default();
         for status in String::from_utf8_lossy(&read("status")).lines() {
             if !ENDINGS.contains(&status) {
@@ -153,7 +153,7 @@ impl Bench {
             }
         }
         problems.extend(panics(&String::from_utf8_lossy(&read("stderr"))));
-        let mut heard = Heard::default();
+        let mut heard = RelayedTraffic::default();
         let said = read("stdout");
         for line in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             heard.read_message(line);
@@ -163,8 +163,8 @@ impl Bench {
 }
 
 /// Runs the fuzzer; returns how many exceptions it caused itself, and its problems.
-fn let_loose(fuzzer: &mut Command) -> Result<(u64, Vec<String>)> {
-    let done = process::run(fuzzer, RUN_LIMIT, Output::Kept)?;
+fn run_fuzzer(fuzzer: &mut Command) -> Result<(u64, Vec<String>)> {
+    let done = process::run(fuzzer, RUN_LIMIT, OutputMode::Kept)?;
     let mut problems = Vec::new();
     if !done.success {
         problems.push(format!("the fuzzer: {}\n{}", done.ending, process::tail(&done.text, 20)));
@@ -271,7 +271,7 @@ mod tests {
         for file in [&script, &program] {
             fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let done = process::run(Command::new(&script).arg(&program), RUN_LIMIT, Output::Kept);
+        let done = process::run(Command::new(&script).arg(&program), RUN_LIMIT, OutputMode::Kept);
         let read = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
         let said = format!("serve --rate-limit 0 --root {}/project\n", place.path().display());
         assert_eq!((done.unwrap().text, read("stdout")), (said.clone(), said));

@@ -2,11 +2,11 @@
 //! compares how the parsers' cost grows with the size of hostile text.
 
 use super::{
-    Context,
-    cargo_tests::{self, Ignored},
+    CheckContext,
+    cargo_tests::{self, IgnoredTests},
     clone::ClonePlace,
 };
-use crate::{report::Counts, workspace::Workspace};
+use crate::{report::CheckCounts, workspace::XtaskWorkspace};
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ const TESTS: [&str; 2] = ["hostile_", "complexity_gate"];
 /// Tests with large, slow inputs that no other step runs.
 const LARGE_TESTS: [&str; 1] = ["complexity_gate_large"];
 /// The variable that makes these tests run the release binary instead of the one built with them.
-const BINARY: &str = "DOCENT_BINARY";
+const BINARY_VARIABLE: &str = "DOCENT_BINARY";
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let variable = (BINARY, context.release_binary("docent")?);
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
+    let variable = (BINARY_VARIABLE, context.release_binary("docent")?);
     if !context.is_ci {
         return run_in(context.workspace, &variable);
     }
@@ -27,8 +27,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     run_in(&place.update(&context.workspace.root)?, &variable)
 }
 
-fn run_in(workspace: &Workspace, variable: &(&'static str, PathBuf)) -> Result<Counts> {
-    let usual = cargo_tests::run_named(workspace, &TESTS, Ignored::Skip, variable.clone())?;
-    let large = cargo_tests::run_named(workspace, &LARGE_TESTS, Ignored::Only, variable.clone())?;
+fn run_in(workspace: &XtaskWorkspace, variable: &(&'static str, PathBuf)) -> Result<CheckCounts> {
+    let usual = cargo_tests::run_named(workspace, &TESTS, IgnoredTests::Skip, variable.clone())?;
+    let large = cargo_tests::run_named(workspace, &LARGE_TESTS, IgnoredTests::Only, variable.clone())?;
     Ok([usual, large].into_iter().sum())
 }

@@ -1,11 +1,11 @@
 //! The step that drives the inspector's page in Chromium: the programs in `tests/inspector`.
 
-use super::{Context, tally};
+use super::{CheckContext, tally};
 use crate::{
-    install::{self, Node},
-    process::{self, Finished, Output},
-    report::Counts,
-    workspace::Workspace,
+    install::{self, NodeRuntime},
+    process::{self, FinishedProcess, OutputMode},
+    report::CheckCounts,
+    workspace::XtaskWorkspace,
 };
 use anyhow::Result;
 use std::{
@@ -17,19 +17,19 @@ use std::{
 
 const FOLDER: &str = "tests/inspector";
 /// Each check has a shorter limit of its own.
-const LIMIT: Duration = Duration::from_mins(30);
+const RUN_LIMIT: Duration = Duration::from_mins(30);
 
 /// The test programs and their dependencies.
 #[derive(Debug)]
-pub(crate) struct Page {
-    node: Node,
+pub(crate) struct InspectorChecks {
+    node: NodeRuntime,
     modules: PathBuf,
     folder: PathBuf,
 }
 
-impl Page {
+impl InspectorChecks {
     /// Installs the driver and the server under test, but not the browser.
-    pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
+    pub(crate) fn install(workspace: &XtaskWorkspace) -> Result<Self> {
         let (node, folder) = (install::node(workspace)?, workspace.root.join(FOLDER));
         let installed = install::npm_packages(workspace, &node, "inspector", &folder)?;
         Ok(Self { node, modules: installed.join("node_modules"), folder })
@@ -44,7 +44,7 @@ impl Page {
     }
 
     /// Tests the page's modules that need no document, with Node's test runner.
-    fn units(&self) -> Result<Finished> {
+    fn units(&self) -> Result<FinishedProcess> {
         let mut command = Command::new(&self.node.program);
         command.args(["--test", "--test-reporter=tap"]);
         let tests = fs::read_dir(self.folder.join("unit"))?;
@@ -53,7 +53,7 @@ impl Page {
             .filter(|path| is_test(path))
             .collect();
         tests.sort();
-        process::run(command.args(tests), LIMIT, Output::Kept)
+        process::run(command.args(tests), RUN_LIMIT, OutputMode::Kept)
     }
 }
 
@@ -61,8 +61,8 @@ fn is_test(path: &Path) -> bool {
     path.to_string_lossy().ends_with(".test.mjs")
 }
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let page = Page::install(context.workspace)?;
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
+    let page = InspectorChecks::install(context.workspace)?;
     let mut total = Vec::new();
     if context.filter.is_none() {
         let done = page.units()?;
@@ -77,7 +77,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
         Ok(chromium) => chromium,
         Err(problem) => {
             println!("skipped: {problem:#}");
-            total.push(Counts::ONE_SKIPPED);
+            total.push(CheckCounts::ONE_SKIPPED);
             return Ok(total.into_iter().sum());
         }
     };
@@ -86,11 +86,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     if let Some(word) = context.filter {
         command.arg("--only").arg(word);
     }
-    let done = process::run(&mut command, LIMIT, Output::Kept)?;
+    let done = process::run(&mut command, RUN_LIMIT, OutputMode::Kept)?;
     let cases = tally::cases(&done.text);
     let counts = tally::count(&cases).with_status(done.success);
     for case in &cases {
-        if let tally::Case::Failed { name, why } = case {
+        if let tally::ReportedCase::Failed { name, why } = case {
             println!("FAIL  {name}: {why}");
         }
     }
@@ -104,14 +104,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
 }
 
 /// Parses `# pass 12`, `# fail 0`, `# skipped 1`, the last lines of Node's test runner.
-fn units(text: &str) -> Counts {
+fn units(text: &str) -> CheckCounts {
     let of = |label: &str| {
         let mut lines = text.lines().rev();
         lines
             .find_map(|line| line.strip_prefix("# ")?.strip_prefix(label)?.trim().parse().ok())
             .unwrap_or(0)
     };
-    Counts { passed: of("pass "), failed: of("fail ") + of("cancelled "), skipped: of("skipped ") }
+    CheckCounts { passed: of("pass "), failed: of("fail ") + of("cancelled "), skipped: of("skipped ") }
 }
 
 #[cfg(test)]

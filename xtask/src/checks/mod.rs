@@ -19,10 +19,10 @@ mod skips;
 mod tally;
 
 use crate::{
-    install::{self, Node},
-    report::{Counts, Report},
+    install::{self, NodeRuntime},
+    report::{CheckCounts, CheckReport},
     soak,
-    workspace::Workspace,
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Result, anyhow, ensure};
 use std::{
@@ -32,7 +32,7 @@ use std::{
 
 /// Which steps to run.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct Selection {
+pub(crate) struct StepSelection {
     /// Run only this step, with the build it needs; can be repeated
     #[arg(long, value_name = "STEP")]
     only: Vec<String>,
@@ -45,12 +45,12 @@ pub(crate) struct Selection {
 }
 
 /// One named step.
-struct Step {
+struct CheckStep {
     name: &'static str,
     about: &'static str,
     /// The step uses the release binaries.
     needs_build: bool,
-    run: fn(&Context<'_>) -> Result<Counts>,
+    run: fn(&CheckContext<'_>) -> Result<CheckCounts>,
 }
 
 const BUILD: &str = "build";
@@ -60,104 +60,104 @@ const CI_STEPS: [&str; 2] = ["clone", "user"];
 /// Steps that `ci` skips because [`CI_STEPS`] cover them.
 const TEST_STEPS: [&str; 1] = ["cargo"];
 
-const STEPS: [Step; 17] = [
-    Step {
+const STEPS: [CheckStep; 17] = [
+    CheckStep {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
         needs_build: false,
         run: tools,
     },
-    Step {
+    CheckStep {
         name: "container",
         about: "lint the Dockerfile and compose.yaml",
         needs_build: false,
         run: container::run,
     },
-    Step {
+    CheckStep {
         name: "cargo",
         about: "run the workspace's unit, integration and documentation tests",
         needs_build: false,
         run: cargo_tests::run,
     },
-    Step {
+    CheckStep {
         name: "clone",
         about: "replace `cargo` in `ci`: the same tests from a clone of this work tree under /tmp, in a folder with a space in its name",
         needs_build: false,
         run: clone::run,
     },
-    Step {
+    CheckStep {
         name: "user",
         about: "run the tests of `clone` in `ci` again as an ordinary user, if root runs `ci`",
         needs_build: false,
         run: ordinary_user::run,
     },
-    Step {
+    CheckStep {
         name: "oracles",
         about: "compare code metrics with radon, lizard, complexipy, grimp, bandit and TypeScript's own tools",
         needs_build: false,
         run: oracles::run,
     },
-    Step {
+    CheckStep {
         name: BUILD,
         about: "build the release binary and the release conformance fixture",
         needs_build: false,
         run: release::build,
     },
-    Step {
+    CheckStep {
         name: "wire",
         about: "run acceptance cases on the raw wire, on every transport",
         needs_build: true,
         run: acceptance::run,
     },
-    Step {
+    CheckStep {
         name: "hostile",
         about: "attack docent with special files as paths, calls past their deadline, endless scripts, hostile source text",
         needs_build: true,
         run: hostile::run,
     },
-    Step {
+    CheckStep {
         name: "conformance",
         about: "run the protocol's conformance suite against the fixture server, its security scenarios against docent",
         needs_build: true,
         run: conformance::run,
     },
-    Step {
+    CheckStep {
         name: "conformance-client",
         about: "run the conformance suite's client scenarios, authorization included, against docent's client side",
         needs_build: false,
         run: conformance::run_client,
     },
-    Step {
+    CheckStep {
         name: "clients",
         about: "connect the official Python and TypeScript clients over each transport they support",
         needs_build: true,
         run: clients::run,
     },
-    Step {
+    CheckStep {
         name: "hub",
         about: "put real servers, servers of every revision and broken ones behind docent: nothing lost, changed or left behind",
         needs_build: true,
         run: hub::run,
     },
-    Step {
+    CheckStep {
         name: "inspector",
         about: "test the inspector's page in Chromium on docent, server-everything and a server that misbehaves",
         needs_build: true,
         run: inspector::run,
     },
-    Step {
+    CheckStep {
         name: "soak",
         about: "run 30 clients on the network transports for 10 s, with faults: no answer lost or mixed up, no leaks",
         needs_build: true,
         run: soak,
     },
-    Step {
+    CheckStep {
         name: "fuzzer",
         about: "run mcp-fuzzer over HTTP and stdio: no crash, no hang, no 5xx, only JSON-RPC",
         needs_build: true,
         run: fuzzer::run,
     },
-    Step {
+    CheckStep {
         name: "real",
         about: "analyze real packages and compare the reports with facts that a person checked",
         needs_build: true,
@@ -166,14 +166,14 @@ const STEPS: [Step; 17] = [
 ];
 
 /// State shared by the steps.
-pub(crate) struct Context<'a> {
-    workspace: &'a Workspace,
+pub(crate) struct CheckContext<'a> {
+    workspace: &'a XtaskWorkspace,
     filter: Option<&'a str>,
     /// The run belongs to `ci`, whose tests are compiled in a clone.
     is_ci: bool,
 }
 
-impl Context<'_> {
+impl CheckContext<'_> {
     fn path(&self, relative: &str) -> PathBuf {
         self.workspace.root.join(relative)
     }
@@ -206,7 +206,7 @@ impl Context<'_> {
 
 /// Installed npm packages.
 struct Npm {
-    node: Node,
+    node: NodeRuntime,
     folder: PathBuf,
 }
 
@@ -223,7 +223,7 @@ impl Npm {
 }
 
 /// Runs the selected steps; true when nothing failed.
-pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<bool> {
+pub(crate) fn run(workspace: &XtaskWorkspace, selection: &StepSelection) -> Result<bool> {
     if selection.list {
         for step in &STEPS {
             println!("{:18} {}", step.name, step.about);
@@ -231,20 +231,20 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<bool> 
         return Ok(true);
     }
     let chosen = choose(&selection.only)?;
-    let mut report = Report::default();
-    let context = Context { workspace, filter: selection.filter.as_deref(), is_ci: false };
+    let mut report = CheckReport::default();
+    let context = CheckContext { workspace, filter: selection.filter.as_deref(), is_ci: false };
     run_steps(&context, &chosen, &mut report);
     Ok(report.print())
 }
 
 /// Runs the steps that `ci` shares with `test`.
-pub(crate) fn run_all(workspace: &Workspace, report: &mut Report) {
+pub(crate) fn run_all(workspace: &XtaskWorkspace, report: &mut CheckReport) {
     let steps = STEPS.iter().filter(|step| !TEST_STEPS.contains(&step.name));
-    let context = Context { workspace, filter: None, is_ci: true };
+    let context = CheckContext { workspace, filter: None, is_ci: true };
     run_steps(&context, &steps.collect::<Vec<_>>(), report);
 }
 
-fn run_steps(context: &Context<'_>, steps: &[&Step], report: &mut Report) {
+fn run_steps(context: &CheckContext<'_>, steps: &[&CheckStep], report: &mut CheckReport) {
     let mut built = true;
     for step in steps {
         let counts = report.step(step.name, || {
@@ -256,14 +256,14 @@ fn run_steps(context: &Context<'_>, steps: &[&Step], report: &mut Report) {
     }
 }
 
-fn choose(only: &[String]) -> Result<Vec<&'static Step>> {
+fn choose(only: &[String]) -> Result<Vec<&'static CheckStep>> {
     if let Some(unknown) =
         only.iter().find(|name| STEPS.iter().all(|step| step.name != name.as_str()))
     {
         let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         return Err(anyhow!("unknown step `{unknown}`; expected one of: {}", known.join(", ")));
     }
-    let asked = |step: &Step| match only {
+    let asked = |step: &CheckStep| match only {
         [] => !CI_STEPS.contains(&step.name),
         _ => only.iter().any(|name| name == step.name),
     };
@@ -271,19 +271,19 @@ fn choose(only: &[String]) -> Result<Vec<&'static Step>> {
     Ok(STEPS.iter().filter(|step| asked(step) || (build && step.name == BUILD)).collect())
 }
 
-fn tools(context: &Context<'_>) -> Result<Counts> {
+fn tools(context: &CheckContext<'_>) -> Result<CheckCounts> {
     context.npm()?;
     for version in clients::PYTHON_VERSIONS {
         context.python(version)?;
     }
     fuzzer::environment(context)?;
-    hub::Servers::install(context)?;
-    inspector::Page::install(context.workspace)?;
+    hub::HubTestServers::install(context)?;
+    inspector::InspectorChecks::install(context.workspace)?;
     println!("installed under {}", context.workspace.shown(&context.workspace.tools()));
-    Ok(Counts::ONE_PASSED)
+    Ok(CheckCounts::ONE_PASSED)
 }
 
-fn soak(context: &Context<'_>) -> Result<Counts> {
+fn soak(context: &CheckContext<'_>) -> Result<CheckCounts> {
     soak::short(&context.release_binary("docent")?)
 }
 

@@ -1,12 +1,12 @@
 //! The step that compares what docent reads in source files with what other programs read there: the scripts of
 //! `tests/oracles`, each of which prints its figures as lines of JSON and fails below its floor.
 
-use super::{Context, Npm};
+use super::{CheckContext, Npm};
 use crate::{
-    corpus::{self, Fetched, Package},
+    corpus::{self, FetchOutcome, CorpusPackage},
     install,
-    process::{self, Output},
-    report::Counts,
+    process::{self, OutputMode},
+    report::CheckCounts,
 };
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ const PINS: &str = "tests/real/oracles.toml";
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const RUN_LIMIT: Duration = Duration::from_mins(20);
 /// Lines of a failed script that are shown besides its figures: missing and surplus entries.
-const SHOWN: usize = 60;
+const MAX_SHOWN_LINES: usize = 60;
 
 /// A comparison script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,39 +52,39 @@ impl Oracle {
 /// Pinned packages that only oracles need.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pins {
-    vulnerable: Package,
+struct OraclePins {
+    vulnerable: CorpusPackage,
 }
 
 /// Something that an oracle needs, or why it is unavailable.
-type Had<T> = Result<T, String>;
+type OrReason<T> = Result<T, String>;
 
 /// Everything the scripts need.
-struct Bench<'a> {
-    context: &'a Context<'a>,
+struct OracleSetup<'a> {
+    context: &'a CheckContext<'a>,
     facts: PathBuf,
     rust_items: PathBuf,
-    python: Had<PathBuf>,
-    npm: Had<Npm>,
-    django: Had<PathBuf>,
-    zod: Had<PathBuf>,
-    rayon: Had<PathBuf>,
-    vulnerable: Had<PathBuf>,
+    python: OrReason<PathBuf>,
+    npm: OrReason<Npm>,
+    django: OrReason<PathBuf>,
+    zod: OrReason<PathBuf>,
+    rayon: OrReason<PathBuf>,
+    vulnerable: OrReason<PathBuf>,
 }
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     let wanted = |oracle: &Oracle| context.filter.is_none_or(|word| oracle.file().contains(word));
     let oracles: Vec<Oracle> = Oracle::ALL.into_iter().filter(wanted).collect();
     if oracles.is_empty() {
-        return Ok(Counts::default());
+        return Ok(CheckCounts::default());
     }
-    let bench = Bench::prepare(context)?;
+    let bench = OracleSetup::prepare(context)?;
     Ok(oracles.into_iter().map(|oracle| bench.hold(oracle)).sum())
 }
 
-impl<'a> Bench<'a> {
-    fn prepare(context: &'a Context<'a>) -> Result<Self> {
-        let pins: Pins = corpus::expectations(context.workspace, PINS)?;
+impl<'a> OracleSetup<'a> {
+    fn prepare(context: &'a CheckContext<'a>) -> Result<Self> {
+        let pins: OraclePins = corpus::expectations(context.workspace, PINS)?;
         let searched = |name: &str| corpus::search_package(context.workspace, name);
         Ok(Self {
             facts: example(context, "facts")?,
@@ -99,52 +99,52 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn hold(&self, oracle: Oracle) -> Counts {
+    fn hold(&self, oracle: Oracle) -> CheckCounts {
         let name = oracle.file();
         let command = match self.command(oracle) {
             Ok(command) => command,
             Err(reason) => {
                 println!("skipped: {name}: {reason}");
-                return Counts::ONE_SKIPPED;
+                return CheckCounts::ONE_SKIPPED;
             }
         };
         judge(name, command).unwrap_or_else(|problem| {
             println!("FAIL  {name}: {problem:#}");
-            Counts::ONE_FAILED
+            CheckCounts::ONE_FAILED
         })
     }
 
     /// Returns the command that runs the script.
-    fn command(&self, oracle: Oracle) -> Had<Command> {
+    fn command(&self, oracle: Oracle) -> OrReason<Command> {
         let mut command = if oracle == Oracle::TypeScriptImports {
-            Command::new(&had(&self.npm)?.node.program)
+            Command::new(&as_available(&self.npm)?.node.program)
         } else {
-            let mut python = Command::new(had(&self.python)?);
+            let mut python = Command::new(as_available(&self.python)?);
             // Write nothing into the repository.
             python.arg("-B");
             python
         };
         command.arg(self.context.path(FOLDER).join(oracle.file())).arg("--facts").arg(&self.facts);
         match oracle {
-            Oracle::Complexity => command.arg("--folder").arg(had(&self.django)?),
+            Oracle::Complexity => command.arg("--folder").arg(as_available(&self.django)?),
             Oracle::PythonImports => {
-                command.args(["--package", "django", "--folder"]).arg(had(&self.django)?)
+                command.args(["--package", "django", "--folder"]).arg(as_available(&self.django)?)
             }
             Oracle::TypeScriptImports => {
-                let cruiser = had(&self.npm)?.modules().join("dependency-cruiser");
-                command.arg("--folder").arg(had(&self.zod)?).arg("--cruiser").arg(cruiser)
+                let cruiser = as_available(&self.npm)?.modules().join("dependency-cruiser");
+                command.arg("--folder").arg(as_available(&self.zod)?).arg("--cruiser").arg(cruiser)
             }
             Oracle::Security => {
-                let bandit = had(&self.python)?.with_file_name("bandit");
-                command.arg("--corpus").arg(had(&self.vulnerable)?);
-                command.arg("--django").arg(had(&self.django)?).arg("--bandit").arg(bandit)
+                let bandit = as_available(&self.python)?.with_file_name("bandit");
+                command.arg("--corpus").arg(as_available(&self.vulnerable)?);
+                command.arg("--django").arg(as_available(&self.django)?).arg("--bandit").arg(bandit)
             }
             Oracle::Definitions => {
-                let npm = had(&self.npm)?;
-                command.arg("--python").arg(had(&self.django)?);
-                command.arg("--typescript").arg(had(&self.zod)?);
+                let npm = as_available(&self.npm)?;
+                command.arg("--python").arg(as_available(&self.django)?);
+                command.arg("--typescript").arg(as_available(&self.zod)?);
                 command.arg("--typescript-module").arg(npm.modules().join("typescript"));
-                command.arg("--rust").arg(had(&self.rayon)?);
+                command.arg("--rust").arg(as_available(&self.rayon)?);
                 command.arg("--rust-items").arg(&self.rust_items);
                 // This script starts `node` by name.
                 command.env("PATH", npm.node.path().map_err(|problem| problem.to_string())?)
@@ -154,25 +154,25 @@ impl<'a> Bench<'a> {
     }
 }
 
-fn had<T>(thing: &Had<T>) -> Had<&T> {
+fn as_available<T>(thing: &OrReason<T>) -> OrReason<&T> {
     thing.as_ref().map_err(Clone::clone)
 }
 
 /// Builds an example of the syntax crate, which prints what docent or a reference program reads in a folder.
-fn example(context: &Context<'_>, name: &str) -> Result<PathBuf> {
+fn example(context: &CheckContext<'_>, name: &str) -> Result<PathBuf> {
     let mut build = context.workspace.cargo(["build", "--release", "-p", "docent-syntax"]);
     build.args(["--example", name]);
-    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    process::run(&mut build, COMPILE_LIMIT, OutputMode::Kept)?.or_fail("cargo build")?;
     Ok(context.workspace.binary("release/examples", name))
 }
 
-fn python(context: &Context<'_>) -> Had<PathBuf> {
+fn python(context: &CheckContext<'_>) -> OrReason<PathBuf> {
     let pins = context.path(FOLDER).join("requirements.txt");
     install::python_environment(context.workspace, "oracles-python", &pins)
         .map_err(|problem| not_installed(&problem))
 }
 
-fn npm(context: &Context<'_>) -> Had<Npm> {
+fn npm(context: &CheckContext<'_>) -> OrReason<Npm> {
     let install = || {
         let node = install::node(context.workspace)?;
         let pins = context.path(FOLDER);
@@ -186,27 +186,27 @@ fn not_installed(problem: &anyhow::Error) -> String {
     format!("its tools can't be installed ({})", corpus::reason(&format!("{problem:#}")))
 }
 
-fn tree(context: &Context<'_>, package: &Package) -> Result<Had<PathBuf>> {
+fn tree(context: &CheckContext<'_>, package: &CorpusPackage) -> Result<OrReason<PathBuf>> {
     Ok(match corpus::fetch(context.workspace, package)? {
-        Fetched::Tree(tree) => Ok(tree),
-        Fetched::Away(reason) => Err(format!("{package} can't be fetched ({reason})")),
+        FetchOutcome::Tree(tree) => Ok(tree),
+        FetchOutcome::Unavailable(reason) => Err(format!("{package} can't be fetched ({reason})")),
     })
 }
 
 /// Runs a script and prints its figures, and the rest of its output if it fails.
-fn judge(name: &str, mut command: Command) -> Result<Counts> {
-    let done = process::run(&mut command, RUN_LIMIT, Output::Kept)
+fn judge(name: &str, mut command: Command) -> Result<CheckCounts> {
+    let done = process::run(&mut command, RUN_LIMIT, OutputMode::Kept)
         .with_context(|| format!("running {name}"))?;
     let (figures, rest) = split(&done.text);
     for line in &figures {
         println!("{name}: {line}");
     }
     if done.success && !figures.is_empty() {
-        return Ok(Counts::ONE_PASSED);
+        return Ok(CheckCounts::ONE_PASSED);
     }
     let why = if done.success { "it printed no figures" } else { &done.ending };
     println!("FAIL  {name}: {why}\n{}", process::tail(&rest, SHOWN));
-    Ok(Counts::ONE_FAILED)
+    Ok(CheckCounts::ONE_FAILED)
 }
 
 /// Splits output into the lines that are JSON objects and the others.
@@ -238,11 +238,11 @@ mod tests {
 
     #[test]
     fn a_script_must_print_figures() {
-        let check = |script: &str, expected: Counts| {
+        let check = |script: &str, expected: CheckCounts| {
             assert_eq!(judge("oracle", shell(script)).unwrap(), expected, "{script}");
         };
-        check("echo '{\"recall\": 1}'", Counts::ONE_PASSED);
-        check("echo '{\"recall\": 0.1}'; exit 1", Counts::ONE_FAILED);
-        check("echo nothing", Counts::ONE_FAILED);
+        check("echo '{\"recall\": 1}'", CheckCounts::ONE_PASSED);
+        check("echo '{\"recall\": 0.1}'; exit 1", CheckCounts::ONE_FAILED);
+        check("echo nothing", CheckCounts::ONE_FAILED);
     }
 }

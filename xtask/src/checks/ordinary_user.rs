@@ -3,16 +3,16 @@
 //! path of the home folder goes through a symbolic link.
 
 use super::{
-    Context,
-    cargo_tests::{self, LIMIT, NEXTEST_OPTIONS},
+    CheckContext,
+    cargo_tests::{self, TEST_LIMIT, NEXTEST_OPTIONS},
     clone::ClonePlace,
     skips::SkipReport,
     tally,
 };
 use crate::{
-    process::{self, Output},
-    report::Counts,
-    workspace::Workspace,
+    process::{self, OutputMode},
+    report::CheckCounts,
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context as _, Result};
 use std::{
@@ -26,23 +26,23 @@ use std::{
 };
 
 /// The ids of "nobody" and "nogroup", which own no files and should own no processes.
-const USER: u32 = 65534;
+const NOBODY_UID: u32 = 65534;
 /// Where the home folder is created. Not a temporary folder, because the sandbox treats those differently.
-const HOMES: [&str; 2] = ["/home", "/var/lib"];
+const HOME_PARENTS: [&str; 2] = ["/home", "/var/lib"];
 const HOME: &str = "docent-ci-user";
 const HOME_LINK: &str = "docent-ci-user-link";
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Runs a command with its standard output redirected to a file.
-const INTO_FILE: &str = "file=$1; shift; exec \"$@\" >\"$file\"";
+const REDIRECT_SCRIPT: &str = "file=$1; shift; exec \"$@\" >\"$file\"";
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     if !rustix::process::geteuid().is_root() {
         println!("not needed: the step `clone` runs as an ordinary user");
-        return Ok(Counts::default());
+        return Ok(CheckCounts::default());
     }
     let Some(nextest) = find_nextest() else {
         println!("skipped: the tests as an ordinary user: cargo-nextest is not installed");
-        return Ok(Counts::ONE_SKIPPED);
+        return Ok(CheckCounts::ONE_SKIPPED);
     };
     let place = ClonePlace::in_temporary()?;
     let clone = place.update(&context.workspace.root)?;
@@ -56,15 +56,15 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     let program = place.folder.join("cargo-nextest");
     fs::copy(&nextest, &program).with_context(|| format!("copying {}", nextest.display()))?;
 
-    let home = Home::make()?;
+    let home = UserHome::make()?;
     let skips = SkipReport::inside(&home.folder);
     let mut tests = Command::new(program);
     tests.args(["nextest", "run", "--cargo-metadata"]).arg(metadata);
     tests.arg("--binaries-metadata").arg(binaries);
     tests.args(NEXTEST_OPTIONS).args(context.filter).current_dir(&clone.root);
     tests.env_clear().env("PATH", PATH).env("HOME", &home.link).envs([skips.variable()]);
-    tests.envs(cargo_tests::test_files(&clone)?).uid(USER).gid(USER);
-    let done = process::run(&mut tests, LIMIT, Output::Shown)?;
+    tests.envs(cargo_tests::test_files(&clone)?).uid(NOBODY_UID).gid(NOBODY_UID);
+    let done = process::run(&mut tests, TEST_LIMIT, OutputMode::Shown)?;
     skips.count(tally::nextest(&done.text).unwrap_or_default().with_status(done.success))
 }
 
@@ -74,32 +74,32 @@ fn find_nextest() -> Option<PathBuf> {
     programs.find(|program| program.is_file())
 }
 
-fn write_json(clone: &Workspace, arguments: &[&str], file: &Path) -> Result<()> {
+fn write_json(clone: &XtaskWorkspace, arguments: &[&str], file: &Path) -> Result<()> {
     let cargo = clone.cargo(arguments.iter().copied());
     let mut command = Command::new("sh");
-    command.args(["-c", INTO_FILE, "sh"]).arg(file).arg(cargo.get_program());
+    command.args(["-c", REDIRECT_SCRIPT, "sh"]).arg(file).arg(cargo.get_program());
     command.args(cargo.get_args()).current_dir(&clone.root);
     command.env("CARGO_TARGET_DIR", &clone.target);
     let what = format!("cargo {}", arguments.join(" "));
-    process::run(&mut command, LIMIT, Output::Kept)?.or_fail(&what).map(drop)
+    process::run(&mut command, TEST_LIMIT, OutputMode::Kept)?.or_fail(&what).map(drop)
 }
 
 /// The home folder of the user and a link to it, removed when dropped.
-struct Home {
+struct UserHome {
     folder: PathBuf,
     link: PathBuf,
 }
 
-impl Home {
+impl UserHome {
     fn make() -> Result<Self> {
-        let place = HOMES.into_iter().map(Path::new).find(|place| place.is_dir());
+        let place = HOME_PARENTS.into_iter().map(Path::new).find(|place| place.is_dir());
         let place = place.with_context(|| format!("no such folder: {}", HOMES.join(", ")))?;
         let home = Self { folder: place.join(HOME), link: place.join(HOME_LINK) };
         // Left over from a run that was killed.
         home.remove().with_context(|| format!("emptying {}", home.folder.display()))?;
         fs::create_dir(&home.folder)
             .with_context(|| format!("making {}", home.folder.display()))?;
-        chown(&home.folder, Some(USER), Some(USER))?;
+        chown(&home.folder, Some(NOBODY_UID), Some(NOBODY_UID))?;
         symlink(HOME, &home.link).with_context(|| format!("making {}", home.link.display()))?;
         Ok(home)
     }
@@ -115,7 +115,7 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for UserHome {
     fn drop(&mut self) {
         if let Err(error) = self.remove() {
             println!("cannot remove {}: {error}", self.folder.display());

@@ -1,11 +1,11 @@
 //! The step that analyzes real packages with the release binary and compares the reports with facts that a person
 //! checked: `tests/real/facts`, one file per package.
 
-use super::Context;
+use super::CheckContext;
 use crate::{
-    corpus::{self, Fetched, Package},
-    docent::{Depth, Docent},
-    report::Counts,
+    corpus::{self, FetchOutcome, CorpusPackage},
+    docent::{AnalyzeDepth, DocentProgram},
+    report::CheckCounts,
 };
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -17,10 +17,10 @@ const FOLDER: &str = "tests/real/facts";
 /// Checked facts about a package.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
-    package: Package,
+struct PackageFacts {
+    package: CorpusPackage,
     /// The depth of analysis that finds them.
-    depth: Depth,
+    depth: AnalyzeDepth,
     /// Expected values, by JSON pointer into the report.
     facts: BTreeMap<String, Value>,
     /// Values by pointer, if more than one is correct.
@@ -31,8 +31,8 @@ struct Known {
     absent: Vec<String>,
 }
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let docent = Docent::at(context.release_binary("docent")?)?;
+pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
+    let docent = DocentProgram::at(context.release_binary("docent")?)?;
     let mut total = Vec::new();
     for name in names(context)? {
         if context.filter.is_some_and(|word| !name.contains(word)) {
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
         }
         let counts = check(context, &docent, &name).unwrap_or_else(|problem| {
             println!("FAIL  {name}: {problem:#}");
-            Counts::ONE_FAILED
+            CheckCounts::ONE_FAILED
         });
         println!("{name}: {counts}");
         total.push(counts);
@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
 }
 
 /// Lists the names of the fact files.
-fn names(context: &Context<'_>) -> Result<Vec<String>> {
+fn names(context: &CheckContext<'_>) -> Result<Vec<String>> {
     let entries =
         fs::read_dir(context.path(FOLDER)).with_context(|| format!("reading {FOLDER}"))?;
     let mut names = Vec::new();
@@ -61,13 +61,13 @@ fn names(context: &Context<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn check(context: &Context<'_>, docent: &Docent, name: &str) -> Result<Counts> {
-    let known: Known = corpus::expectations(context.workspace, &format!("{FOLDER}/{name}.toml"))?;
+fn check(context: &CheckContext<'_>, docent: &DocentProgram, name: &str) -> Result<CheckCounts> {
+    let known: PackageFacts = corpus::expectations(context.workspace, &format!("{FOLDER}/{name}.toml"))?;
     let tree = match corpus::fetch(context.workspace, &known.package)? {
-        Fetched::Tree(tree) => tree,
-        Fetched::Away(reason) => {
+        FetchOutcome::Tree(tree) => tree,
+        FetchOutcome::Unavailable(reason) => {
             println!("skipped: {} can't be fetched ({reason})", known.package);
-            return Ok(Counts::ONE_SKIPPED);
+            return Ok(CheckCounts::ONE_SKIPPED);
         }
     };
     let report = docent.report(&tree, known.depth)?;
@@ -76,10 +76,10 @@ fn check(context: &Context<'_>, docent: &Docent, name: &str) -> Result<Counts> {
         println!("FAIL  {name}: {problem}");
     }
     let checks = known.facts.len() + known.one_of.len() + known.absent.len();
-    Ok(Counts { passed: checks - wrong.len(), failed: wrong.len(), skipped: 0 })
+    Ok(CheckCounts { passed: checks - wrong.len(), failed: wrong.len(), skipped: 0 })
 }
 
-impl Known {
+impl PackageFacts {
     /// Describes every fact that the report misses.
     fn wrong(&self, report: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn facts_are_compared() {
-        let known: Known = toml::from_str(
+        let known: PackageFacts = toml::from_str(
             "depth = 'deep'\nabsent = ['/b', '/c', '/d']\n\
              [package]\nregistry = 'npm'\nname = 'x'\nversion = '1'\nsha256 = 'y'\n\
              [facts]\n'/a' = 1\n'/e' = ['x']\n'/f' = true\n'/g' = 2.5\n\

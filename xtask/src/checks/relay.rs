@@ -11,15 +11,15 @@ use std::{
 };
 
 /// Bytes recorded per connection; the rest is forwarded but not recorded.
-const KEPT: usize = 64 * 1024 * 1024;
+const MAX_RECORDED_BYTES: usize = 64 * 1024 * 1024;
 
-type Kept = Arc<Mutex<Vec<u8>>>;
+type RelayBuffer = Arc<Mutex<Vec<u8>>>;
 
 /// A relay in front of one port. Its threads end with the connections, its listener with the program.
 #[derive(Debug)]
 pub(super) struct Relay {
     port: u16,
-    connections: Arc<Mutex<Vec<Kept>>>,
+    connections: Arc<Mutex<Vec<RelayBuffer>>>,
 }
 
 impl Relay {
@@ -27,13 +27,13 @@ impl Relay {
     pub(super) fn start(to: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("opening the relay")?;
         let port = listener.local_addr()?.port();
-        let connections: Arc<Mutex<Vec<Kept>>> = Arc::default();
+        let connections: Arc<Mutex<Vec<RelayBuffer>>> = Arc::default();
         let known = Arc::clone(&connections);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 // If the server is gone, the client sees a closed connection, as without a relay.
                 let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { continue };
-                let kept = Kept::default();
+                let kept = RelayBuffer::default();
                 lock(&known).push(Arc::clone(&kept));
                 pass_on(client, server, kept);
             }
@@ -47,8 +47,8 @@ impl Relay {
     }
 
     /// Parses the recorded bytes as HTTP.
-    pub(super) fn heard(&self) -> Heard {
-        let mut heard = Heard::default();
+    pub(super) fn traffic(&self) -> RelayedTraffic {
+        let mut heard = RelayedTraffic::default();
         for kept in lock(&self.connections).iter() {
             heard.read_http(&lock(kept));
         }
@@ -56,13 +56,13 @@ impl Relay {
     }
 }
 
-fn pass_on(client: TcpStream, server: TcpStream, kept: Kept) {
+fn pass_on(client: TcpStream, server: TcpStream, kept: RelayBuffer) {
     let (Ok(from_client), Ok(to_server)) = (client.try_clone(), server.try_clone()) else { return };
     thread::spawn(move || copy(from_client, to_server, |_| {}));
     thread::spawn(move || {
         copy(server, client, |bytes| {
             let mut kept = lock(&kept);
-            if kept.len() + bytes.len() <= KEPT {
+            if kept.len() + bytes.len() <= MAX_RECORDED_BYTES {
                 kept.extend_from_slice(bytes);
             }
         });
@@ -91,7 +91,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The messages a server sent, and the ones it should not have sent.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct RelayedTraffic {
     /// JSON-RPC responses and notifications.
     pub(super) messages: usize,
     /// Error responses to messages whose id could not be read.
@@ -99,7 +99,7 @@ pub(super) struct Heard {
     pub(super) problems: Vec<String>,
 }
 
-impl Heard {
+impl RelayedTraffic {
     /// Reads all replies of one connection.
     fn read_http(&mut self, bytes: &[u8]) {
         let mut at = 0;
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn answers_are_parsed() {
         let check = |bytes: &str, messages, problem: Option<&str>| {
-            let mut heard = Heard::default();
+            let mut heard = RelayedTraffic::default();
             heard.read_http(bytes.as_bytes());
             assert_eq!(heard.messages, messages, "{bytes}: {heard:?}");
             match (problem, heard.problems.first()) {
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn errors_without_an_id_are_counted() {
         let check = |text: &str, unaddressed| {
-            let mut heard = Heard::default();
+            let mut heard = RelayedTraffic::default();
             heard.read_message(text.as_bytes());
             assert_eq!((heard.messages, heard.unaddressed), (1, unaddressed), "{text}");
         };

@@ -1,7 +1,7 @@
 //! Tests that can't run on this machine. libtest counts them as passed, so the tests report themselves: the macros of
 //! `docent-testenv` append a line for each to a file named by an environment variable.
 
-use crate::report::Counts;
+use crate::report::CheckCounts;
 use anyhow::{Context as _, Result, bail};
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use std::{
 use tempfile::TempDir;
 
 /// The variable that names the file; must match the one in `docent-testenv`.
-const VARIABLE: &str = "DOCENT_SKIPPED_TESTS";
+const REPORT_VARIABLE: &str = "DOCENT_SKIPPED_TESTS";
 
 /// A file to which tests append; initially empty.
 pub(super) struct SkipReport {
@@ -22,7 +22,7 @@ pub(super) struct SkipReport {
 
 /// One line of the report.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Skip<'a> {
+struct SkippedTest<'a> {
     test: &'a str,
     reason: &'a str,
     /// The whole test was skipped.
@@ -43,20 +43,20 @@ impl SkipReport {
 
     /// The environment variable to set for the tests.
     pub(super) fn variable(&self) -> (&'static str, PathBuf) {
-        (VARIABLE, self.file.clone())
+        (REPORT_VARIABLE, self.file.clone())
     }
 
     /// Prints each skipped test with its reason, and moves it from the passed to the skipped count. Tests that are
     /// ignored or filtered out are not counted: other tests start the ignored ones, and the filter was given on purpose.
-    pub(super) fn count(&self, found: Counts) -> Result<Counts> {
+    pub(super) fn count(&self, found: CheckCounts) -> Result<CheckCounts> {
         let report =
             if self.file.exists() { fs::read_to_string(&self.file)? } else { String::new() };
         let skips = parse(&report)?;
-        for Skip { test, reason, is_whole } in &skips {
+        for SkippedTest { test, reason, is_whole } in &skips {
             println!("skipped{}: {test}: {reason}", if *is_whole { "" } else { " in part" });
         }
         let whole = skips.iter().filter(|skip| skip.is_whole).count();
-        Ok(Counts {
+        Ok(CheckCounts {
             passed: found.passed.saturating_sub(whole),
             failed: found.failed,
             skipped: skips.len(),
@@ -65,7 +65,7 @@ impl SkipReport {
 }
 
 /// Parses the report without duplicates, because a test can skip the same part more than once.
-fn parse(report: &str) -> Result<BTreeSet<Skip<'_>>> {
+fn parse(report: &str) -> Result<BTreeSet<SkippedTest<'_>>> {
     let parse_line = |line| {
         let mut fields = str::splitn(line, 3, '\t');
         let (Some(extent), Some(test), Some(reason)) =
@@ -78,7 +78,7 @@ fn parse(report: &str) -> Result<BTreeSet<Skip<'_>>> {
             "part" => false,
             _ => bail!("a line of {VARIABLE} starts with {extent:?}"),
         };
-        Ok(Skip { test, reason, is_whole })
+        Ok(SkippedTest { test, reason, is_whole })
     };
     report.lines().map(parse_line).collect()
 }
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn skipped_tests_are_not_counted_as_passed() {
         let report = SkipReport::new().unwrap();
-        let found = Counts { passed: 10, failed: 1, skipped: 7 };
-        let of = |passed, skipped| Counts { passed, failed: 1, skipped };
+        let found = CheckCounts { passed: 10, failed: 1, skipped: 7 };
+        let of = |passed, skipped| CheckCounts { passed, failed: 1, skipped };
         assert_eq!(report.count(found).unwrap(), of(10, 0));
         let (_, file) = report.variable();
         let lines = "whole\ta first\tno bubblewrap\npart\tb second\tneeds root\n\

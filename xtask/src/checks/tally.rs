@@ -1,32 +1,32 @@
 //! Parses counts from the output of test programs.
 
-use crate::report::Counts;
+use crate::report::CheckCounts;
 use std::collections::BTreeSet;
 
 /// One test case in a program's output.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Case<'a> {
+pub(super) enum ReportedCase<'a> {
     Ok(&'a str),
     Failed { name: &'a str, why: &'a str },
 }
 
 /// Parses the lines `ok NAME` and `FAIL NAME: why`.
-pub(super) fn cases(text: &str) -> Vec<Case<'_>> {
+pub(super) fn cases(text: &str) -> Vec<ReportedCase<'_>> {
     text.lines().filter_map(case).collect()
 }
 
-fn case(line: &str) -> Option<Case<'_>> {
+fn case(line: &str) -> Option<ReportedCase<'_>> {
     if let Some(name) = line.strip_prefix("ok ") {
-        return Some(Case::Ok(name.trim()));
+        return Some(ReportedCase::Ok(name.trim()));
     }
     let (name, why) = line.strip_prefix("FAIL ")?.split_once(':')?;
-    Some(Case::Failed { name: name.trim(), why: why.trim() })
+    Some(ReportedCase::Failed { name: name.trim(), why: why.trim() })
 }
 
 /// Counts passed and failed cases.
-pub(super) fn count(cases: &[Case<'_>]) -> Counts {
+pub(super) fn count(cases: &[ReportedCase<'_>]) -> CheckCounts {
     let passed = cases.iter().filter(|case| matches!(case, Case::Ok(_))).count();
-    Counts { passed, failed: cases.len() - passed, skipped: 0 }
+    CheckCounts { passed, failed: cases.len() - passed, skipped: 0 }
 }
 
 /// Parses a list of known failures: one name per line, `#` starts a comment.
@@ -39,28 +39,28 @@ pub(super) fn expected_failures(text: &str) -> BTreeSet<&str> {
 
 /// Counts cases given a list of known failures, and returns a note for every case on that list.
 pub(super) fn against_expectations(
-    cases: &[Case<'_>],
+    cases: &[ReportedCase<'_>],
     expected: &BTreeSet<&str>,
     complete: bool,
-) -> (Counts, Vec<String>) {
-    let mut counts = Counts::default();
+) -> (CheckCounts, Vec<String>) {
+    let mut counts = CheckCounts::default();
     let mut notes = Vec::new();
     for case in cases {
         match case {
-            Case::Ok(name) if expected.contains(name) => {
+            ReportedCase::Ok(name) if expected.contains(name) => {
                 counts.failed += 1;
                 notes.push(format!("FAIL  {name}: it passes now; remove it from the list"));
             }
-            Case::Ok(_) => counts.passed += 1,
-            Case::Failed { name, why } if expected.contains(name) => {
+            ReportedCase::Ok(_) => counts.passed += 1,
+            ReportedCase::Failed { name, why } if expected.contains(name) => {
                 counts.skipped += 1;
                 notes.push(format!("skip  {name}: on the list of expected failures ({why})"));
             }
-            Case::Failed { .. } => counts.failed += 1,
+            ReportedCase::Failed { .. } => counts.failed += 1,
         }
     }
-    let named = |case: &Case<'_>, wanted: &str| match case {
-        Case::Ok(name) | Case::Failed { name, .. } => *name == wanted,
+    let named = |case: &ReportedCase<'_>, wanted: &str| match case {
+        ReportedCase::Ok(name) | ReportedCase::Failed { name, .. } => *name == wanted,
     };
     for name in
         expected.iter().filter(|name| complete && !cases.iter().any(|case| named(case, name)))
@@ -72,7 +72,7 @@ pub(super) fn against_expectations(
 }
 
 /// Parses nextest's `Summary [1.2s] 45 tests run: 43 passed (1 slow), 2 failed, 1 skipped`.
-pub(super) fn nextest(text: &str) -> Option<Counts> {
+pub(super) fn nextest(text: &str) -> Option<CheckCounts> {
     let summary = text.lines().rev().find(|line| line.trim_start().starts_with("Summary ["))?;
     let (_, list) = summary.split_once("run:")?;
     let mut plain = String::new();
@@ -85,7 +85,7 @@ pub(super) fn nextest(text: &str) -> Option<Counts> {
             _ => {}
         }
     }
-    let mut counts = Counts::default();
+    let mut counts = CheckCounts::default();
     for item in plain.split(',') {
         let (number, label) = item.trim().split_once(' ')?;
         let number: usize = number.parse().ok()?;
@@ -100,7 +100,7 @@ pub(super) fn nextest(text: &str) -> Option<Counts> {
 }
 
 /// Sums libtest's `test result: ok. 3 passed; 0 failed; 1 ignored; …`, one line per test binary.
-pub(super) fn libtest(text: &str) -> Counts {
+pub(super) fn libtest(text: &str) -> CheckCounts {
     text.lines()
         .filter_map(|line| line.split_once("test result:"))
         .filter_map(|(_, rest)| rest.split_once(". "))
@@ -112,13 +112,13 @@ pub(super) fn libtest(text: &str) -> Counts {
                     .and_then(|(number, _)| number.parse().ok())
                     .unwrap_or(0)
             };
-            Counts { passed: of("passed"), failed: of("failed"), skipped: of("ignored") }
+            CheckCounts { passed: of("passed"), failed: of("failed"), skipped: of("ignored") }
         })
         .sum()
 }
 
 /// Parses `Total: 47 passed, 22 failed`, the last line of the conformance suite.
-pub(super) fn conformance(text: &str) -> Option<Counts> {
+pub(super) fn conformance(text: &str) -> Option<CheckCounts> {
     let total = text.lines().rev().find_map(|line| line.strip_prefix("Total: "))?;
     let mut numbers = total.split(", ").filter_map(|item| item.split_once(' '));
     let mut next = |label: &str| {
@@ -127,23 +127,23 @@ pub(super) fn conformance(text: &str) -> Option<Counts> {
             .filter(|(_, found)| found.starts_with(label))
             .and_then(|(number, _)| number.parse().ok())
     };
-    Some(Counts { passed: next("passed")?, failed: next("failed")?, skipped: 0 })
+    Some(CheckCounts { passed: next("passed")?, failed: next("failed")?, skipped: 0 })
 }
 
 /// Parses `Passed: 2/2, 0 failed, 0 warnings`, the last line of one scenario of the conformance suite.
-pub(super) fn scenario(text: &str) -> Option<Counts> {
+pub(super) fn scenario(text: &str) -> Option<CheckCounts> {
     let (passed, rest) =
         text.lines().rev().find_map(|line| line.strip_prefix("Passed: ")?.split_once('/'))?;
     let failed = rest.split(", ").find_map(|item| item.strip_suffix(" failed"))?;
-    Some(Counts { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: 0 })
+    Some(CheckCounts { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: 0 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counts(passed: usize, failed: usize, skipped: usize) -> Counts {
-        Counts { passed, failed, skipped }
+    fn counts(passed: usize, failed: usize, skipped: usize) -> CheckCounts {
+        CheckCounts { passed, failed, skipped }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Downloads Debian packages without installing them, using this machine's apt configuration.
 
-use super::{Away, Package, ask, ending};
+use super::{PackageUnavailable, CorpusPackage, ask, ending};
 use anyhow::{Context, Result};
 use std::{
     ffi::OsString,
@@ -12,7 +12,7 @@ use std::{
 const SETTINGS: &str = "/etc/apt";
 
 /// Downloads a binary package.
-pub(super) fn binary(package: &Package, scratch: &Path) -> Result<PathBuf> {
+pub(super) fn binary(package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
     let wanted = format!("{}={}", package.name, package.version);
     let download = || {
         let mut apt = apt_get();
@@ -28,7 +28,7 @@ pub(super) fn binary(package: &Package, scratch: &Path) -> Result<PathBuf> {
 }
 
 /// Downloads the upstream archive of a source package, without Debian's changes.
-pub(super) fn source(package: &Package, scratch: &Path) -> Result<PathBuf> {
+pub(super) fn source(package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
     // Most machines list only binary packages, and their settings must not be changed.
     let parts = scratch.join("parts");
     fs::create_dir(&parts)?;
@@ -61,9 +61,9 @@ fn apt_get() -> Command {
 
 /// Runs apt; without apt, Debian is unavailable like an unreachable registry.
 fn ask_apt(apt: &mut Command) -> Result<()> {
-    ask(apt).map_err(|problem| match problem.downcast::<Away>() {
+    ask(apt).map_err(|problem| match problem.downcast::<PackageUnavailable>() {
         Ok(away) => away.into(),
-        Err(problem) => Away(format!("{problem:#}")).into(),
+        Err(problem) => PackageUnavailable(format!("{problem:#}")).into(),
     })
 }
 

@@ -1,18 +1,18 @@
 //! The packages used to evaluate search: tests/real/search.toml.
 
-use super::{Fetched, Package, expectations, fetch};
-use crate::workspace::Workspace;
+use super::{FetchOutcome, CorpusPackage, expectations, fetch};
+use crate::workspace::XtaskWorkspace;
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-const SETS: &str = "tests/real/search.toml";
+const SETS_FILE: &str = "tests/real/search.toml";
 
 /// A package to search in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Set {
-    pub(crate) package: Package,
+pub(crate) struct SearchSet {
+    pub(crate) package: CorpusPackage,
     /// The language of its sources; `english` for a manual.
     pub(crate) language: String,
     /// The folder of the package to use; empty for all of it.
@@ -22,22 +22,22 @@ pub(crate) struct Set {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sets {
-    set: Vec<Set>,
+struct SearchSets {
+    set: Vec<SearchSet>,
 }
 
 /// Fetches all packages and returns them with their folders; unavailable ones are reported and skipped.
-pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> {
-    let Sets { set: sets } = expectations(workspace, SETS)?;
+pub(crate) fn search_sets(workspace: &XtaskWorkspace) -> Result<Vec<(SearchSet, PathBuf)>> {
+    let SearchSets { set: sets } = expectations(workspace, SETS_FILE)?;
     let mut found = Vec::new();
     for set in sets {
         match fetch(workspace, &set.package)? {
-            Fetched::Tree(tree) => {
+            FetchOutcome::Tree(tree) => {
                 let folder = if set.folder.is_empty() { tree } else { tree.join(&set.folder) };
                 ensure!(folder.is_dir(), "{} has no folder {}", set.package, set.folder);
                 found.push((set, folder));
             }
-            Fetched::Away(reason) => {
+            FetchOutcome::Unavailable(reason) => {
                 eprintln!("skipped: {} can't be fetched ({reason})", set.package);
             }
         }
@@ -46,19 +46,19 @@ pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> 
 }
 
 /// Returns the pinned version of one package.
-pub(crate) fn search_package(workspace: &Workspace, name: &str) -> Result<Package> {
-    named(workspace, name).map(|set| set.package)
+pub(crate) fn search_package(workspace: &XtaskWorkspace, name: &str) -> Result<CorpusPackage> {
+    find_set(workspace, name).map(|set| set.package)
 }
 
 /// Fetches one of the packages.
-pub(crate) fn search_set(workspace: &Workspace, name: &str) -> Result<(Set, Fetched)> {
-    let set = named(workspace, name)?;
+pub(crate) fn search_set(workspace: &XtaskWorkspace, name: &str) -> Result<(SearchSet, FetchOutcome)> {
+    let set = find_set(workspace, name)?;
     let fetched = fetch(workspace, &set.package)?;
     Ok((set, fetched))
 }
 
-fn named(workspace: &Workspace, name: &str) -> Result<Set> {
-    let Sets { set: sets } = expectations(workspace, SETS)?;
+fn find_set(workspace: &XtaskWorkspace, name: &str) -> Result<SearchSet> {
+    let SearchSets { set: sets } = expectations(workspace, SETS_FILE)?;
     let set = sets.into_iter().find(|set| set.package.name == name);
     set.with_context(|| format!("{SETS} has no {name}"))
 }
@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn every_set_is_pinned_once() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let text = fs::read_to_string(root.join(SETS)).unwrap();
-        let Sets { set: sets } = toml::from_str(&text).unwrap();
+        let text = fs::read_to_string(root.join(SETS_FILE)).unwrap();
+        let SearchSets { set: sets } = toml::from_str(&text).unwrap();
         for (n, set) in sets.iter().enumerate() {
             let sum = &set.package.sha256;
             assert!(sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sum}");
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     #[ignore = "downloads every package"]
     fn every_set_can_be_fetched() {
-        for (set, folder) in search_sets(&Workspace::find().unwrap()).unwrap() {
+        for (set, folder) in search_sets(&XtaskWorkspace::find().unwrap()).unwrap() {
             eprintln!("{} {}", set.package, folder.display());
         }
     }

@@ -3,11 +3,11 @@
 
 use super::heading;
 use crate::{
-    corpus::{self, Fetched},
-    docent::Docent,
-    lab::{self, Material},
-    process::{self, Output},
-    workspace::Workspace,
+    corpus::{self, FetchOutcome},
+    docent::DocentProgram,
+    lab::{self, SearchMaterial},
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -17,7 +17,7 @@ use std::{io::Write as _, path::PathBuf, process::Command, time::Duration};
 const SCRIPT: &str = "tests/eval/code.py";
 const PACKAGE: &str = "django";
 const QUERIES: u32 = 1000;
-const LIMIT: Duration = Duration::from_hours(1);
+const RUN_LIMIT: Duration = Duration::from_hours(1);
 
 /// The script's figures and their column titles.
 const COLUMNS: [(&str, &str); 10] = [
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     lab: lab::Options,
     /// Evaluate these parts
     #[arg(long, value_enum, value_delimiter = ',', default_value = "lab,whole")]
-    only: Vec<Part>,
+    only: Vec<CodeEvalPart>,
     /// Ask docent this many questions end to end
     #[arg(long, default_value_t = QUERIES)]
     queries: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum CodeEvalPart {
     /// The ranking, on packages of six languages
     Lab,
     /// docent end to end, on Django
@@ -59,28 +59,28 @@ enum Part {
 }
 
 /// Evaluates and prints. No row counts as wrong: people compare the figures with the targets.
-pub(super) fn evaluate(workspace: &Workspace, options: &Options) -> Result<bool> {
+pub(super) fn evaluate(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
     heading()?;
-    if options.only.contains(&Part::Lab) {
-        lab::evaluate(workspace, Material::Code, &options.lab)?;
+    if options.only.contains(&CodeEvalPart::Lab) {
+        lab::evaluate(workspace, SearchMaterial::Code, &options.lab)?;
     }
-    if options.only.contains(&Part::Whole) {
-        let text = whole(workspace, options)?;
+    if options.only.contains(&CodeEvalPart::Whole) {
+        let text = evaluate_docent(workspace, options)?;
         write!(std::io::stdout(), "\n### docent end to end\n\n{text}")?;
     }
     Ok(true)
 }
 
 /// Returns the table, or a line that says why it was skipped.
-fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
+fn evaluate_docent(workspace: &XtaskWorkspace, options: &Options) -> Result<String> {
     let package = corpus::search_package(workspace, PACKAGE)?;
     let tree = match corpus::fetch(workspace, &package)? {
-        Fetched::Tree(tree) => tree,
-        Fetched::Away(reason) => {
+        FetchOutcome::Tree(tree) => tree,
+        FetchOutcome::Unavailable(reason) => {
             return Ok(format!("skipped: {package} can't be fetched ({reason})\n"));
         }
     };
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
     let version = docent.version(workspace)?;
     eprintln!("asking {version} {} questions", options.queries);
     let mut python = Command::new("python3");
@@ -89,7 +89,7 @@ fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     python.arg("--docent").arg(docent.program()).arg("--tree").arg(&tree);
     python.args(["--package", &format!("{}=={}", package.name, package.version)]);
     python.args(["--queries", &options.queries.to_string()]);
-    let said = process::run(&mut python, LIMIT, Output::Kept)?.or_fail(SCRIPT)?;
+    let said = process::run(&mut python, RUN_LIMIT, OutputMode::Kept)?.or_fail(SCRIPT)?;
     let line = said.lines().last().unwrap_or_default();
     Ok(format!("- version: {version}\n\n{}", table(line)?))
 }

@@ -3,11 +3,11 @@
 
 use super::heading;
 use crate::{
-    corpus::{self, Fetched},
-    docent::Docent,
-    lab::{self, Material, QUESTIONS},
-    process::{self, Output},
-    workspace::Workspace,
+    corpus::{self, FetchOutcome},
+    docent::DocentProgram,
+    lab::{self, SearchMaterial, QUESTIONS},
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -24,7 +24,7 @@ use std::{
 pub(crate) const MANUAL: &str = "postgresql-doc-15";
 const SCRIPT: &str = "tests/eval/docs.py";
 const QUERIES: u32 = 1000;
-const LIMIT: Duration = Duration::from_hours(1);
+const RUN_LIMIT: Duration = Duration::from_hours(1);
 
 /// Options of `cargo xtask eval docs`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     lab: lab::Options,
     /// Evaluate these parts
     #[arg(long, value_enum, value_delimiter = ',', default_value = "lab,whole")]
-    only: Vec<Part>,
+    only: Vec<DocsEvalPart>,
     /// Ask this many terms of the manual's index end to end, for the first rows
     #[arg(long, default_value_t = QUERIES)]
     queries: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum DocsEvalPart {
     /// The ranking, on the terms of the manual's index
     Lab,
     /// docent end to end, on these terms and on questions
@@ -52,27 +52,27 @@ enum Part {
 }
 
 /// Evaluates and prints. No row counts as wrong: people compare the figures with the targets.
-pub(super) fn evaluate(workspace: &Workspace, options: &Options) -> Result<bool> {
+pub(super) fn evaluate(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
     heading()?;
-    if options.only.contains(&Part::Lab) {
-        lab::evaluate(workspace, Material::Docs, &options.lab)?;
+    if options.only.contains(&DocsEvalPart::Lab) {
+        lab::evaluate(workspace, SearchMaterial::Docs, &options.lab)?;
     }
-    if options.only.contains(&Part::Whole) {
-        let text = whole(workspace, options)?;
+    if options.only.contains(&DocsEvalPart::Whole) {
+        let text = evaluate_docent(workspace, options)?;
         write!(std::io::stdout(), "\n### docent end to end\n\n{text}")?;
     }
     Ok(true)
 }
 
 /// Returns the tables, or a line that says why they were skipped.
-fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
+fn evaluate_docent(workspace: &XtaskWorkspace, options: &Options) -> Result<String> {
     let (set, tree) = match corpus::search_set(workspace, MANUAL)? {
-        (set, Fetched::Tree(tree)) => (set, tree),
-        (set, Fetched::Away(reason)) => {
+        (set, FetchOutcome::Tree(tree)) => (set, tree),
+        (set, FetchOutcome::Unavailable(reason)) => {
             return Ok(format!("skipped: {} can't be fetched ({reason})\n", set.package));
         }
     };
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
     let version = docent.version(workspace)?;
     eprintln!("asking {version}");
     let mut python = Command::new("python3");
@@ -81,16 +81,16 @@ fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     python.arg("--docent").arg(docent.program()).arg("--manual").arg(tree.join(&set.folder));
     python.arg("--questions").arg(workspace.root.join(QUESTIONS));
     python.args(["--queries", &options.queries.to_string()]);
-    let said = process::run(&mut python, LIMIT, Output::Kept)?.or_fail(SCRIPT)?;
-    let figures = Figures::parse(said.lines().last().unwrap_or_default())?;
+    let said = process::run(&mut python, RUN_LIMIT, OutputMode::Kept)?.or_fail(SCRIPT)?;
+    let figures = DocsEvalResults::parse(said.lines().last().unwrap_or_default())?;
     Ok(format!("- version: {version}\n- manual: {}\n{figures}", set.package))
 }
 
 /// The script's results.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Figures {
-    rows: Vec<Row>,
+struct DocsEvalResults {
+    rows: Vec<DocsEvalRow>,
     /// The number of terms of the printed index that are asked.
     terms: u32,
     unanswerable: u32,
@@ -106,7 +106,7 @@ struct Figures {
 /// How well one program answered one set of questions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct DocsEvalRow {
     set: String,
     subject: String,
     questions: u32,
@@ -116,14 +116,14 @@ struct Row {
     recall10: f64,
 }
 
-impl Figures {
+impl DocsEvalResults {
     /// Parses a line of JSON.
     fn parse(line: &str) -> Result<Self> {
         serde_json::from_str(line).with_context(|| format!("{SCRIPT} printed {line:?}"))
     }
 }
 
-impl fmt::Display for Figures {
+impl fmt::Display for DocsEvalResults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { terms, sync_seconds, query_ms_p50, query_ms_p95, .. } = self;
         let sync = match &self.sync_problem {
@@ -185,7 +185,7 @@ mod tests {
 
     #[track_caller]
     fn check(figures: &Value, expected: &[&str]) {
-        let text = Figures::parse(&figures.to_string()).unwrap().to_string();
+        let text = DocsEvalResults::parse(&figures.to_string()).unwrap().to_string();
         for line in expected {
             assert!(text.lines().any(|found| found == *line), "no {line:?} in\n{text}");
         }
@@ -214,7 +214,7 @@ mod tests {
         let mut lacking = figures();
         lacking.as_object_mut().unwrap().remove("rows");
         for line in ["", "Traceback", "[]", "{}", &lacking.to_string()] {
-            let problem = Figures::parse(line).unwrap_err().to_string();
+            let problem = DocsEvalResults::parse(line).unwrap_err().to_string();
             assert!(problem.contains(SCRIPT), "{problem}");
         }
     }
@@ -256,16 +256,16 @@ for line in sys.stdin:
         // docent is started without a PATH.
         let mut where_is = Command::new("python3");
         where_is.args(["-c", "import sys; print(sys.executable)"]);
-        let python = process::run(&mut where_is, Duration::from_mins(1), Output::Kept).unwrap();
+        let python = process::run(&mut where_is, Duration::from_mins(1), OutputMode::Kept).unwrap();
         fs::write(&docent, format!("#!{}{FAKE}", python.text.trim())).unwrap();
         fs::set_permissions(&docent, fs::Permissions::from_mode(0o755)).unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPT);
         let mut python = Command::new("python3");
         python.arg("-B").arg(script).arg("--docent").arg(&docent).arg("--manual").arg(&manual);
         python.arg("--questions").arg(place.path().join("asked.json"));
-        let said = process::run(&mut python, Duration::from_mins(2), Output::Kept).unwrap();
+        let said = process::run(&mut python, Duration::from_mins(2), OutputMode::Kept).unwrap();
         let said = said.or_fail(SCRIPT).unwrap();
-        let figures = Figures::parse(said.lines().last().unwrap()).unwrap();
+        let figures = DocsEvalResults::parse(said.lines().last().unwrap()).unwrap();
         let text = figures.to_string();
         for row in [
             "- docs sync: failed, the pages were read later: nothing to sync",
@@ -285,7 +285,7 @@ for line in sys.stdin:
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Asked {
+    struct WrittenManualQuestion {
         question: String,
         kind: String,
         pages: Vec<String>,
@@ -297,7 +297,7 @@ for line in sys.stdin:
     fn the_questions_are_of_every_kind_and_unique() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let text = fs::read(root.join(QUESTIONS)).unwrap();
-        let all: Vec<Asked> = serde_json::from_slice(&text).unwrap();
+        let all: Vec<WrittenManualQuestion> = serde_json::from_slice(&text).unwrap();
         let texts: BTreeSet<&str> = all.iter().map(|one| one.question.as_str()).collect();
         assert_eq!(texts.len(), all.len());
         for one in &all {
@@ -307,7 +307,7 @@ for line in sys.stdin:
             assert!(one.pages.len() <= 3 && one.pages.iter().all(is_page), "{one:?}");
             assert_eq!(one.pages.is_empty(), one.kind == "unanswerable", "{one:?}");
         }
-        let count = |is: &dyn Fn(&Asked) -> bool| all.iter().filter(|one| is(one)).count();
+        let count = |is: &dyn Fn(&WrittenManualQuestion) -> bool| all.iter().filter(|one| is(one)).count();
         assert!(count(&|one| !one.pages.is_empty()) >= 80);
         assert_eq!(count(&|one| one.typo), 10);
         assert_eq!(count(&|one| one.kind == "identifier"), 10);

@@ -1,10 +1,10 @@
 //! Licenses of real packages, compared with what a person read in their license files. Each package is analyzed twice:
 //! as it is, and with only its license files, so that no manifest states the license.
 
-use super::{Context, Page, data};
+use super::{EvalContext, EvalReport, data};
 use crate::{
-    corpus::{self, Package},
-    docent::Depth,
+    corpus::{self, CorpusPackage},
+    docent::AnalyzeDepth,
 };
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -12,14 +12,14 @@ use std::{fs, path::Path};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expectations {
-    licence: Vec<Licence>,
+struct LicenseExpectations {
+    licence: Vec<ExpectedLicense>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Licence {
-    package: Package,
+struct ExpectedLicense {
+    package: CorpusPackage,
     /// The package's SPDX expression.
     expected: String,
     /// Its license files.
@@ -29,8 +29,8 @@ struct Licence {
     by_text: Vec<String>,
 }
 
-pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
-    let expectations: Expectations =
+pub(super) fn evaluate(context: &EvalContext<'_>, page: &mut EvalReport) -> Result<()> {
+    let expectations: LicenseExpectations =
         corpus::expectations(context.workspace, &data("licences.toml"))?;
     page.line("\n### Licenses");
     page.table(&["package", "expected", "found", "from text only"]);
@@ -40,7 +40,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
         let whole = found(context, &tree)?;
         let text =
             by_text(context, &tree, &licence.files).with_context(|| licence.package.to_string())?;
-        let Licence { package, expected, by_text, .. } = licence;
+        let ExpectedLicense { package, expected, by_text, .. } = licence;
         let accepted = if by_text.is_empty() { std::slice::from_ref(expected) } else { by_text };
         let whole_right = whole.as_deref().is_some_and(|found| same(found, expected));
         let text_right =
@@ -58,13 +58,13 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-fn found(context: &Context<'_>, tree: &Path) -> Result<Option<String>> {
-    let report = context.docent.report(tree, Depth::Standard)?;
+fn found(context: &EvalContext<'_>, tree: &Path) -> Result<Option<String>> {
+    let report = context.docent.report(tree, AnalyzeDepth::Standard)?;
     Ok(report["presence"]["licenceId"].as_str().map(str::to_owned))
 }
 
 /// Returns the license that docent finds in a folder with only the license files.
-fn by_text(context: &Context<'_>, tree: &Path, files: &[String]) -> Result<Option<String>> {
+fn by_text(context: &EvalContext<'_>, tree: &Path, files: &[String]) -> Result<Option<String>> {
     let folder = tempfile::tempdir()?;
     for file in files {
         fs::copy(tree.join(file), folder.path().join(file))

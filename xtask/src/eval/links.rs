@@ -1,9 +1,9 @@
 //! Broken links in real documentation, compared with those that a person found and checked one by one.
 
-use super::{Context, Page, data};
+use super::{EvalContext, EvalReport, data};
 use crate::{
-    corpus::{self, Package},
-    docent::Depth,
+    corpus::{self, CorpusPackage},
+    docent::AnalyzeDepth,
 };
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -11,25 +11,25 @@ use serde_json::Value;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expectations {
-    tree: Vec<Tree>,
+struct LinkExpectations {
+    tree: Vec<LinkTree>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tree {
-    package: Package,
+struct LinkTree {
+    package: CorpusPackage,
     #[serde(default)]
-    broken: Vec<Link>,
+    broken: Vec<ExpectedLink>,
     /// Links that may count as broken or not.
     #[serde(default)]
-    either: Vec<Disputed>,
+    either: Vec<DisputedLinks>,
 }
 
 /// A broken link.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Link {
+struct ExpectedLink {
     path: String,
     line: u64,
     target: String,
@@ -39,15 +39,15 @@ struct Link {
 /// Links that may count as broken or not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Disputed {
+struct DisputedLinks {
     /// The target as written; with a trailing `*`, every target with this prefix.
     target: String,
     /// Why it is disputed.
     reason: String,
 }
 
-impl Disputed {
-    fn covers(&self, link: &Link) -> bool {
+impl DisputedLinks {
+    fn covers(&self, link: &ExpectedLink) -> bool {
         match self.target.strip_suffix('*') {
             Some(start) => link.target.starts_with(start),
             None => link.target == self.target,
@@ -55,8 +55,8 @@ impl Disputed {
     }
 }
 
-pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
-    let expectations: Expectations = corpus::expectations(context.workspace, &data("links.toml"))?;
+pub(super) fn evaluate(context: &EvalContext<'_>, page: &mut EvalReport) -> Result<()> {
+    let expectations: LinkExpectations = corpus::expectations(context.workspace, &data("links.toml"))?;
     page.line(
         "\n### Broken links\n\nA target that a document names more than once may be reported once.",
     );
@@ -64,7 +64,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     let mut notes = Vec::new();
     for tree in &expectations.tree {
         let Some(folder) = context.tree(&tree.package, page)? else { continue };
-        let report = context.docent.report(&folder, Depth::Deep)?;
+        let report = context.docent.report(&folder, AnalyzeDepth::Deep)?;
         let found = broken(&report).with_context(|| tree.package.to_string())?;
         let judged = judge(&tree.broken, found, &tree.either);
         let right = judged.notes.is_empty();
@@ -93,12 +93,12 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-fn broken(report: &Value) -> Result<Vec<Link>> {
+fn broken(report: &Value) -> Result<Vec<ExpectedLink>> {
     let links = report["links"]["broken"].as_array().context("the report has no links")?;
     let text = |link: &Value, key: &str| link[key].as_str().unwrap_or_default().to_owned();
     Ok(links
         .iter()
-        .map(|link| Link {
+        .map(|link| ExpectedLink {
             path: text(link, "path"),
             line: link["line"].as_u64().unwrap_or_default(),
             target: text(link, "target"),
@@ -109,7 +109,7 @@ fn broken(report: &Value) -> Result<Vec<Link>> {
 
 /// A comparison of the found links with the expected ones.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Judged {
+struct LinkComparison {
     /// Links found in the right document.
     found: usize,
     /// Found links with the wrong line or problem.
@@ -120,8 +120,8 @@ struct Judged {
     notes: Vec<String>,
 }
 
-fn judge(expected: &[Link], mut found: Vec<Link>, either: &[Disputed]) -> Judged {
-    let mut judged = Judged::default();
+fn judge(expected: &[ExpectedLink], mut found: Vec<ExpectedLink>, either: &[DisputedLinks]) -> LinkComparison {
+    let mut judged = LinkComparison::default();
     // Links with the right line come first, so that one with another line can't take their place.
     let mut left = Vec::new();
     let all = found.clone();
@@ -149,9 +149,9 @@ fn judge(expected: &[Link], mut found: Vec<Link>, either: &[Disputed]) -> Judged
     judged
 }
 
-impl Judged {
+impl LinkComparison {
     /// Records a found link and how it was reported.
-    fn take(&mut self, link: &Link, reported: &Link) {
+    fn take(&mut self, link: &ExpectedLink, reported: &ExpectedLink) {
         self.found += 1;
         if reported == link {
             return;
@@ -164,16 +164,16 @@ impl Judged {
     }
 }
 
-fn at_place(one: &Link, other: &Link) -> bool {
+fn at_place(one: &ExpectedLink, other: &ExpectedLink) -> bool {
     one.path == other.path && one.target == other.target
 }
 
-fn at_line(one: &Link, other: &Link) -> bool {
+fn at_line(one: &ExpectedLink, other: &ExpectedLink) -> bool {
     at_place(one, other) && one.line == other.line
 }
 
 /// Removes and returns the first matching link.
-fn take(links: &mut Vec<Link>, suits: impl Fn(&Link) -> bool) -> Option<Link> {
+fn take(links: &mut Vec<ExpectedLink>, suits: impl Fn(&ExpectedLink) -> bool) -> Option<ExpectedLink> {
     let at = links.iter().position(suits)?;
     Some(links.remove(at))
 }
@@ -183,9 +183,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn link(line: u64, target: &str) -> Link {
+    fn link(line: u64, target: &str) -> ExpectedLink {
         let (path, problem) = ("a.md".to_owned(), "missing-file".to_owned());
-        Link { path, line, target: target.to_owned(), problem }
+        ExpectedLink { path, line, target: target.to_owned(), problem }
     }
 
     #[test]
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn links_are_compared_one_by_one() {
-        let check = |found: &[Link], expected: [usize; 4]| {
-            let either = [Disputed { target: "/site/*".to_owned(), reason: String::new() }];
+        let check = |found: &[ExpectedLink], expected: [usize; 4]| {
+            let either = [DisputedLinks { target: "/site/*".to_owned(), reason: String::new() }];
             let there = [link(3, "b.md"), link(3, "c.md"), link(9, "b.md")];
             let judged = judge(&there, found.to_vec(), &either);
             let numbers = [judged.found, judged.told_wrong, judged.missed, judged.invented];

@@ -8,12 +8,12 @@ mod lines;
 mod links;
 
 use crate::{
-    corpus::{self, Fetched, Package},
-    docent::Docent,
+    corpus::{self, FetchOutcome, CorpusPackage},
+    docent::DocentProgram,
     install, machine,
-    report::Counts,
+    report::CheckCounts,
     tokei::Tokei,
-    workspace::Workspace,
+    workspace::XtaskWorkspace,
 };
 use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
@@ -40,14 +40,14 @@ pub(crate) enum Evaluation {
 pub(crate) struct Options {
     /// Evaluate these parts
     #[arg(long, value_enum, value_delimiter = ',', default_value = "lines,licences,links")]
-    only: Vec<Part>,
+    only: Vec<RepoEvalPart>,
     /// Evaluate this docent binary [default: build this workspace's]
     #[arg(long)]
     docent: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum RepoEvalPart {
     /// Lines per language, compared with tokei
     Lines,
     /// Licenses, compared with human judgments
@@ -57,18 +57,18 @@ enum Part {
 }
 
 /// State shared by the parts.
-struct Context<'a> {
-    workspace: &'a Workspace,
-    docent: Docent,
+struct EvalContext<'a> {
+    workspace: &'a XtaskWorkspace,
+    docent: DocentProgram,
 }
 
-impl Context<'_> {
+impl EvalContext<'_> {
     /// Fetches a package; if it is unavailable, notes that on the page and returns `None`.
-    fn tree(&self, package: &Package, page: &mut Page) -> Result<Option<PathBuf>> {
+    fn tree(&self, package: &CorpusPackage, page: &mut EvalReport) -> Result<Option<PathBuf>> {
         eprintln!("{package}");
         match corpus::fetch(self.workspace, package)? {
-            Fetched::Tree(tree) => Ok(Some(tree)),
-            Fetched::Away(reason) => {
+            FetchOutcome::Tree(tree) => Ok(Some(tree)),
+            FetchOutcome::Unavailable(reason) => {
                 page.skip(&format!("{package} can't be fetched ({reason})"));
                 Ok(None)
             }
@@ -78,12 +78,12 @@ impl Context<'_> {
 
 /// The printed page and the number of correct rows.
 #[derive(Debug, Default)]
-struct Page {
+struct EvalReport {
     text: String,
-    counts: Counts,
+    counts: CheckCounts,
 }
 
-impl Page {
+impl EvalReport {
     fn line(&mut self, line: &str) {
         // Writing to a string cannot fail.
         writeln!(self.text, "{line}").ok();
@@ -117,15 +117,15 @@ impl Page {
 }
 
 /// Evaluates and prints; true when all rows are correct.
-pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool> {
+pub(crate) fn run(workspace: &XtaskWorkspace, evaluation: &Evaluation) -> Result<bool> {
     let options = match evaluation {
         Evaluation::Repo(options) => options,
         Evaluation::Code(options) => return code::evaluate(workspace, options),
         Evaluation::Docs(options) => return docs::evaluate(workspace, options),
     };
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
-    let context = Context { workspace, docent };
-    let mut page = Page::default();
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
+    let context = EvalContext { workspace, docent };
+    let mut page = EvalReport::default();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     page.line("## Repository analysis\n");
     page.line(&format!("- date: {}", machine::now()?));
@@ -137,9 +137,9 @@ pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool
     ));
     for part in &options.only {
         match part {
-            Part::Lines => lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?,
-            Part::Licences => licences::evaluate(&context, &mut page)?,
-            Part::Links => links::evaluate(&context, &mut page)?,
+            RepoEvalPart::Lines => lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?,
+            RepoEvalPart::Licences => licences::evaluate(&context, &mut page)?,
+            RepoEvalPart::Links => links::evaluate(&context, &mut page)?,
         }
     }
     write!(std::io::stdout(), "{}\n{}\n", page.text, page.counts)?;
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_page_counts_its_rows() {
-        let mut page = Page::default();
+        let mut page = EvalReport::default();
         page.table(&["package", "found"]);
         page.row(&["a", "MIT"], true);
         page.row(&["b", "none"], false);

@@ -1,10 +1,10 @@
 //! The CPU time spent on each target, kept in a file next to the targets and added up over many runs and machines.
 
-use super::target::Target;
+use super::target::FuzzTarget;
 use anyhow::{Context, Result};
 use std::{collections::BTreeMap, fmt::Write as _, fs, io, path::PathBuf, time::Duration};
 
-const HEAD: &str = "\
+const LEDGER_HEADER: &str = "\
 # CPU time spent on each target, in seconds; `cargo xtask fuzz` adds to it.
 ";
 
@@ -27,7 +27,7 @@ impl Ledger {
         Ok(Self { path, seconds })
     }
 
-    pub(super) fn had(&self, target: &str) -> Duration {
+    pub(super) fn time_used(&self, target: &str) -> Duration {
         Duration::from_secs(self.seconds.get(target).copied().unwrap_or(0))
     }
 
@@ -35,17 +35,17 @@ impl Ledger {
     pub(super) fn add(&mut self, target: &str, used: Duration) -> Result<Duration> {
         // On a busy machine the last second is never used in full, and would be run again and again.
         *self.seconds.entry(target.to_owned()).or_default() += used.as_secs().max(1);
-        let mut text = HEAD.to_owned();
+        let mut text = LEDGER_HEADER.to_owned();
         for (name, seconds) in &self.seconds {
             // Writing to a string cannot fail.
             writeln!(text, "{name} = {seconds}").ok();
         }
         fs::write(&self.path, text).with_context(|| format!("writing {}", self.path.display()))?;
-        Ok(self.had(target))
+        Ok(self.time_used(target))
     }
 
     /// Removes targets that no longer exist.
-    pub(super) fn forget_all_but(&mut self, targets: &[Target]) {
+    pub(super) fn retain(&mut self, targets: &[FuzzTarget]) {
         self.seconds.retain(|name, _| targets.iter().any(|target| target.name == *name));
     }
 }
@@ -62,7 +62,7 @@ mod tests {
         let add = |name, seconds| open().add(name, Duration::from_secs(seconds)).unwrap().as_secs();
         assert_eq!((add("frames", 90), add("gone", 5), add("frames", 30)), (90, 5, 120));
         let mut ledger = open();
-        ledger.forget_all_but(&[Target::named("frames")]);
+        ledger.forget_all_but(&[FuzzTarget::with_name("frames")]);
         ledger.add("html", Duration::from_secs(7)).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEAD}frames = 120\nhtml = 7\n"));
     }

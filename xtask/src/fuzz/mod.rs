@@ -6,8 +6,8 @@ mod target;
 use crate::{
     bench::usage,
     install,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use ledger::Ledger;
@@ -20,12 +20,12 @@ use std::{
     thread,
     time::Duration,
 };
-use target::Target;
+use target::FuzzTarget;
 
 /// The longest run of one process, and so the most work lost on an interruption.
-const SLICE: Duration = Duration::from_mins(3);
+const MAX_SLICE: Duration = Duration::from_mins(3);
 /// libFuzzer counts in whole seconds.
-const SHORTEST: Duration = Duration::from_secs(1);
+const MIN_SLICE: Duration = Duration::from_secs(1);
 const BUILD_LIMIT: Duration = Duration::from_hours(2);
 const DISTIL_LIMIT: Duration = Duration::from_mins(30);
 
@@ -50,34 +50,34 @@ pub(crate) struct Options {
 }
 
 /// Paths used by the fuzzing task.
-struct Places {
+struct FuzzPaths {
     fuzz: PathBuf,
     /// The folder of the builds and their findings.
     target: PathBuf,
 }
 
-impl Places {
-    fn of(workspace: &Workspace) -> Self {
+impl FuzzPaths {
+    fn of(workspace: &XtaskWorkspace) -> Self {
         Self { fuzz: workspace.root.join("fuzz"), target: workspace.target.join("fuzz") }
     }
 
-    fn binary(&self, target: &Target) -> PathBuf {
+    fn binary(&self, target: &FuzzTarget) -> PathBuf {
         self.target.join(triple()).join("release").join(&target.name)
     }
 
     /// The folder of the hand-written seeds.
-    fn seeds(&self, target: &Target) -> PathBuf {
+    fn seeds(&self, target: &FuzzTarget) -> PathBuf {
         self.fuzz.join("corpus").join(&target.name)
     }
 
     /// The archive of the inputs added by runs.
-    fn packed(&self, target: &Target) -> PathBuf {
+    fn archive(&self, target: &FuzzTarget) -> PathBuf {
         self.fuzz.join("corpus").join(format!("{}.tar.gz", target.name))
     }
 
     /// The archive unpacked, with the inputs added on this machine since.
-    fn found(&self, target: &Target) -> Result<PathBuf> {
-        let (found, packed) = (self.target.join("corpus").join(&target.name), self.packed(target));
+    fn corpus(&self, target: &FuzzTarget) -> Result<PathBuf> {
+        let (found, packed) = (self.target.join("corpus").join(&target.name), self.archive(target));
         if !found.exists() {
             fs::create_dir_all(&found)?;
             if packed.is_file() {
@@ -98,14 +98,14 @@ fn triple() -> String {
 }
 
 /// Runs the targets that have not had their CPU time; true when none failed.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
     ensure!(options.minutes > 0.0 && options.jobs > 0, "--minutes and --jobs must be positive");
     let goal = Duration::try_from_secs_f64(options.minutes * 60.0)
         .context("--minutes is out of range")?;
-    let places = Places::of(workspace);
+    let places = FuzzPaths::of(workspace);
     let manifest = fs::read_to_string(places.fuzz.join("Cargo.toml")).context("fuzz/Cargo.toml")?;
-    let all = target::chosen(&manifest, &[])?;
-    let targets = target::chosen(&manifest, &options.targets)?;
+    let all = target::select_targets(&manifest, &[])?;
+    let targets = target::select_targets(&manifest, &options.targets)?;
     let mut ledger = Ledger::read(places.fuzz.join("time.toml"))?;
     if options.list {
         for target in &targets {
@@ -123,9 +123,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
         return Ok(true);
     }
     ledger.forget_all_but(&all);
-    let shift = Shift { places: &places, goal, state: Mutex::new(State::new(targets, ledger)) };
+    let shift = FuzzWorkers { places: &places, goal, state: Mutex::new(FuzzProgress::new(targets, ledger)) };
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(|| shift.work())).collect();
+        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(|| shift.run_targets())).collect();
         for worker in workers {
             match worker.join() {
                 Ok(done) => done?,
@@ -139,8 +139,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
 /// Builds all targets at once, because building only some has other features and recompiles everything. Builds without
 /// a sanitizer: these parsers are safe Rust, where bugs are panics, hangs and memory growth, and fuzzing is twice as
 /// fast.
-fn build(workspace: &Workspace, places: &Places, all: &[Target]) -> Result<()> {
-    let features: BTreeSet<&str> = all.iter().flat_map(Target::features).collect();
+fn build(workspace: &XtaskWorkspace, places: &FuzzPaths, all: &[FuzzTarget]) -> Result<()> {
+    let features: BTreeSet<&str> = all.iter().flat_map(FuzzTarget::features).collect();
     let features = features.into_iter().collect::<Vec<_>>().join(",");
     let mut command = Command::new("rustup");
     command.args(["run", "nightly"]).arg(install::cargo_fuzz(workspace)?).args(["fuzz", "build"]);
@@ -148,49 +148,49 @@ fn build(workspace: &Workspace, places: &Places, all: &[Target]) -> Result<()> {
     command.arg("--fuzz-dir").arg(&places.fuzz).arg("--target-dir").arg(&places.target);
     // These variables, set by cargo for this process, would select the toolchain that runs it.
     command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
-    process::run(&mut command, BUILD_LIMIT, Output::Shown)?.or_fail("cargo fuzz build")?;
+    process::run(&mut command, BUILD_LIMIT, OutputMode::Shown)?.or_fail("cargo fuzz build")?;
     Ok(())
 }
 
 /// State shared by the workers.
-struct Shift<'a> {
-    places: &'a Places,
+struct FuzzWorkers<'a> {
+    places: &'a FuzzPaths,
     goal: Duration,
-    state: Mutex<State>,
+    state: Mutex<FuzzProgress>,
 }
 
-struct State {
+struct FuzzProgress {
     /// Targets that no worker is running.
-    free: Vec<Target>,
+    idle: Vec<FuzzTarget>,
     ledger: Ledger,
     failed: Vec<String>,
 }
 
-impl State {
-    const fn new(free: Vec<Target>, ledger: Ledger) -> Self {
-        Self { free, ledger, failed: Vec::new() }
+impl FuzzProgress {
+    const fn new(idle: Vec<FuzzTarget>, ledger: Ledger) -> Self {
+        Self { idle, ledger, failed: Vec::new() }
     }
 
     /// Takes the target with the most missing CPU time; returns it with that time.
-    fn take(&mut self, goal: Duration) -> Option<(Target, Duration)> {
-        let short = |target: &Target| goal.saturating_sub(self.ledger.had(&target.name));
+    fn take_neediest(&mut self, goal: Duration) -> Option<(FuzzTarget, Duration)> {
+        let short = |target: &FuzzTarget| goal.saturating_sub(self.ledger.time_used(&target.name));
         let (at, left) = (0..self.free.len())
             .map(|at| (at, short(&self.free[at])))
             .max_by_key(|(at, left)| (*left, std::cmp::Reverse(*at)))?;
-        (left >= SHORTEST).then(|| (self.free.remove(at), left))
+        (left >= MIN_SLICE).then(|| (self.idle.remove(at), left))
     }
 }
 
-impl Shift<'_> {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl FuzzWorkers<'_> {
+    fn state(&self) -> MutexGuard<'_, FuzzProgress> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs targets until none is missing CPU time.
-    fn work(&self) -> Result<()> {
+    fn run_targets(&self) -> Result<()> {
         loop {
             let Some((target, left)) = self.state().take(self.goal) else { return Ok(()) };
-            match self.slice(&target, left.min(SLICE)) {
+            match self.run_slice(&target, left.min(MAX_SLICE)) {
                 Ok(used) => {
                     let mut state = self.state();
                     let had = state.ledger.add(&target.name, used)?;
@@ -206,7 +206,7 @@ impl Shift<'_> {
     }
 
     /// Runs one process; returns the CPU time it used.
-    fn slice(&self, target: &Target, wall: Duration) -> Result<Duration> {
+    fn run_slice(&self, target: &FuzzTarget, wall: Duration) -> Result<Duration> {
         let (found, artifacts) = (self.places.found(target)?, self.places.artifacts());
         fs::create_dir_all(&artifacts)?;
         let mut command = Command::new(self.places.binary(target));
@@ -219,7 +219,7 @@ impl Shift<'_> {
 }
 
 /// Packs the inputs that add coverage to the seeds.
-fn distil(places: &Places, target: &Target) -> Result<()> {
+fn distil(places: &FuzzPaths, target: &FuzzTarget) -> Result<()> {
     let (seeds, found) = (places.seeds(target), places.found(target)?);
     let fresh = tempfile::tempdir_in(&places.target)?;
     let mut copies = Vec::new();
@@ -231,19 +231,19 @@ fn distil(places: &Places, target: &Target) -> Result<()> {
     let mut command = Command::new(places.binary(target));
     // Count edges only: hit counts would keep many times as many inputs.
     command.args(["-merge=1", "-use_counters=0"]).arg(fresh.path()).arg(&found);
-    process::run(&mut command, DISTIL_LIMIT, Output::Kept)?.or_fail("the merge")?;
+    process::run(&mut command, DISTIL_LIMIT, OutputMode::Kept)?.or_fail("the merge")?;
     copies.iter().try_for_each(fs::remove_file)?;
     // The same inputs must give the same file.
     let mut pack = Command::new("tar");
     pack.args(["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]);
-    pack.args(["--use-compress-program=gzip -9n", "-cf"]).arg(places.packed(target));
+    pack.args(["--use-compress-program=gzip -9n", "-cf"]).arg(places.archive(target));
     tar(pack.arg("-C").arg(fresh.path()).arg("."))?;
     println!("{:14} {} inputs", target.name, fs::read_dir(fresh.path())?.count());
     Ok(())
 }
 
 fn tar(command: &mut Command) -> Result<()> {
-    process::run(command, DISTIL_LIMIT, Output::Kept)?.or_fail("tar").map(drop)
+    process::run(command, DISTIL_LIMIT, OutputMode::Kept)?.or_fail("tar").map(drop)
 }
 
 #[cfg(test)]
@@ -257,10 +257,10 @@ mod tests {
         ledger.add("a", Duration::from_secs(50)).unwrap();
         ledger.add("b", Duration::from_secs(20)).unwrap();
         ledger.add("c", Duration::from_mins(1)).unwrap();
-        let targets = ["a", "b", "c"].map(Target::named).to_vec();
-        let mut state = State::new(targets, ledger);
+        let targets = ["a", "b", "c"].map(FuzzTarget::with_name).to_vec();
+        let mut state = FuzzProgress::new(targets, ledger);
         let goal = Duration::from_mins(1);
-        let mut next = || state.take(goal).map(|(target, left)| (target.name, left.as_secs()));
+        let mut next = || state.take_neediest(goal).map(|(target, left)| (target.name, left.as_secs()));
         assert_eq!(next(), Some(("b".to_owned(), 40)));
         assert_eq!(next(), Some(("a".to_owned(), 10)));
         assert_eq!(next(), None, "c has had its time");

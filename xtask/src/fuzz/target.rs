@@ -6,31 +6,31 @@ use serde::Deserialize;
 /// A fuzz target.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Target {
+pub(super) struct FuzzTarget {
     pub(super) name: String,
     #[serde(default)]
     required_features: Vec<String>,
 }
 
-impl Target {
+impl FuzzTarget {
     pub(super) fn features(&self) -> impl Iterator<Item = &str> {
         self.required_features.iter().map(String::as_str)
     }
 
     #[cfg(test)]
-    pub(super) fn named(name: &str) -> Self {
+    pub(super) fn with_name(name: &str) -> Self {
         Self { name: name.to_owned(), required_features: Vec::new() }
     }
 }
 
 #[derive(Deserialize)]
-struct Manifest {
-    bin: Vec<Target>,
+struct FuzzManifest {
+    bin: Vec<FuzzTarget>,
 }
 
 /// Returns the named targets, or all if none is named.
-pub(super) fn chosen(manifest: &str, names: &[String]) -> Result<Vec<Target>> {
-    let Manifest { mut bin } = toml::from_str(manifest).context("reading fuzz/Cargo.toml")?;
+pub(super) fn select_targets(manifest: &str, names: &[String]) -> Result<Vec<FuzzTarget>> {
+    let FuzzManifest { mut bin } = toml::from_str(manifest).context("reading fuzz/Cargo.toml")?;
     if let Some(unknown) = names.iter().find(|name| bin.iter().all(|target| target.name != **name))
     {
         let known: Vec<&str> = bin.iter().map(|target| target.name.as_str()).collect();
@@ -59,7 +59,7 @@ required-features = ['auth']
     fn targets_are_chosen_by_name() {
         let names = |chosen: &[&str]| {
             let chosen: Vec<String> = chosen.iter().map(ToString::to_string).collect();
-            super::chosen(MANIFEST, &chosen)
+            super::select_targets(MANIFEST, &chosen)
         };
         let all = names(&[]).unwrap();
         assert_eq!(all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["frames", "tokens"]);

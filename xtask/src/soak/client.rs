@@ -1,10 +1,10 @@
 //! A soak client: sends one batch after another, cancels calls now and then, and checks that answers are its own.
 
 use super::{
-    link::{self, Link, Received, Way, Withdrawn},
-    questions::{self, Asker, Kind, Question},
-    random::Random,
-    record::Record,
+    link::{self, ClientLink, LinkEvent, SoakTransport, CancelOutcome},
+    questions::{self, SoakIdentity, QuestionKind, SoakQuestion},
+    random::XorShift,
+    record::SoakRecord,
 };
 use anyhow::Result;
 use serde_json::Value;
@@ -15,71 +15,71 @@ use std::{
 };
 
 /// Longer than docent's timeout of any tool.
-const PATIENCE: Duration = Duration::from_secs(45);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(45);
 /// The pause between two batches, half a second on average.
-const LEAST_PAUSE_MS: u32 = 200;
+const MIN_PAUSE_MS: u32 = 200;
 const PAUSE_RANGE_MS: u32 = 600;
 /// More clients than this pause longer, which keeps the total rate about the same: a soak is not a benchmark.
 const BUSY_CLIENTS: usize = 50;
 /// The most calls that a client has in flight on one connection.
-const BATCH: u32 = 4;
+const MAX_BATCH_CALLS: u32 = 4;
 /// One batch in this many ends with a dropped connection.
-const DROP_EVERY: u32 = 60;
+const DROP_EVERY_BATCHES: u32 = 60;
 /// One batch in this many is followed by an orderly close and a new connection.
-const LEAVE_EVERY: u32 = 40;
+const LEAVE_EVERY_BATCHES: u32 = 40;
 
-struct Pending {
-    question: Question,
+struct SentQuestion {
+    question: SoakQuestion,
     asked_at: Instant,
     withdrawn: bool,
 }
 
 /// A client and what it has recorded.
-pub(super) struct Client {
-    asker: Asker,
-    way: Way,
+pub(super) struct SoakClient {
+    asker: SoakIdentity,
+    way: SoakTransport,
     port: u16,
-    random: Random,
+    random: XorShift,
     /// The factor of its pauses.
     patience: u32,
     /// Counts over all connections, so that no two questions of a client are the same.
     sequence: u32,
-    record: Record,
+    record: SoakRecord,
 }
 
 /// One connection of a client.
-struct Conversation {
-    link: Box<dyn Link>,
-    pending: HashMap<u32, Pending>,
+struct SoakConnection {
+    link: Box<dyn ClientLink>,
+    pending: HashMap<u32, SentQuestion>,
     /// Cancelled calls on a connection that stays open: an answer may still arrive.
-    withdrawn: HashMap<u32, Pending>,
+    withdrawn: HashMap<u32, SentQuestion>,
     /// Restarts with every connection, so that the ids of all clients collide.
     last_id: u32,
 }
 
 /// Whether the connection can still be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    Kept,
+enum ConnectionState {
+    Usable,
     Ended,
 }
 
-impl Client {
+impl SoakClient {
     /// Creates the client with this number, out of `clients`.
     pub(super) fn numbered(number: usize, clients: usize, port: u16) -> Self {
         Self {
-            asker: Asker::numbered(number),
-            way: Way::of(number),
+            asker: SoakIdentity::numbered(number),
+            way: SoakTransport::of(number),
             port,
-            random: Random::new(number as u64),
+            random: XorShift::new(number as u64),
             patience: u32::try_from(clients / BUSY_CLIENTS).unwrap_or(u32::MAX).max(1),
             sequence: 0,
-            record: Record { clients: 1, ..Record::default() },
+            record: SoakRecord { clients: 1, ..SoakRecord::default() },
         }
     }
 
     /// Asks until the time is over and returns the record.
-    pub(super) fn run(mut self, end: Instant) -> (Way, Record) {
+    pub(super) fn run(mut self, end: Instant) -> (SoakTransport, SoakRecord) {
         // Clients don't all start at the same moment.
         thread::sleep(Duration::from_millis(self.random.below(1000).into()));
         while Instant::now() < end {
@@ -97,13 +97,13 @@ impl Client {
     fn connection(&mut self, end: Instant) -> Result<()> {
         let link = link::open(self.port, self.way, self.asker.principal)?;
         let (pending, withdrawn) = (HashMap::new(), HashMap::new());
-        let mut talk = Conversation { link, pending, withdrawn, last_id: 0 };
-        let mut result = Ok(After::Kept);
+        let mut talk = SoakConnection { link, pending, withdrawn, last_id: 0 };
+        let mut result = Ok(ConnectionState::Usable);
         while Instant::now() < end && matches!(result, Ok(After::Kept)) {
             result = self.batch(&mut talk);
             thread::sleep(self.pause());
         }
-        let ended = result.map(|after| after == After::Ended);
+        let ended = result.map(|after| after == ConnectionState::Ended);
         if let Err(problem) = &ended {
             for (_, one) in talk.pending.drain().filter(|(_, one)| !one.withdrawn) {
                 self.record.lose(&one.question, &format!("{problem:#}"));
@@ -118,13 +118,13 @@ impl Client {
     }
 
     fn pause(&mut self) -> Duration {
-        let pause = LEAST_PAUSE_MS + self.random.below(PAUSE_RANGE_MS);
+        let pause = MIN_PAUSE_MS + self.random.below(PAUSE_RANGE_MS);
         Duration::from_millis(pause.into()).saturating_mul(self.patience)
     }
 
     /// Sends some questions and waits for their answers.
-    fn batch(&mut self, talk: &mut Conversation) -> Result<After> {
-        let size = if self.way.is_duplex() { 1 + self.random.below(BATCH) } else { 1 };
+    fn batch(&mut self, talk: &mut SoakConnection) -> Result<ConnectionState> {
+        let size = if self.way.is_duplex() { 1 + self.random.below(MAX_BATCH_CALLS) } else { 1 };
         let mut long = None;
         for _ in 0..size {
             let question = self.question(talk);
@@ -134,7 +134,7 @@ impl Client {
             }
             self.record.sent(&question);
             let sent = talk.link.send(&question);
-            let one = Pending { question, asked_at: Instant::now(), withdrawn: false };
+            let one = SentQuestion { question, asked_at: Instant::now(), withdrawn: false };
             talk.pending.insert(id, one);
             sent?;
         }
@@ -142,48 +142,48 @@ impl Client {
             && self.random.once_in(2)
         {
             thread::sleep(Duration::from_millis(self.random.below(20).into()));
-            if self.withdraw(talk, id)? == After::Ended {
-                return Ok(After::Ended);
+            if self.withdraw(talk, id)? == ConnectionState::Ended {
+                return Ok(ConnectionState::Ended);
             }
         }
-        if self.random.once_in(DROP_EVERY) {
+        if self.random.once_in(DROP_EVERY_BATCHES) {
             self.abandon(talk);
-            return Ok(After::Ended);
+            return Ok(ConnectionState::Ended);
         }
         self.collect(talk)?;
-        if self.random.once_in(LEAVE_EVERY) {
+        if self.random.once_in(LEAVE_EVERY_BATCHES) {
             talk.link.leave()?;
-            return Ok(After::Ended);
+            return Ok(ConnectionState::Ended);
         }
-        Ok(After::Kept)
+        Ok(ConnectionState::Usable)
     }
 
-    fn question(&mut self, talk: &mut Conversation) -> Question {
+    fn question(&mut self, talk: &mut SoakConnection) -> SoakQuestion {
         talk.last_id += 1;
         self.sequence += 1;
-        let kind = match Kind::pick(&mut self.random) {
+        let kind = match QuestionKind::pick(&mut self.random) {
             // The stateless revision has no ping.
-            Kind::Ping if self.way == Way::Stateless => Kind::Query,
+            QuestionKind::Ping if self.way == SoakTransport::Stateless => QuestionKind::Query,
             kind => kind,
         };
-        Question::new(&self.asker, kind, (talk.last_id, self.sequence))
+        SoakQuestion::new(&self.asker, kind, (talk.last_id, self.sequence))
     }
 
-    fn withdraw(&mut self, talk: &mut Conversation, id: u32) -> Result<After> {
-        if talk.link.cancel(id)? == Withdrawn::Dropped {
+    fn cancel_call(&mut self, talk: &mut SoakConnection, id: u32) -> Result<ConnectionState> {
+        if talk.link.cancel(id)? == CancelOutcome::Dropped {
             self.abandon(talk);
-            return Ok(After::Ended);
+            return Ok(ConnectionState::Ended);
         }
         if self.way.is_duplex() {
             talk.withdrawn.extend(talk.pending.remove(&id).map(|one| (id, one)));
         } else if let Some(one) = talk.pending.get_mut(&id) {
             one.withdrawn = true;
         }
-        Ok(After::Kept)
+        Ok(ConnectionState::Usable)
     }
 
     /// Drops the connection in the middle of its calls, sometimes with a reset.
-    fn abandon(&mut self, talk: &mut Conversation) {
+    fn abandon(&mut self, talk: &mut SoakConnection) {
         if self.random.once_in(2) {
             talk.link.reset();
         }
@@ -192,16 +192,16 @@ impl Client {
     }
 
     /// Waits until every pending call is settled.
-    fn collect(&mut self, talk: &mut Conversation) -> Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+    fn collect(&mut self, talk: &mut SoakConnection) -> Result<()> {
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         while !talk.pending.is_empty() {
             let why = match talk.link.receive(deadline)? {
-                Received::Message(message) => {
-                    self.take(talk, &message);
+                LinkEvent::Message(message) => {
+                    self.handle_message(talk, &message);
                     continue;
                 }
-                Received::Over => "the reply ended without an answer",
-                Received::Silence => "no answer in time",
+                LinkEvent::Ended => "the reply ended without an answer",
+                LinkEvent::TimedOut => "no answer in time",
             };
             for (_, one) in talk.pending.drain() {
                 if one.withdrawn {
@@ -214,12 +214,12 @@ impl Client {
         Ok(())
     }
 
-    fn take(&mut self, talk: &mut Conversation, message: &Value) {
+    fn handle_message(&mut self, talk: &mut SoakConnection, message: &Value) {
         if let Some(method) = message["method"].as_str() {
             if method == "notifications/progress" {
                 self.record.progress += 1;
                 if !questions::is_own_progress(&self.asker, &message["params"]["progressToken"]) {
-                    self.record.stray(&format!("{} heard {message}", self.asker.name));
+                    self.record.record_stray(&format!("{} heard {message}", self.asker.name));
                 }
             }
             return;
@@ -230,7 +230,7 @@ impl Client {
             self.record.answer(&one.question, message, one.asked_at);
         } else {
             let start: String = message.to_string().chars().take(300).collect();
-            self.record.stray(&format!("{} got an unrelated {start}", self.asker.name));
+            self.record.record_stray(&format!("{} got an unrelated {start}", self.asker.name));
         }
     }
 }
@@ -270,17 +270,17 @@ mod tests {
         port
     }
 
-    fn ask(answer: fn(&Value) -> Option<String>) -> (Record, Result<()>) {
+    fn ask(answer: fn(&Value) -> Option<String>) -> (SoakRecord, Result<()>) {
         let port = server(answer);
-        let mut client = Client::numbered(4, 1, port);
+        let mut client = SoakClient::numbered(4, 1, port);
         assert_eq!(client.way, Way::Plain);
         let link = link::open(port, client.way, client.asker.principal).unwrap();
         let (pending, withdrawn) = (HashMap::new(), HashMap::new());
-        let mut talk = Conversation { link, pending, withdrawn, last_id: 0 };
-        let question = Question::new(&client.asker, Kind::Query, (1, 1));
-        client.record.sent(&question);
+        let mut talk = SoakConnection { link, pending, withdrawn, last_id: 0 };
+        let question = SoakQuestion::new(&client.asker, QuestionKind::Query, (1, 1));
+        client.record.record_sent(&question);
         talk.link.send(&question).unwrap();
-        let one = Pending { question, asked_at: Instant::now(), withdrawn: false };
+        let one = SentQuestion { question, asked_at: Instant::now(), withdrawn: false };
         talk.pending.insert(1, one);
         let result = client.collect(&mut talk);
         (client.record, result)
@@ -295,7 +295,7 @@ mod tests {
         let check = |answer, expected: [u32; 5]| {
             let (record, result) = ask(answer);
             result.unwrap();
-            let Record { answered, crossed, strays, wrong, lost, .. } = record;
+            let SoakRecord { answered, crossed, strays, wrong, lost, .. } = record;
             assert_eq!([answered, crossed, strays, wrong, lost], expected, "{:?}", record.problems);
         };
         check(|asked| Some(reply(1, &asked["params"].to_string())), [1, 0, 0, 0, 0]);

@@ -1,6 +1,6 @@
 //! HTTP/1.1 on a blocking socket: complete replies, and event streams that stay open.
 
-use crate::bench::reply::{self, Reply};
+use crate::bench::reply::{self, HttpReply};
 use anyhow::{Context, Result, bail};
 use rustix::net::sockopt;
 use std::{
@@ -10,15 +10,15 @@ use std::{
 };
 
 /// A server that doesn't accept written bytes for this long is stuck.
-const WRITE_LIMIT: Duration = Duration::from_secs(30);
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Connects to a port of this machine.
 pub(super) fn connect(port: u16) -> Result<TcpStream> {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let stream = TcpStream::connect_timeout(&address, CONNECT_LIMIT).context("connecting")?;
+    let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).context("connecting")?;
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(WRITE_LIMIT))?;
+    stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
     Ok(stream)
 }
 
@@ -30,24 +30,24 @@ pub(super) fn reset(stream: &TcpStream) {
 
 /// The connection ended before any byte of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unheard;
+pub(super) struct ClosedBeforeReply;
 
-impl std::fmt::Display for Unheard {
+impl std::fmt::Display for ClosedBeforeReply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the server closed the connection")
     }
 }
 
-impl std::error::Error for Unheard {}
+impl std::error::Error for ClosedBeforeReply {}
 
 /// One connection.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct RawHttpConnection {
     pub(super) stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-impl Wire {
+impl RawHttpConnection {
     /// Opens a connection.
     pub(super) fn open(port: u16) -> Result<Self> {
         Ok(Self { stream: connect(port)?, buffer: Vec::new() })
@@ -63,21 +63,21 @@ impl Wire {
     }
 
     /// Sends a request without a body.
-    pub(super) fn ask(&mut self, head: &str) -> Result<()> {
+    pub(super) fn get(&mut self, head: &str) -> Result<()> {
         self.write(&format!("{head}Host: 127.0.0.1\r\n\r\n"))
     }
 
     fn write(&mut self, request: &str) -> Result<()> {
         self.stream.write_all(request.as_bytes()).map_err(|problem| match problem.kind() {
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                anyhow::Error::new(problem).context(Unheard)
+                anyhow::Error::new(problem).context(ClosedBeforeReply)
             }
             _ => anyhow::Error::new(problem).context("writing"),
         })
     }
 
     /// Returns the next complete reply, or `None` when time is up.
-    pub(super) fn reply(&mut self, deadline: Instant) -> Result<Option<Reply>> {
+    pub(super) fn reply(&mut self, deadline: Instant) -> Result<Option<HttpReply>> {
         loop {
             if let Some((reply, taken)) = reply::parse(&self.buffer)? {
                 self.buffer.drain(..taken);
@@ -98,7 +98,7 @@ impl Wire {
         self.stream.set_read_timeout(Some(left))?;
         let mut bytes = [0; 16 * 1024];
         match self.stream.read(&mut bytes) {
-            Ok(0) if self.buffer.is_empty() => Err(Unheard.into()),
+            Ok(0) if self.buffer.is_empty() => Err(ClosedBeforeReply.into()),
             Ok(0) => bail!("the server closed the connection in the middle of a reply"),
             Ok(read) => {
                 self.buffer.extend_from_slice(bytes.get(..read).unwrap_or_default());
@@ -108,7 +108,7 @@ impl Wire {
             Err(problem)
                 if problem.kind() == ErrorKind::ConnectionReset && self.buffer.is_empty() =>
             {
-                Err(problem).context(Unheard)
+                Err(problem).context(ClosedBeforeReply)
             }
             Err(problem) => Err(problem).context("reading"),
         }
@@ -122,21 +122,21 @@ pub(super) fn is_timeout(kind: ErrorKind) -> bool {
 
 /// An open stream of server-sent events.
 #[derive(Debug)]
-pub(super) struct Events {
-    wire: Wire,
+pub(super) struct RawEventStream {
+    wire: RawHttpConnection,
     decoded: Vec<u8>,
 }
 
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct RawEvent {
     pub(super) name: String,
     pub(super) data: String,
 }
 
-impl Events {
+impl RawEventStream {
     /// Requests the stream and reads the head of the reply.
-    pub(super) fn open(mut wire: Wire, head: &str, deadline: Instant) -> Result<Self> {
+    pub(super) fn open(mut wire: RawHttpConnection, head: &str, deadline: Instant) -> Result<Self> {
         wire.ask(head)?;
         loop {
             if let Some(at) = reply::find(&wire.buffer, b"\r\n\r\n") {
@@ -154,7 +154,7 @@ impl Events {
     }
 
     /// Returns the next event, or `None` when time is up.
-    pub(super) fn next(&mut self, deadline: Instant) -> Result<Option<Event>> {
+    pub(super) fn next(&mut self, deadline: Instant) -> Result<Option<RawEvent>> {
         loop {
             while take_chunk(&mut self.wire.buffer, &mut self.decoded)? {}
             if let Some(event) = take_event(&mut self.decoded) {
@@ -194,7 +194,7 @@ fn take_chunk(buffer: &mut Vec<u8>, decoded: &mut Vec<u8>) -> Result<bool> {
 }
 
 /// Takes one complete event, which ends with an empty line.
-fn take_event(decoded: &mut Vec<u8>) -> Option<Event> {
+fn take_event(decoded: &mut Vec<u8>) -> Option<RawEvent> {
     let end = reply::find(decoded, b"\n\n")?;
     let text: Vec<u8> = decoded.drain(..end + 2).collect();
     let text = String::from_utf8_lossy(&text);
@@ -202,7 +202,7 @@ fn take_event(decoded: &mut Vec<u8>) -> Option<Event> {
         let lines = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         lines.map(str::trim).collect::<Vec<_>>().join("\n")
     };
-    Some(Event { name: field("event"), data: field("data") })
+    Some(RawEvent { name: field("event"), data: field("data") })
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
                 while take_chunk(&mut buffer, &mut decoded).unwrap() {}
                 found.extend(take_event(&mut decoded));
             }
-            let expected = Event { name: "endpoint".into(), data: "a".into() };
+            let expected = RawEvent { name: "endpoint".into(), data: "a".into() };
             assert_eq!(found, [expected], "cut at {cut}");
             assert!(buffer.is_empty() && decoded.is_empty());
         }

@@ -1,57 +1,57 @@
 //! The invariants checked at the end of a soak.
 
 use super::{
-    desk,
-    faults::Faults,
-    link::Way,
-    record::{Audited, Record},
-    table::Invariant,
-    watch::{Descriptors, Samples},
+    flaky_server,
+    faults::FaultLog,
+    link::SoakTransport,
+    record::{AuditComparison, SoakRecord},
+    table::SoakInvariant,
+    watch::{DescriptorCounts, MemorySamples},
 };
 use std::{collections::BTreeMap, process::ExitStatus, time::Duration};
 
 /// Memory is still warming up in a shorter run.
-const LONG_RUN: Duration = Duration::from_mins(1);
-const MOST_GROWTH_PERCENT: f64 = 5.0;
+const MIN_RUN_FOR_MEMORY: Duration = Duration::from_mins(1);
+const MAX_GROWTH_PERCENT: f64 = 5.0;
 /// The index keeps files open, a few more after edits than before; leaked clients would be hundreds.
-const FILES_SLACK: u32 = 16;
+const EXTRA_DESCRIPTORS: u32 = 16;
 /// docent waits this long before it restarts a server that was killed several times in a row.
-const GONE_FOR: Duration = Duration::from_secs(5);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(5);
 
 /// What was observed during the soak.
-pub(super) struct Seen<'a> {
-    pub(super) ways: &'a [(Way, Record)],
-    pub(super) audited: Audited,
-    pub(super) samples: &'a Samples,
+pub(super) struct SoakObservations<'a> {
+    pub(super) ways: &'a [(SoakTransport, SoakRecord)],
+    pub(super) audited: AuditComparison,
+    pub(super) samples: &'a MemorySamples,
     pub(super) length: Duration,
     /// Before the clients came and after they left.
-    pub(super) descriptors: (Descriptors, Descriptors),
+    pub(super) descriptors: (DescriptorCounts, DescriptorCounts),
     /// docent's exit status on SIGTERM, and how long that took.
     pub(super) ended: (Option<ExitStatus>, Duration),
     /// docent's output.
     pub(super) log: &'a str,
-    pub(super) faults: &'a Faults,
-    pub(super) desks: Desks,
+    pub(super) faults: &'a FaultLog,
+    pub(super) servers: FlakyServerResults,
 }
 
 /// Observations of the downstream servers.
 #[derive(Debug, Default)]
-pub(super) struct Desks {
+pub(super) struct FlakyServerResults {
     /// How often each text was signed.
     pub(super) signed: BTreeMap<String, u32>,
     /// How many answered after the last kill.
-    pub(super) back: u32,
+    pub(super) restarted: u32,
     pub(super) warm: bool,
     /// Processes that outlived docent.
-    pub(super) left: Vec<String>,
+    pub(super) leftover: Vec<String>,
 }
 
 /// Checks all invariants.
-pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
-    let sum = |of: fn(&Record) -> u32| seen.ways.iter().map(|(_, record)| of(record)).sum::<u32>();
-    let none = |what, of: fn(&Record) -> u32| {
+pub(super) fn all(seen: &SoakObservations<'_>) -> Vec<SoakInvariant> {
+    let sum = |of: fn(&SoakRecord) -> u32| seen.ways.iter().map(|(_, record)| of(record)).sum::<u32>();
+    let none = |what, of: fn(&SoakRecord) -> u32| {
         let found = sum(of);
-        Invariant::new(what, found.to_string(), found == 0)
+        SoakInvariant::new(what, found.to_string(), found == 0)
     };
     let silent: Vec<&str> = seen
         .ways
@@ -98,35 +98,35 @@ pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
 }
 
 /// Checks that progress arrived. Long calls are rare: a slow machine may make none in a few seconds.
-fn progress(heard: u32, length: Duration) -> Invariant {
-    let holds = (heard > 0 || length >= LONG_RUN).then_some(heard > 0);
-    Invariant { what: "progress received", found: heard.to_string(), holds }
+fn progress(heard: u32, length: Duration) -> SoakInvariant {
+    let holds = (heard > 0 || length >= MIN_RUN_FOR_MEMORY).then_some(heard > 0);
+    SoakInvariant { what: "progress received", found: heard.to_string(), holds }
 }
 
 /// Checks that servers answer while they run: an error needs a kill.
-fn told(seen: &Seen<'_>) -> Invariant {
+fn server_gone_answers(seen: &SoakObservations<'_>) -> SoakInvariant {
     let kills = seen.faults.kills();
     let all = seen.ways.iter().flat_map(|(_, record)| &record.told);
     let (mut count, mut unfounded) = (0, 0);
     for answer in all {
         count += 1;
         let killed = kills.iter().any(|(desk, at)| {
-            *desk == answer.desk && *at <= answer.at && *at + GONE_FOR >= answer.asked_at
+            *flaky_server == answer.desk && *at <= answer.at && *at + MAX_RESTART_DELAY >= answer.asked_at
         });
         unfounded += u32::from(!killed);
     }
-    Invariant::new(
+    SoakInvariant::new(
         "errors that a server is gone: only if it was killed",
         format!("{count} errors, {unfounded} without a kill"),
         unfounded == 0,
     )
 }
 
-fn signed(seen: &Seen<'_>) -> Invariant {
-    let twice = seen.desks.signed.values().filter(|times| **times > 1).count();
+fn signed_once(seen: &SoakObservations<'_>) -> SoakInvariant {
+    let twice = seen.servers.signed.values().filter(|times| **times > 1).count();
     let answered: Vec<&String> = seen.ways.iter().flat_map(|(_, record)| &record.signed).collect();
-    let never = answered.iter().filter(|text| !seen.desks.signed.contains_key(**text)).count();
-    Invariant::new(
+    let never = answered.iter().filter(|text| !seen.servers.signed.contains_key(**text)).count();
+    SoakInvariant::new(
         "calls that are not idempotent: made once if answered, and never twice",
         format!(
             "{} made, {} answered; {never} never, {twice} twice",
@@ -137,54 +137,54 @@ fn signed(seen: &Seen<'_>) -> Invariant {
     )
 }
 
-fn back(seen: &Seen<'_>) -> Invariant {
-    let (kills, Desks { back, warm, .. }) = (seen.faults.kills().len(), &seen.desks);
+fn servers_restarted(seen: &SoakObservations<'_>) -> SoakInvariant {
+    let (kills, FlakyServerResults { restarted: back, warm, .. }) = (seen.faults.kills().len(), &seen.servers);
     let warm_word = if *warm { "the warm one" } else { "none" };
-    Invariant::new(
+    SoakInvariant::new(
         "killed servers restarted: the warm one by itself, the others on demand",
         format!("{kills} kills; {warm_word} ran by itself, {back} of {} answered", desk::DESKS),
-        kills > 0 && *warm && *back == desk::DESKS,
+        kills > 0 && *warm && *back == flaky_server::FLAKY_SERVERS,
     )
 }
 
-fn audit(found: &Audited) -> Invariant {
-    let Audited { lines, missing, surplus, torn } = found;
-    Invariant::new(
+fn audit(found: &AuditComparison) -> SoakInvariant {
+    let AuditComparison { lines, missing, surplus, torn } = found;
+    SoakInvariant::new(
         "one audit entry for each audited call",
         format!("{lines} entries; {missing} missing, {surplus} too many, {torn} torn"),
         *lines > 0 && missing + surplus + torn == 0,
     )
 }
 
-fn memory(samples: &Samples, length: Duration) -> Invariant {
+fn memory(samples: &MemorySamples, length: Duration) -> SoakInvariant {
     let what = "memory flat after the warm-up (less than 5 % growth over the last two thirds)";
     let Some(growth) = samples.growth() else {
-        return Invariant { what, found: "too few samples".to_owned(), holds: None };
+        return SoakInvariant { what, found: "too few samples".to_owned(), holds: None };
     };
     let percent = growth.percent();
-    Invariant {
+    SoakInvariant {
         what,
         found: format!(
             "{:.1} MB to {:.1} MB ({percent:+.1} %), at most {:.1} MB",
             growth.from, growth.to, growth.most
         ),
-        holds: (length >= LONG_RUN).then_some(percent < MOST_GROWTH_PERCENT),
+        holds: (length >= MIN_RUN_FOR_MEMORY).then_some(percent < MAX_GROWTH_PERCENT),
     }
 }
 
-fn descriptors((before, after): (Descriptors, Descriptors), most: u32) -> Invariant {
-    Invariant::new(
+fn descriptors((before, after): (DescriptorCounts, DescriptorCounts), most: u32) -> SoakInvariant {
+    SoakInvariant::new(
         "sockets back to the start once the clients are gone",
         format!(
             "{} before, {most} at most, {} after; with files {} and {}",
             before.sockets, after.sockets, before.all, after.all
         ),
-        after.sockets <= before.sockets && after.all <= before.all + FILES_SLACK,
+        after.sockets <= before.sockets && after.all <= before.all + EXTRA_DESCRIPTORS,
     )
 }
 
-fn end((status, took): (Option<ExitStatus>, Duration)) -> Invariant {
-    Invariant::new(
+fn end((status, took): (Option<ExitStatus>, Duration)) -> SoakInvariant {
+    SoakInvariant::new(
         "SIGTERM: exit 0 within 6 s",
         match status {
             Some(status) => format!("{status} after {:.1} s", took.as_secs_f64()),
@@ -197,31 +197,31 @@ fn end((status, took): (Option<ExitStatus>, Duration)) -> Invariant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::soak::record::Told;
+    use crate::soak::record::ServerGoneAnswer;
     use std::{os::unix::process::ExitStatusExt as _, time::Instant};
 
     /// A successful run, changed by the case.
-    fn broken(change: impl FnOnce(&mut Record, &mut Seen<'_>)) -> Vec<&'static str> {
+    fn broken(change: impl FnOnce(&mut SoakRecord, &mut SoakObservations<'_>)) -> Vec<&'static str> {
         let mut record =
-            Record { clients: 2, sent: 9, answered: 9, progress: 1, ..Record::default() };
-        let (samples, faults) = (Samples::default(), Faults::default());
+            SoakRecord { clients: 2, sent: 9, answered: 9, progress: 1, ..SoakRecord::default() };
+        let (samples, faults) = (MemorySamples::default(), FaultLog::default());
         faults.kill(1);
-        let desks = Desks { back: desk::DESKS, warm: true, ..Desks::default() };
-        let open = Descriptors { all: 20, sockets: 2 };
-        let mut seen = Seen {
+        let desks = FlakyServerResults { restarted: flaky_server::FLAKY_SERVERS, warm: true, ..FlakyServerResults::default() };
+        let open = DescriptorCounts { all: 20, sockets: 2 };
+        let mut seen = SoakObservations {
             ways: &[],
-            audited: Audited { lines: 9, ..Audited::default() },
+            audited: AuditComparison { lines: 9, ..AuditComparison::default() },
             samples: &samples,
             length: Duration::from_secs(10),
             descriptors: (open, open),
             ended: (Some(ExitStatus::from_raw(0)), Duration::from_secs(1)),
             log: "listening",
             faults: &faults,
-            desks,
+            servers: desks,
         };
         change(&mut record, &mut seen);
-        let ways = [(Way::Sse, record)];
-        let seen = Seen { ways: &ways, ..seen };
+        let ways = [(SoakTransport::Sse, record)];
+        let seen = SoakObservations { ways: &ways, ..seen };
         let found = all(&seen).into_iter().filter(|one| one.holds == Some(false));
         found.map(|one| one.what).collect()
     }
@@ -239,7 +239,7 @@ mod tests {
         check("broken", &broken(|record, _| record.broken = 1));
         check("one outcome", &broken(|record, _| record.sent = 10));
         check("every transport", &broken(|record, _| (record.answered, record.sent) = (0, 0)));
-        check("progress", &broken(|record, seen| (record.progress, seen.length) = (0, LONG_RUN)));
+        check("progress", &broken(|record, seen| (record.progress, seen.length) = (0, MIN_RUN_FOR_MEMORY)));
         assert_eq!(broken(|record, _| record.progress = 0), [""; 0], "too short to judge");
         check("audit", &broken(|_, seen| seen.audited.missing = 1));
         check("audit", &broken(|_, seen| seen.audited.surplus = 1));
@@ -250,7 +250,7 @@ mod tests {
         check("SIGTERM", &broken(|_, seen| seen.ended.0 = Some(ExitStatus::from_raw(9))));
         check("panic", &broken(|_, seen| seen.log = "thread 'x' panicked at y"));
         let now = Instant::now();
-        let gone = |desk| Told { desk, asked_at: now, at: now + Duration::from_secs(1) };
+        let gone = |desk| ServerGoneAnswer { server: desk, asked_at: now, at: now + Duration::from_secs(1) };
         assert_eq!(broken(|record, _| (record.told, record.sent) = (vec![gone(1)], 10)), [""; 0]);
         check("only if", &broken(|record, _| (record.told, record.sent) = (vec![gone(0)], 10)));
         let twice = BTreeMap::from([("a".to_owned(), 2)]);
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn memory_is_judged_in_long_runs() {
         let check = |slope: f64, seconds: u32, expected: Option<bool>| {
-            let samples = Samples::of((0..=seconds).map(|at| 100.0 + slope * f64::from(at)));
+            let samples = MemorySamples::of((0..=seconds).map(|at| 100.0 + slope * f64::from(at)));
             let found = memory(&samples, Duration::from_secs(seconds.into()));
             assert_eq!(found.holds, expected, "{slope} {seconds}: {}", found.found);
         };

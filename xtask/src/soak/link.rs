@@ -1,10 +1,10 @@
 //! The transports of the soak's clients: three over HTTP, the legacy pair of event stream and POST, and WebSocket.
 
 use super::{
-    http::{self, Events, Unheard, Wire},
-    questions::{Principal, Question},
+    http::{self, RawEventStream, ClosedBeforeReply, RawHttpConnection},
+    questions::{SoakPrincipal, SoakQuestion},
 };
-use crate::bench::reply::Reply;
+use crate::bench::reply::HttpReply;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 use std::{
@@ -18,17 +18,17 @@ use tungstenite::{
 };
 
 /// The revision of the sessions.
-const SESSION: &str = "2025-11-25";
+const SESSION_REVISION: &str = "2025-11-25";
 /// The revision without sessions.
 pub(super) const STATELESS: &str = "2026-07-28";
 /// The limit of a handshake on a machine busy with 200 clients.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
 /// docent keeps a connection open for two minutes between two requests. Closing it sooner is a bug in docent.
-const KEPT: Duration = Duration::from_secs(2 * 60 - 1);
+const MAX_IDLE_TIME: Duration = Duration::from_secs(2 * 60 - 1);
 
 /// A client's transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SoakTransport {
     Session,
     Stateless,
     Plain,
@@ -36,7 +36,7 @@ pub(super) enum Way {
     WebSocket,
 }
 
-impl Way {
+impl SoakTransport {
     /// In the order of the table.
     pub(super) const ALL: [Self; 5] =
         [Self::Session, Self::Stateless, Self::Plain, Self::Sse, Self::WebSocket];
@@ -66,31 +66,31 @@ impl Way {
 
 /// What a connection received.
 #[derive(Debug)]
-pub(super) enum Received {
+pub(super) enum LinkEvent {
     Message(Value),
     /// The reply to the last request ended.
-    Over,
+    Ended,
     /// Nothing arrived in time.
-    Silence,
+    TimedOut,
 }
 
 /// The result of cancelling a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Withdrawn {
+pub(super) enum CancelOutcome {
     /// The cancellation was sent to the server.
-    Told,
+    Sent,
     /// The connection had to be dropped and can't be used again.
     Dropped,
 }
 
 /// One connected client.
-pub(super) trait Link {
+pub(super) trait ClientLink {
     /// Sends a request.
-    fn send(&mut self, question: &Question) -> Result<()>;
+    fn send(&mut self, question: &SoakQuestion) -> Result<()>;
     /// Waits for the next message.
-    fn receive(&mut self, deadline: Instant) -> Result<Received>;
+    fn receive(&mut self, deadline: Instant) -> Result<LinkEvent>;
     /// Cancels a call.
-    fn cancel(&mut self, id: u32) -> Result<Withdrawn>;
+    fn cancel(&mut self, id: u32) -> Result<CancelOutcome>;
     /// Makes the connection end with a reset instead of an orderly close.
     fn reset(&mut self);
     /// Ends the session, if the transport has a way to do so.
@@ -98,55 +98,55 @@ pub(super) trait Link {
 }
 
 /// Connects, and does the handshake if the transport has one.
-pub(super) fn open(port: u16, way: Way, principal: Principal) -> Result<Box<dyn Link>> {
-    let link: Result<Box<dyn Link>> = match way {
-        Way::Session | Way::Stateless | Way::Plain => {
-            Post::open(port, way, principal).map(|link| Box::new(link) as Box<dyn Link>)
+pub(super) fn open(port: u16, way: SoakTransport, principal: SoakPrincipal) -> Result<Box<dyn ClientLink>> {
+    let link: Result<Box<dyn ClientLink>> = match way {
+        SoakTransport::Session | SoakTransport::Stateless | SoakTransport::Plain => {
+            PostLink::open(port, way, principal).map(|link| Box::new(link) as Box<dyn ClientLink>)
         }
-        Way::Sse => Sse::open(port, principal).map(|link| Box::new(link) as Box<dyn Link>),
-        Way::WebSocket => Socket::open(port, principal).map(|link| Box::new(link) as Box<dyn Link>),
+        SoakTransport::Sse => SseLink::open(port, principal).map(|link| Box::new(link) as Box<dyn ClientLink>),
+        SoakTransport::WebSocket => WebSocketLink::open(port, principal).map(|link| Box::new(link) as Box<dyn ClientLink>),
     };
     link.with_context(|| format!("opening {}", way.name()))
 }
 
-fn initialize() -> Value {
+fn initialize_message() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": SESSION,
+        "protocolVersion": SESSION_REVISION,
         "capabilities": {},
         "clientInfo": {"name": "soak", "version": "1.0.0"},
     }})
 }
 
-fn initialized() -> Value {
+fn initialized_message() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-fn cancelled(id: u32) -> Value {
+fn cancel_message(id: u32) -> Value {
     let params = json!({"requestId": id, "reason": "cancelled by the soak"});
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 }
 
 /// Returns the header lines of every request.
-pub(super) fn authorization(principal: Principal) -> String {
+pub(super) fn authorization(principal: SoakPrincipal) -> String {
     format!("Authorization: Bearer {}\r\n", principal.token())
 }
 
 /// A connection for occasional messages while a reply is pending on another. It may be idle for minutes.
-struct Side {
+struct SideConnection {
     port: u16,
     /// The connection and the time of its last use.
-    wire: Option<(Wire, Instant)>,
+    wire: Option<(RawHttpConnection, Instant)>,
 }
 
-impl Side {
+impl SideConnection {
     /// Posts a message and waits for the reply.
-    fn post(&mut self, head: &str, body: &str) -> Result<Reply> {
-        let waited = self.wire.as_ref().is_some_and(|(_, used)| used.elapsed() > KEPT);
+    fn post(&mut self, head: &str, body: &str) -> Result<HttpReply> {
+        let waited = self.wire.as_ref().is_some_and(|(_, used)| used.elapsed() > MAX_IDLE_TIME);
         let said = self.try_post(head, body);
         match said {
             // The server may close an idle connection even while a request is in transit: in HTTP, the client must
             // then retry on another connection.
-            Err(problem) if waited && problem.downcast_ref::<Unheard>().is_some() => {
+            Err(problem) if waited && problem.downcast_ref::<ClosedBeforeReply>().is_some() => {
                 self.wire = None;
                 self.try_post(head, body)
             }
@@ -154,10 +154,10 @@ impl Side {
         }
     }
 
-    fn try_post(&mut self, head: &str, body: &str) -> Result<Reply> {
+    fn try_post(&mut self, head: &str, body: &str) -> Result<HttpReply> {
         let (wire, used) = match &mut self.wire {
             Some(known) => known,
-            none => none.insert((Wire::open(self.port)?, Instant::now())),
+            none => none.insert((RawHttpConnection::open(self.port)?, Instant::now())),
         };
         wire.post(head, body)?;
         let reply = wire.reply(Instant::now() + HANDSHAKE_LIMIT)?.context("no answer")?;
@@ -167,10 +167,10 @@ impl Side {
 }
 
 /// Sequential POSTs to `/mcp`.
-struct Post {
-    wire: Wire,
-    side: Side,
-    way: Way,
+struct PostLink {
+    wire: RawHttpConnection,
+    side: SideConnection,
+    way: SoakTransport,
     head: String,
     /// The session's id.
     session: Option<String>,
@@ -178,24 +178,24 @@ struct Post {
     awaited: bool,
 }
 
-impl Post {
-    fn open(port: u16, way: Way, principal: Principal) -> Result<Self> {
+impl PostLink {
+    fn open(port: u16, way: SoakTransport, principal: SoakPrincipal) -> Result<Self> {
         let accept = match way {
-            Way::Plain => "application/json",
+            SoakTransport::Plain => "application/json",
             _ => "application/json, text/event-stream",
         };
         let mut head = format!("POST /mcp HTTP/1.1\r\nAccept: {accept}\r\n");
         head.push_str(&authorization(principal));
         let mut link = Self {
-            wire: Wire::open(port)?,
-            side: Side { port, wire: None },
+            wire: RawHttpConnection::open(port)?,
+            side: SideConnection { port, wire: None },
             way,
             head,
             session: None,
             come: VecDeque::new(),
             awaited: false,
         };
-        if way == Way::Session {
+        if way == SoakTransport::Session {
             link.shake_hands()?;
         }
         Ok(link)
@@ -203,23 +203,23 @@ impl Post {
 
     fn shake_hands(&mut self) -> Result<()> {
         let deadline = Instant::now() + HANDSHAKE_LIMIT;
-        self.wire.post(&self.head, &initialize().to_string())?;
+        self.wire.post(&self.head, &initialize_message().to_string())?;
         let reply = self.wire.reply(deadline)?.context("no answer to initialize")?;
         let Some(session) = reply.session.clone().filter(|_| reply.status == 200) else {
             bail!("initialize got {}: {}", reply.status, reply.text());
         };
         write!(self.head, "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {SESSION}\r\n")?;
         self.session = Some(session);
-        self.wire.post(&self.head, &initialized().to_string())?;
+        self.wire.post(&self.head, &initialized_message().to_string())?;
         let reply = self.wire.reply(deadline)?.context("no answer to initialized")?;
         ensure!(reply.status == 202, "initialized got {}: {}", reply.status, reply.text());
         Ok(())
     }
 }
 
-impl Link for Post {
-    fn send(&mut self, question: &Question) -> Result<()> {
-        let stateless = self.way == Way::Stateless;
+impl ClientLink for PostLink {
+    fn send(&mut self, question: &SoakQuestion) -> Result<()> {
+        let stateless = self.way == SoakTransport::Stateless;
         let mut head = self.head.clone();
         if stateless {
             write!(
@@ -235,15 +235,15 @@ impl Link for Post {
         self.wire.post(&head, &question.message(stateless).to_string())
     }
 
-    fn receive(&mut self, deadline: Instant) -> Result<Received> {
+    fn receive(&mut self, deadline: Instant) -> Result<LinkEvent> {
         loop {
             if let Some(message) = self.come.pop_front() {
-                return Ok(Received::Message(message));
+                return Ok(LinkEvent::Message(message));
             }
             if !self.awaited {
-                return Ok(Received::Over);
+                return Ok(LinkEvent::Ended);
             }
-            let Some(reply) = self.wire.reply(deadline)? else { return Ok(Received::Silence) };
+            let Some(reply) = self.wire.reply(deadline)? else { return Ok(LinkEvent::TimedOut) };
             self.awaited = false;
             // The stateless revision also uses the status for some errors; what matters is that the body is an answer.
             for message in reply.messages() {
@@ -256,13 +256,13 @@ impl Link for Post {
         }
     }
 
-    fn cancel(&mut self, id: u32) -> Result<Withdrawn> {
-        if self.way != Way::Session {
-            return Ok(Withdrawn::Dropped);
+    fn cancel(&mut self, id: u32) -> Result<CancelOutcome> {
+        if self.way != SoakTransport::Session {
+            return Ok(CancelOutcome::Dropped);
         }
-        let reply = self.side.post(&self.head, &cancelled(id).to_string())?;
+        let reply = self.side.post(&self.head, &cancel_message(id).to_string())?;
         ensure!(reply.status == 202, "a cancellation got {}: {}", reply.status, reply.text());
-        Ok(Withdrawn::Told)
+        Ok(CancelOutcome::Sent)
     }
 
     fn reset(&mut self) {
@@ -282,31 +282,31 @@ impl Link for Post {
 }
 
 /// An event stream with separate POSTs.
-struct Sse {
-    events: Events,
-    wire: Wire,
+struct SseLink {
+    events: RawEventStream,
+    wire: RawHttpConnection,
     head: String,
 }
 
-impl Sse {
-    fn open(port: u16, principal: Principal) -> Result<Self> {
+impl SseLink {
+    fn open(port: u16, principal: SoakPrincipal) -> Result<Self> {
         let deadline = Instant::now() + HANDSHAKE_LIMIT;
         let key = authorization(principal);
         let ask = format!("GET /sse HTTP/1.1\r\nAccept: text/event-stream\r\n{key}");
-        let mut events = Events::open(Wire::open(port)?, &ask, deadline)?;
+        let mut events = RawEventStream::open(RawHttpConnection::open(port)?, &ask, deadline)?;
         let place = events.next(deadline)?.context("no endpoint event")?;
         ensure!(place.name == "endpoint", "the first event is {place:?}");
         let head = format!("POST {} HTTP/1.1\r\n{key}", place.data);
-        let mut link = Self { events, wire: Wire::open(port)?, head };
-        link.post(&initialize())?;
+        let mut link = Self { events, wire: RawHttpConnection::open(port)?, head };
+        link.post(&initialize_message())?;
         loop {
             match link.receive(deadline)? {
-                Received::Message(message) if message["id"] == 0 => break,
-                Received::Message(_) => {}
-                Received::Over | Received::Silence => bail!("no answer to initialize"),
+                LinkEvent::Message(message) if message["id"] == 0 => break,
+                LinkEvent::Message(_) => {}
+                LinkEvent::Ended | LinkEvent::TimedOut => bail!("no answer to initialize"),
             }
         }
-        link.post(&initialized())?;
+        link.post(&initialized_message())?;
         Ok(link)
     }
 
@@ -318,24 +318,24 @@ impl Sse {
     }
 }
 
-impl Link for Sse {
-    fn send(&mut self, question: &Question) -> Result<()> {
+impl ClientLink for SseLink {
+    fn send(&mut self, question: &SoakQuestion) -> Result<()> {
         self.post(&question.message(false))
     }
 
-    fn receive(&mut self, deadline: Instant) -> Result<Received> {
+    fn receive(&mut self, deadline: Instant) -> Result<LinkEvent> {
         loop {
-            let Some(event) = self.events.next(deadline)? else { return Ok(Received::Silence) };
+            let Some(event) = self.events.next(deadline)? else { return Ok(LinkEvent::TimedOut) };
             if !event.data.is_empty() {
                 let message = serde_json::from_str(&event.data).context("not JSON")?;
-                return Ok(Received::Message(message));
+                return Ok(LinkEvent::Message(message));
             }
         }
     }
 
-    fn cancel(&mut self, id: u32) -> Result<Withdrawn> {
-        self.post(&cancelled(id))?;
-        Ok(Withdrawn::Told)
+    fn cancel(&mut self, id: u32) -> Result<CancelOutcome> {
+        self.post(&cancel_message(id))?;
+        Ok(CancelOutcome::Sent)
     }
 
     fn reset(&mut self) {
@@ -349,10 +349,10 @@ impl Link for Sse {
 }
 
 /// A WebSocket.
-struct Socket(WebSocket<TcpStream>);
+struct WebSocketLink(WebSocket<TcpStream>);
 
-impl Socket {
-    fn open(port: u16, principal: Principal) -> Result<Self> {
+impl WebSocketLink {
+    fn open(port: u16, principal: SoakPrincipal) -> Result<Self> {
         let address = format!("ws://127.0.0.1:{port}/ws").parse().context("the address")?;
         let request = ClientRequestBuilder::new(address)
             .with_header("Authorization", format!("Bearer {}", principal.token()))
@@ -366,15 +366,15 @@ impl Socket {
             Err(HandshakeError::Failure(problem)) => return Err(problem).context("the upgrade"),
         };
         let mut link = Self(socket);
-        link.say(&initialize())?;
+        link.say(&initialize_message())?;
         loop {
             match link.receive(Instant::now() + HANDSHAKE_LIMIT)? {
-                Received::Message(message) if message["id"] == 0 => break,
-                Received::Message(_) => {}
-                Received::Over | Received::Silence => bail!("no answer to initialize"),
+                LinkEvent::Message(message) if message["id"] == 0 => break,
+                LinkEvent::Message(_) => {}
+                LinkEvent::Ended | LinkEvent::TimedOut => bail!("no answer to initialize"),
             }
         }
-        link.say(&initialized())?;
+        link.say(&initialized_message())?;
         Ok(link)
     }
 
@@ -383,36 +383,36 @@ impl Socket {
     }
 }
 
-impl Link for Socket {
-    fn send(&mut self, question: &Question) -> Result<()> {
+impl ClientLink for WebSocketLink {
+    fn send(&mut self, question: &SoakQuestion) -> Result<()> {
         self.say(&question.message(false))
     }
 
-    fn receive(&mut self, deadline: Instant) -> Result<Received> {
+    fn receive(&mut self, deadline: Instant) -> Result<LinkEvent> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(Received::Silence);
+                return Ok(LinkEvent::TimedOut);
             }
             self.0.get_mut().set_read_timeout(Some(left))?;
             match self.0.read() {
                 Ok(Message::Text(text)) => {
                     let message = serde_json::from_str(&text).context("not JSON")?;
-                    return Ok(Received::Message(message));
+                    return Ok(LinkEvent::Message(message));
                 }
                 Ok(Message::Close(frame)) => bail!("the server closed the socket: {frame:?}"),
                 Ok(_) => {}
                 Err(tungstenite::Error::Io(problem)) if http::is_timeout(problem.kind()) => {
-                    return Ok(Received::Silence);
+                    return Ok(LinkEvent::TimedOut);
                 }
                 Err(problem) => return Err(problem).context("reading"),
             }
         }
     }
 
-    fn cancel(&mut self, id: u32) -> Result<Withdrawn> {
-        self.say(&cancelled(id))?;
-        Ok(Withdrawn::Told)
+    fn cancel(&mut self, id: u32) -> Result<CancelOutcome> {
+        self.say(&cancel_message(id))?;
+        Ok(CancelOutcome::Sent)
     }
 
     fn reset(&mut self) {
@@ -457,9 +457,9 @@ mod tests {
     #[test]
     fn only_a_connection_idle_for_too_long_is_reopened() {
         let head = "POST /mcp HTTP/1.1\r\n";
-        let check = |waited: Duration, expected: Result<u16, Unheard>| {
+        let check = |waited: Duration, expected: Result<u16, ClosedBeforeReply>| {
             for _ in 0..20 {
-                let mut side = Side { port: closing_server(), wire: None };
+                let mut side = SideConnection { port: closing_server(), wire: None };
                 assert_eq!(side.post(head, "{}").unwrap().status, 202);
                 let (wire, used) = side.wire.as_mut().unwrap();
                 // The connection has ended.
@@ -468,19 +468,19 @@ mod tests {
                 *used = used.checked_sub(waited).unwrap();
                 let said = side.post(head, "{}");
                 let said = said.map(|reply| reply.status).map_err(|problem| {
-                    *problem.downcast_ref::<Unheard>().unwrap_or_else(|| panic!("{problem:#}"))
+                    *problem.downcast_ref::<ClosedBeforeReply>().unwrap_or_else(|| panic!("{problem:#}"))
                 });
                 assert_eq!(said, expected, "{waited:?}");
             }
         };
-        check(KEPT + Duration::from_secs(1), Ok(202));
-        check(Duration::from_mins(1), Err(Unheard));
+        check(MAX_IDLE_TIME + Duration::from_secs(1), Ok(202));
+        check(Duration::from_mins(1), Err(ClosedBeforeReply));
     }
 
     #[test]
     fn every_transport_has_clients_of_both_keys() {
-        for way in Way::ALL {
-            let clients: Vec<usize> = (0..30).filter(|number| Way::of(*number) == way).collect();
+        for way in SoakTransport::ALL {
+            let clients: Vec<usize> = (0..30).filter(|number| SoakTransport::of(*number) == way).collect();
             assert_eq!(clients.len(), 6, "{way:?}");
             assert_eq!(clients.iter().filter(|number| *number % 2 == 0).count(), 3, "{way:?}");
         }

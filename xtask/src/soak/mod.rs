@@ -2,7 +2,7 @@
 //! at the end every answer must have reached its caller, and memory and descriptors must be back where they began.
 
 mod client;
-pub(crate) mod desk;
+pub(crate) mod flaky_server;
 mod faults;
 mod http;
 mod invariants;
@@ -15,29 +15,29 @@ mod table;
 mod watch;
 
 use crate::{
-    docent::Docent,
+    docent::DocentProgram,
     machine,
-    process::{self, Background},
-    report::Counts,
-    workspace::Workspace,
+    process::{self, BackgroundProcess},
+    report::CheckCounts,
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Result, bail, ensure};
-use client::Client;
-use desk::Promise;
-use faults::{Faults, Target};
-use invariants::{Desks, Seen};
-use link::{Received, Way};
-use project::Project;
-use questions::{Asker, Kind, Question};
-use record::Record;
+use client::SoakClient;
+use flaky_server::SideEffects;
+use faults::{FaultLog, FaultTarget};
+use invariants::{FlakyServerResults, SoakObservations};
+use link::{LinkEvent, SoakTransport};
+use project::SoakProject;
+use questions::{SoakIdentity, QuestionKind, SoakQuestion};
+use record::SoakRecord;
 use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
-use table::Outcome;
-use watch::{Descriptors, Watched};
+use table::SoakOutcome;
+use watch::{DescriptorCounts, WatchedProcess};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// Limit for the index to be up to date before the clients start.
@@ -47,10 +47,10 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(15);
 /// On shutdown, docent gives calls in flight five seconds.
 const END_LIMIT: Duration = Duration::from_secs(6);
 /// Limit for a killed server to restart.
-const RETURN_LIMIT: Duration = Duration::from_secs(15);
+const RESTART_LIMIT: Duration = Duration::from_secs(15);
 /// docent's child processes must end within two seconds after it.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(2);
-const SECONDS_A_MINUTE: f64 = 60.0;
+const SECONDS_PER_MINUTE: f64 = 60.0;
 const SHOWN_PROBLEMS: usize = 30;
 
 /// Options of `cargo xtask soak`.
@@ -68,12 +68,12 @@ pub(crate) struct Options {
 }
 
 /// Runs the soak and prints the tables; true if no invariant is violated.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
     ensure!(
-        options.minutes > 0.0 && options.minutes <= 24.0 * SECONDS_A_MINUTE && options.clients > 0,
+        options.minutes > 0.0 && options.minutes <= 24.0 * SECONDS_PER_MINUTE && options.clients > 0,
         "--minutes must be positive and at most a day, --clients must be positive"
     );
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
     println!("- machine: {}", machine::describe()?);
     println!("- date: {}", machine::now()?);
     let given = options.docent.as_deref().map(|path| format!(" --docent {}", path.display()));
@@ -85,53 +85,53 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     );
     println!("- version: {}", docent.version(workspace)?);
     println!("- load average at the start: {}", machine::load_average()?);
-    let length = Duration::from_secs_f64(options.minutes * SECONDS_A_MINUTE);
+    let length = Duration::from_secs_f64(options.minutes * SECONDS_PER_MINUTE);
     let mut outcome = soak(docent.program(), options.clients, length)?;
     println!("- load average at the end: {}\n\n{}", machine::load_average()?, outcome.print());
     Ok(outcome.is_good())
 }
 
 /// Runs a short soak with one check for each invariant.
-pub(crate) fn short(docent: &Path) -> Result<Counts> {
+pub(crate) fn short(docent: &Path) -> Result<CheckCounts> {
     let mut outcome = soak(docent, 30, Duration::from_secs(10))?;
     println!("{}", outcome.print());
     Ok(outcome
         .invariants
         .iter()
         .map(|one| match one.holds {
-            Some(true) => Counts::ONE_PASSED,
-            Some(false) => Counts::ONE_FAILED,
-            None => Counts::ONE_SKIPPED,
+            Some(true) => CheckCounts::ONE_PASSED,
+            Some(false) => CheckCounts::ONE_FAILED,
+            None => CheckCounts::ONE_SKIPPED,
         })
         .sum())
 }
 
-fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
-    let project = Project::make(clients)?;
+fn soak(docent: &Path, clients: usize, length: Duration) -> Result<SoakOutcome> {
+    let project = SoakProject::make(clients)?;
     let port = process::free_port()?;
-    let mut server = Background::listening(&mut project.serve(docent, port), port, START_LIMIT)?;
-    let watched = Watched(server.id());
-    let mut all = Record::default();
+    let mut server = BackgroundProcess::listening(&mut project.serve(docent, port), port, START_LIMIT)?;
+    let watched = WatchedProcess(server.id());
+    let mut all = SoakRecord::default();
     ready(port, &mut all)?;
-    ensure!(desks_back(port, 0, &mut all)? == desk::DESKS, "not every downstream server answers");
-    let before = settled(watched, Descriptors::default())?;
-    let faults = Faults::default();
+    ensure!(count_restarted_servers(port, 0, &mut all)? == flaky_server::FLAKY_SERVERS, "not every downstream server answers");
+    let before = wait_for_descriptors(watched, DescriptorCounts::default())?;
+    let faults = FaultLog::default();
     let end = Instant::now() + length;
-    let target = Target { port, server: watched, project: &project, end, length };
+    let target = FaultTarget { port, server: watched, project: &project, end, length };
     let (records, samples, cpu_seconds) = ask(&target, &faults, clients)?;
     let warm = runs_by_itself(watched);
-    let back = desks_back(port, 1, &mut all)?;
-    let after = settled(watched, before)?;
+    let back = count_restarted_servers(port, 1, &mut all)?;
+    let after = wait_for_descriptors(watched, before)?;
     let guards = watched.children();
-    let keepers = guards.iter().copied().flat_map(Watched::children);
-    let below: Vec<Watched> = guards.iter().copied().chain(keepers).collect();
+    let keepers = guards.iter().copied().flat_map(WatchedProcess::children);
+    let below: Vec<WatchedProcess> = guards.iter().copied().chain(keepers).collect();
     let asked_to_end = Instant::now();
     let status = server.terminate(END_LIMIT)?;
     let ended = (status, asked_to_end.elapsed());
     let log = server.end();
-    let left = left_behind(&project, &below);
+    let left = find_leftover_processes(&project, &below);
 
-    let mut ways: Vec<(Way, Record)> = Way::ALL.map(|way| (way, Record::default())).into();
+    let mut ways: Vec<(SoakTransport, SoakRecord)> = SoakTransport::ALL.map(|way| (way, SoakRecord::default())).into();
     for (way, record) in records {
         all.note_all(&record);
         if let Some((_, own)) = ways.iter_mut().find(|(known, _)| *known == way) {
@@ -139,7 +139,7 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
         }
     }
     let lines = project.audit_lines()?;
-    let seen = Seen {
+    let seen = SoakObservations {
         audited: record::reconcile(lines.iter().map(String::as_str), &all.traces),
         ways: &ways,
         samples: &samples,
@@ -148,19 +148,19 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
         ended,
         log: &log,
         faults: &faults,
-        desks: Desks { signed: desk::signed(&project.desks()), back, warm, left },
+        servers: FlakyServerResults { signed: flaky_server::signed(&project.servers_folder()), restarted: back, warm, leftover: left },
     };
     let invariants = invariants::all(&seen);
     let problems = all.problems.into_iter().chain(faults.problems()).take(SHOWN_PROBLEMS).collect();
     let notes = notes(cpu_seconds, length, &faults);
-    Ok(Outcome { ways, faults: faults.done(), invariants, problems, notes })
+    Ok(SoakOutcome { ways, faults: faults.counts(), invariants, problems, notes })
 }
 
-fn notes(cpu_seconds: f64, length: Duration, faults: &Faults) -> Vec<String> {
+fn notes(cpu_seconds: f64, length: Duration, faults: &FaultLog) -> Vec<String> {
     let share = cpu_seconds / length.as_secs_f64() * 100.0;
     let mut notes =
         vec![format!("docent used {cpu_seconds:.1} s of processor time, {share:.0} % of one core")];
-    if !faults.done().contains_key(faults::HUNG_UP) {
+    if !faults.counts().contains_key(faults::HUNG_UP) {
         notes.push(
             "docent doesn't handle SIGHUP, so none was sent; it keeps writing to the moved files"
                 .to_owned(),
@@ -170,24 +170,24 @@ fn notes(cpu_seconds: f64, length: Duration, faults: &Faults) -> Vec<String> {
 }
 
 /// Asks until the index and the documentation answer, so that lasting files and memory are open before the count.
-fn ready(port: u16, record: &mut Record) -> Result<()> {
+fn ready(port: u16, record: &mut SoakRecord) -> Result<()> {
     let deadline = Instant::now() + WARM_UP_LIMIT;
-    let asker = Asker::numbered(0);
-    let mut link = link::open(port, Way::Plain, asker.principal)?;
-    let kinds = [Kind::Query, Kind::Long, Kind::Search, Kind::ReadOwn];
+    let asker = SoakIdentity::numbered(0);
+    let mut link = link::open(port, SoakTransport::Plain, asker.principal)?;
+    let kinds = [QuestionKind::Query, QuestionKind::Long, QuestionKind::Search, QuestionKind::ReadOwn];
     let (mut id, mut left) = (0, kinds.to_vec());
     while let Some(kind) = left.last().copied() {
         id += 1;
         // Numbers that no client uses.
-        let question = Question::new(&asker, kind, (id, 900_000 + id));
-        record.sent(&question);
+        let question = SoakQuestion::new(&asker, kind, (id, 900_000 + id));
+        record.record_sent(&question);
         link.send(&question)?;
-        let Received::Message(answer) = link.receive(deadline)? else {
+        let LinkEvent::Message(answer) = link.receive(deadline)? else {
             bail!("docent was not ready in {} s", WARM_UP_LIMIT.as_secs());
         };
         let asked_at = Instant::now();
         match question.judge(&answer) {
-            questions::Verdict::Own => {
+            questions::AnswerVerdict::Own => {
                 record.answer(&question, &answer, asked_at);
                 left.pop();
             }
@@ -199,22 +199,22 @@ fn ready(port: u16, record: &mut Record) -> Result<()> {
 }
 
 /// Asks every downstream server until it answers; returns how many do in time.
-fn desks_back(port: u16, round: u32, record: &mut Record) -> Result<u32> {
-    let deadline = Instant::now() + RETURN_LIMIT;
-    let asker = Asker::numbered(0);
-    let mut link = link::open(port, Way::Plain, asker.principal)?;
+fn count_restarted_servers(port: u16, round: u32, record: &mut SoakRecord) -> Result<u32> {
+    let deadline = Instant::now() + RESTART_LIMIT;
+    let asker = SoakIdentity::numbered(0);
+    let mut link = link::open(port, SoakTransport::Plain, asker.principal)?;
     let (mut back, mut id) = (0, 0);
-    while back < desk::DESKS && Instant::now() < deadline {
+    while back < flaky_server::FLAKY_SERVERS && Instant::now() < deadline {
         id += 1;
         // Numbers that no client uses; the remainder selects the server.
-        let number = 800_000 + (round * 1000 + id) * desk::DESKS + back;
-        let question = Question::new(&asker, Kind::Desk(Promise::Reads), (id, number));
-        record.sent(&question);
+        let number = 800_000 + (round * 1000 + id) * flaky_server::FLAKY_SERVERS + back;
+        let question = SoakQuestion::new(&asker, QuestionKind::FlakyServer(SideEffects::Reads), (id, number));
+        record.record_sent(&question);
         link.send(&question)?;
-        let Received::Message(answer) = link.receive(deadline)? else { break };
+        let LinkEvent::Message(answer) = link.receive(deadline)? else { break };
         record.answer(&question, &answer, Instant::now());
         match question.judge(&answer) {
-            questions::Verdict::Own => back += 1,
+            questions::AnswerVerdict::Own => back += 1,
             _ => thread::sleep(Duration::from_millis(100)),
         }
     }
@@ -222,10 +222,10 @@ fn desks_back(port: u16, round: u32, record: &mut Record) -> Result<u32> {
 }
 
 /// Whether the server that should always run does, without being called.
-fn runs_by_itself(server: Watched) -> bool {
-    let deadline = Instant::now() + RETURN_LIMIT;
+fn runs_by_itself(server: WatchedProcess) -> bool {
+    let deadline = Instant::now() + RESTART_LIMIT;
     loop {
-        if faults::desks(server).iter().any(|(number, _)| *number == 0) {
+        if faults::find_servers(server).iter().any(|(number, _)| *number == 0) {
             return true;
         }
         if Instant::now() > deadline {
@@ -236,15 +236,15 @@ fn runs_by_itself(server: Watched) -> bool {
 }
 
 /// Finds processes that outlived docent: those it started itself, and servers of this project.
-fn left_behind(project: &Project, below: &[Watched]) -> Vec<String> {
+fn find_leftover_processes(project: &SoakProject, below: &[WatchedProcess]) -> Vec<String> {
     let deadline = Instant::now() + ORPHAN_LIMIT;
-    let folder = project.desks().display().to_string();
-    let is_ours = |process: &Watched| {
+    let folder = project.servers_folder().display().to_string();
+    let is_ours = |process: &WatchedProcess| {
         let arguments = process.arguments();
         arguments.contains(&folder) || below.contains(process) && !arguments.is_empty()
     };
     loop {
-        let left: Vec<Watched> = Watched::all().into_iter().filter(is_ours).collect();
+        let left: Vec<WatchedProcess> = WatchedProcess::all().into_iter().filter(is_ours).collect();
         if left.is_empty() || Instant::now() > deadline {
             return left.iter().map(|process| process.arguments().join(" ")).collect();
         }
@@ -252,17 +252,17 @@ fn left_behind(project: &Project, below: &[Watched]) -> Vec<String> {
     }
 }
 
-type Asked = (Vec<(Way, Record)>, watch::Samples, f64);
+type SoakResults = (Vec<(SoakTransport, SoakRecord)>, watch::MemorySamples, f64);
 
 /// Runs the clients and the faults.
-fn ask(target: &Target<'_>, faults: &Faults, clients: usize) -> Result<Asked> {
+fn ask(target: &FaultTarget<'_>, faults: &FaultLog, clients: usize) -> Result<SoakResults> {
     let stop = AtomicBool::new(false);
     let cpu_before = target.server.cpu_seconds()?;
     let (records, samples) = thread::scope(|scope| {
         let sampler = scope.spawn(|| watch::sample(target.server, &stop));
         let running: Vec<_> = (0..clients)
             .map(|number| {
-                let client = Client::numbered(number, clients, target.port);
+                let client = SoakClient::numbered(number, clients, target.port);
                 scope.spawn(move || client.run(target.end))
             })
             .collect();
@@ -280,7 +280,7 @@ fn ask(target: &Target<'_>, faults: &Faults, clients: usize) -> Result<Asked> {
 }
 
 /// Waits until there are no more descriptors than before, or until the limit.
-fn settled(server: Watched, before: Descriptors) -> Result<Descriptors> {
+fn wait_for_descriptors(server: WatchedProcess, before: DescriptorCounts) -> Result<DescriptorCounts> {
     let deadline = Instant::now() + SETTLE_LIMIT;
     let mut last = server.descriptors()?;
     let mut same = 0;

@@ -1,8 +1,8 @@
 //! The served project, created in a temporary folder together with the keys, the log and the audit log.
 
 use super::{
-    desk,
-    questions::{Asker, LONG_FOLDER, Principal},
+    flaky_server,
+    questions::{SoakIdentity, LONG_FOLDER, SoakPrincipal},
 };
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -21,9 +21,9 @@ const LONG_FUNCTIONS: usize = 60;
 
 /// The project's folder; deleted when dropped.
 #[derive(Debug)]
-pub(super) struct Project(TempDir);
+pub(super) struct SoakProject(TempDir);
 
-impl Project {
+impl SoakProject {
     /// Creates the project for this many clients.
     pub(super) fn make(clients: usize) -> Result<Self> {
         let project = Self(tempfile::tempdir().context("making a folder for the project")?);
@@ -35,7 +35,7 @@ impl Project {
             fs::create_dir_all(project.0.path().join(folder))?;
         }
         for number in 0..clients {
-            let asker = Asker::numbered(number);
+            let asker = SoakIdentity::numbered(number);
             let name = &asker.name;
             let source = format!(
                 "/** What desk {name} does. */\nexport function task_{name}(days: number): string {{\n  return \"{name}\" + days;\n}}\n"
@@ -80,7 +80,7 @@ impl Project {
     }
 
     /// The folder where the downstream servers write; only their arguments contain it.
-    pub(super) fn desks(&self) -> PathBuf {
+    pub(super) fn servers_folder(&self) -> PathBuf {
         self.0.path().join("desks")
     }
 
@@ -93,7 +93,7 @@ impl Project {
     }
 
     fn settings(&self) -> Result<Value> {
-        let key = |principal: Principal| json!({"name": principal.name(), "token": principal.token(), "scopes": principal.scopes()});
+        let key = |principal: SoakPrincipal| json!({"name": principal.name(), "token": principal.token(), "scopes": principal.scopes()});
         Ok(json!({
             "server": {
                 "auth": {"keys": [key(Principal::Alpha), key(Principal::Beta)]},
@@ -105,7 +105,7 @@ impl Project {
             // If docent rotated a file itself, it would replace the previous one and lines would be lost.
             "audit": {"file": self.audit(), "max_bytes": 1_u64 << 40},
             "docs": {"collections": {"desks": {"path": self.root().join("docs")}}},
-            "mcp_servers": desk::entries(&self.desks())?,
+            "mcp_servers": flaky_server::entries(&self.desks())?,
         }))
     }
 
@@ -145,11 +145,11 @@ mod tests {
 
     #[test]
     fn every_client_has_its_files_and_no_file_contains_a_mark() {
-        let project = Project::make(3).unwrap();
+        let project = SoakProject::make(3).unwrap();
         let config = fs::read_to_string(project.config()).unwrap();
         assert!(config.contains(Principal::Beta.token()), "{config}");
         for number in 0..3 {
-            let asker = Asker::numbered(number);
+            let asker = SoakIdentity::numbered(number);
             let text = fs::read_to_string(project.root().join(asker.source())).unwrap();
             assert!(text.contains(&asker.name) && !text.contains("mark-"), "{text}");
         }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_renamed_audit_is_still_read() {
-        let project = Project::make(1).unwrap();
+        let project = SoakProject::make(1).unwrap();
         fs::write(project.audit(), "new\n").unwrap();
         fs::write(project.audit().with_extension("rotated-1"), "old\nolder\n").unwrap();
         fs::write(project.log(), "no line of the audit\n").unwrap();

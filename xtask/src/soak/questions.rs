@@ -1,8 +1,8 @@
 //! The clients' questions. Every question has a unique mark, so that answers to other clients are detected.
 
 use super::{
-    desk::{self, Promise},
-    random::Random,
+    flaky_server::{self, SideEffects},
+    random::XorShift,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,20 +11,20 @@ use std::fmt::Write as _;
 /// Parsing this folder of the project takes a while.
 pub(super) const LONG_FOLDER: &str = "many";
 /// A tool that only one key may use, so that the tool lists differ.
-const ALPHAS_TOOL: &str = "check_documentation";
+const ALPHA_ONLY_TOOL: &str = "check_documentation";
 /// The prefix of every mark; no file of the project contains it.
-const MARK: &str = "mark-";
+const MARK_PREFIX: &str = "mark-";
 
 /// The owner of a client's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Principal {
+pub(super) enum SoakPrincipal {
     /// May use everything.
     Alpha,
-    /// May not use [`ALPHAS_TOOL`].
+    /// May not use [`ALPHA_ONLY_TOOL`].
     Beta,
 }
 
-impl Principal {
+impl SoakPrincipal {
     /// The name in audit entries.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -54,16 +54,16 @@ impl Principal {
 
 /// A client's identity.
 #[derive(Debug, Clone)]
-pub(super) struct Asker {
+pub(super) struct SoakIdentity {
     /// A name such as `c0017`, used in the names of the client's own source file and document.
     pub(super) name: String,
-    pub(super) principal: Principal,
+    pub(super) principal: SoakPrincipal,
 }
 
-impl Asker {
+impl SoakIdentity {
     /// The client with this number; every other one uses the second key.
     pub(super) fn numbered(number: usize) -> Self {
-        let principal = if number.is_multiple_of(2) { Principal::Alpha } else { Principal::Beta };
+        let principal = if number.is_multiple_of(2) { SoakPrincipal::Alpha } else { SoakPrincipal::Beta };
         Self { name: format!("c{number:04}"), principal }
     }
 
@@ -75,7 +75,7 @@ impl Asker {
 
 /// The kinds of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum QuestionKind {
     Ping,
     List,
     Query,
@@ -87,31 +87,31 @@ pub(super) enum Kind {
     Prompt,
     Long,
     /// A tool of a downstream server.
-    Desk(Promise),
+    FlakyServer(SideEffects),
 }
 
 /// The share of each kind, in percent.
-const MIX: [(Kind, u32); 13] = [
-    (Kind::Ping, 8),
-    (Kind::List, 2),
-    (Kind::Query, 20),
-    (Kind::Search, 14),
-    (Kind::Parse, 12),
-    (Kind::Outline, 6),
-    (Kind::ReadOwn, 10),
-    (Kind::ReadMissing, 6),
-    (Kind::Prompt, 6),
-    (Kind::Long, 2),
-    (Kind::Desk(Promise::Reads), 6),
-    (Kind::Desk(Promise::Repeats), 4),
-    (Kind::Desk(Promise::None), 4),
+const QUESTION_MIX: [(QuestionKind, u32); 13] = [
+    (QuestionKind::Ping, 8),
+    (QuestionKind::List, 2),
+    (QuestionKind::Query, 20),
+    (QuestionKind::Search, 14),
+    (QuestionKind::Parse, 12),
+    (QuestionKind::Outline, 6),
+    (QuestionKind::ReadOwn, 10),
+    (QuestionKind::ReadMissing, 6),
+    (QuestionKind::Prompt, 6),
+    (QuestionKind::Long, 2),
+    (QuestionKind::FlakyServer(SideEffects::Reads), 6),
+    (QuestionKind::FlakyServer(SideEffects::Repeats), 4),
+    (QuestionKind::FlakyServer(SideEffects::None), 4),
 ];
 
-impl Kind {
+impl QuestionKind {
     /// Picks one of the mix.
-    pub(super) fn pick(random: &mut Random) -> Self {
+    pub(super) fn pick(random: &mut XorShift) -> Self {
         let mut left = random.below(100);
-        for (kind, share) in MIX {
+        for (kind, share) in QUESTION_MIX {
             if left < share {
                 return kind;
             }
@@ -123,7 +123,7 @@ impl Kind {
 
 /// A request and what its answer must contain.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct SoakQuestion {
     pub(super) id: u32,
     pub(super) method: &'static str,
     /// The tool, the URI or the prompt; empty if the method has none.
@@ -131,28 +131,28 @@ pub(super) struct Question {
     pub(super) params: Map<String, Value>,
     /// Text that the answer must contain.
     pub(super) expected: String,
-    principal: Principal,
-    kind: Kind,
+    principal: SoakPrincipal,
+    kind: QuestionKind,
     /// The number of the downstream server, if it goes to one.
-    desk: Option<u32>,
+    server: Option<u32>,
 }
 
 /// The verdict on an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum AnswerVerdict {
     /// It answers this question.
     Own,
     /// The downstream server is gone, and the answer names it.
-    Told,
+    ServerGone,
     /// It contains what another client asked or may see.
-    Crossed(String),
+    Foreign(String),
     /// None of these.
     Wrong(String),
 }
 
-impl Question {
+impl SoakQuestion {
     /// Creates a client's question, the `id`th on its connection.
-    pub(super) fn new(asker: &Asker, kind: Kind, (id, sequence): (u32, u32)) -> Self {
+    pub(super) fn new(asker: &SoakIdentity, kind: QuestionKind, (id, sequence): (u32, u32)) -> Self {
         let mark = format!("{MARK}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
         let missing = format!("src/{mark}.ts");
         let tool = |name: &str, arguments: Value| {
@@ -160,50 +160,50 @@ impl Question {
         };
         let read = |uri: String| ("resources/read", uri.clone(), json!({ "uri": uri }));
         let mut expected = mark.clone();
-        let desk = matches!(kind, Kind::Desk(_)).then_some(sequence % desk::DESKS);
+        let server = matches!(kind, Kind::Desk(_)).then_some(sequence % flaky_server::FLAKY_SERVERS);
         let (method, target, params) = match kind {
-            Kind::Ping => {
+            QuestionKind::Ping => {
                 expected.clear();
                 ("ping", String::new(), json!({}))
             }
-            Kind::List => {
+            QuestionKind::List => {
                 "parse_files".clone_into(&mut expected);
                 ("tools/list", String::new(), json!({}))
             }
-            Kind::Query => tool("query_annotations", json!({"query": format!("late fee {mark}")})),
-            Kind::Search => {
+            QuestionKind::Query => tool("query_annotations", json!({"query": format!("late fee {mark}")})),
+            QuestionKind::Search => {
                 expected.clone_from(&asker.name);
                 let query = format!("opening hours of desk {} {mark}", asker.name);
                 tool("search_documentation", json!({ "query": query }))
             }
-            Kind::Parse => tool("parse_files", json!({"files": [asker.source(), missing]})),
-            Kind::Outline => tool("outline", json!({ "path": missing })),
-            Kind::ReadOwn => {
+            QuestionKind::Parse => tool("parse_files", json!({"files": [asker.source(), missing]})),
+            QuestionKind::Outline => tool("outline", json!({ "path": missing })),
+            QuestionKind::ReadOwn => {
                 expected.clone_from(&asker.name);
                 read(format!("ast://project/{}", asker.source()))
             }
-            Kind::ReadMissing => read(format!("ast://project/{missing}")),
-            Kind::Prompt => {
+            QuestionKind::ReadMissing => read(format!("ast://project/{missing}")),
+            QuestionKind::Prompt => {
                 // Prompts need every scope.
-                if asker.principal == Principal::Beta {
+                if asker.principal == SoakPrincipal::Beta {
                     "Unknown prompt".clone_into(&mut expected);
                 }
                 let arguments = json!({"question": format!("What does {mark} say?")});
                 let name = "answer_from_docs";
                 ("prompts/get", name.to_owned(), json!({"name": name, "arguments": arguments}))
             }
-            Kind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
-            Kind::Desk(promise) => {
+            QuestionKind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
+            QuestionKind::FlakyServer(promise) => {
                 let name = format!("{}__{}", desk::name(desk.unwrap_or_default()), promise.tool());
                 // Slow enough that some are in flight whenever a server is killed.
                 tool(&name, json!({"text": mark, "pause_ms": sequence.wrapping_mul(7) % 300}))
             }
         };
         let mut params = if let Value::Object(params) = params { params } else { Map::new() };
-        if kind == Kind::Long {
+        if kind == QuestionKind::Long {
             params.insert("_meta".to_owned(), json!({"progressToken": mark}));
         }
-        Self { id, method, target, params, expected, principal: asker.principal, kind, desk }
+        Self { id, method, target, params, expected, principal: asker.principal, kind, server }
     }
 
     /// The request message; the stateless revision describes the client in each.
@@ -220,47 +220,47 @@ impl Question {
     }
 
     /// Judges an answer with this question's id.
-    pub(super) fn judge(&self, answer: &Value) -> Verdict {
+    pub(super) fn judge(&self, answer: &Value) -> AnswerVerdict {
         let text = answer.to_string();
         if let Some(foreign) = foreign_mark(&text, &self.expected) {
-            return Verdict::Crossed(format!("{} was answered with {foreign}", self.shown()));
+            return AnswerVerdict::Foreign(format!("{} was answered with {foreign}", self.shown()));
         }
         let wrong = |why: &str| {
             let start: String = text.chars().take(300).collect();
-            Verdict::Wrong(format!("{}: {why}: {start}", self.shown()))
+            AnswerVerdict::Wrong(format!("{}: {why}: {start}", self.shown()))
         };
-        if self.desk.is_some_and(|desk| is_told(answer, &text, desk)) {
-            return Verdict::Told;
+        if self.server.is_some_and(|desk| names_gone_server(answer, &text, desk)) {
+            return AnswerVerdict::ServerGone;
         }
         if !text.contains(&self.expected) {
             return wrong("the answer has no mark");
         }
         match self.kind {
-            Kind::Ping
+            QuestionKind::Ping
                 if answer["result"] != json!({}) && answer["result"]["resultType"].is_null() =>
             {
                 wrong("not the answer to a ping")
             }
-            Kind::List => {
+            QuestionKind::List => {
                 let named = format!("\"name\":\"{ALPHAS_TOOL}\"");
-                if text.contains(&named) == (self.principal == Principal::Alpha) {
-                    Verdict::Own
+                if text.contains(&named) == (self.principal == SoakPrincipal::Alpha) {
+                    AnswerVerdict::Own
                 } else {
-                    Verdict::Crossed(format!("{} was shown the other key's tools", self.shown()))
+                    AnswerVerdict::Foreign(format!("{} was shown the other key's tools", self.shown()))
                 }
             }
-            _ => Verdict::Own,
+            _ => AnswerVerdict::Own,
         }
     }
 
     /// The audit entry of this question; `None` if it is not audited.
-    pub(super) fn trace(&self) -> Option<Trace> {
+    pub(super) fn trace(&self) -> Option<AuditTrace> {
         let line = match self.method {
             // A read has no arguments besides the URI.
-            "resources/read" => Trace::of(self.principal.name(), self.method, &self.target, ""),
+            "resources/read" => AuditTrace::of(self.principal.name(), self.method, &self.target, ""),
             "tools/call" | "prompts/get" => {
                 let digest = digest(&self.params["arguments"]);
-                Trace::of(self.principal.name(), self.method, &self.target, &digest)
+                AuditTrace::of(self.principal.name(), self.method, &self.target, &digest)
             }
             _ => return None,
         };
@@ -268,35 +268,35 @@ impl Question {
     }
 
     /// The number of the downstream server.
-    pub(super) fn desk(&self) -> Option<u32> {
-        self.desk
+    pub(super) fn server(&self) -> Option<u32> {
+        self.server
     }
 
     /// The text it asks a server to sign.
-    pub(super) fn signs(&self) -> Option<&str> {
-        (self.kind == Kind::Desk(Promise::None)).then_some(self.expected.as_str())
+    pub(super) fn signed_text(&self) -> Option<&str> {
+        (self.kind == QuestionKind::FlakyServer(SideEffects::None)).then_some(self.expected.as_str())
     }
 
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         format!("{} {} (id {}, {})", self.method, self.target, self.id, self.expected)
     }
 }
 
 /// Whether an answer is an error that names the downstream server.
-fn is_told(answer: &Value, text: &str, desk: u32) -> bool {
+fn names_gone_server(answer: &Value, text: &str, desk: u32) -> bool {
     let failed = answer.get("error").is_some() || answer["result"]["isError"] == true;
     failed && text.contains(&format!("the server `{}`", desk::name(desk)))
 }
 
 /// Whether a progress notification belongs to a question of this client.
-pub(super) fn is_own_progress(asker: &Asker, token: &Value) -> bool {
+pub(super) fn is_own_progress(asker: &SoakIdentity, token: &Value) -> bool {
     let own = format!("{MARK}{}-{}-", asker.principal.name(), asker.name);
     token.as_str().is_some_and(|token| token.starts_with(&own))
 }
 
 /// Finds a mark in the text that is not the expected one.
 fn foreign_mark(text: &str, expected: &str) -> Option<String> {
-    let mut marks = text.split(MARK).skip(1).map(|after| {
+    let mut marks = text.split(MARK_PREFIX).skip(1).map(|after| {
         let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         format!("{MARK}{}", after.get(..end.unwrap_or(after.len())).unwrap_or_default())
     });
@@ -306,9 +306,9 @@ fn foreign_mark(text: &str, expected: &str) -> Option<String> {
 
 /// A digest of one audit entry, short enough to keep a million of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Trace([u8; 16]);
+pub(super) struct AuditTrace([u8; 16]);
 
-impl Trace {
+impl AuditTrace {
     /// Combines principal, method, target and the digest of the arguments.
     pub(super) fn of(principal: &str, method: &str, target: &str, digest: &str) -> Self {
         let whole = Sha256::digest(format!("{principal}\n{method}\n{target}\n{digest}"));
@@ -334,20 +334,20 @@ fn digest(arguments: &Value) -> String {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 13] = [
-        Kind::Ping,
-        Kind::List,
-        Kind::Query,
-        Kind::Search,
-        Kind::Parse,
-        Kind::Outline,
-        Kind::ReadOwn,
-        Kind::ReadMissing,
-        Kind::Prompt,
-        Kind::Long,
-        Kind::Desk(Promise::Reads),
-        Kind::Desk(Promise::Repeats),
-        Kind::Desk(Promise::None),
+    const KINDS: [QuestionKind; 13] = [
+        QuestionKind::Ping,
+        QuestionKind::List,
+        QuestionKind::Query,
+        QuestionKind::Search,
+        QuestionKind::Parse,
+        QuestionKind::Outline,
+        QuestionKind::ReadOwn,
+        QuestionKind::ReadMissing,
+        QuestionKind::Prompt,
+        QuestionKind::Long,
+        QuestionKind::FlakyServer(SideEffects::Reads),
+        QuestionKind::FlakyServer(SideEffects::Repeats),
+        QuestionKind::FlakyServer(SideEffects::None),
     ];
 
     fn answer(text: &str) -> Value {
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn the_mix_adds_up_to_a_hundred() {
         assert_eq!(MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
-        let mut random = Random::new(7);
-        let picked: Vec<Kind> = (0..2000).map(|_| Kind::pick(&mut random)).collect();
+        let mut random = XorShift::new(7);
+        let picked: Vec<QuestionKind> = (0..2000).map(|_| QuestionKind::pick(&mut random)).collect();
         for kind in KINDS {
             assert!(picked.contains(&kind), "{kind:?} is never asked");
         }
@@ -367,42 +367,42 @@ mod tests {
     #[test]
     fn answers_are_judged() {
         let check = |kind, text: &str, expected: &str| {
-            let question = Question::new(&Asker::numbered(17), kind, (3, 5));
+            let question = SoakQuestion::new(&SoakIdentity::numbered(17), kind, (3, 5));
             let verdict = format!("{:?}", question.judge(&answer(text)));
             assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
         };
-        check(Kind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
-        check(Kind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
-        check(Kind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
-        check(Kind::Query, "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005", "Crossed");
-        check(Kind::Query, "internal error", "Wrong");
-        check(Kind::Search, "desk c0017 opens at nine", "Own");
-        check(Kind::Search, "desk c0018 opens at nine", "Wrong");
-        check(Kind::Ping, "a result", "Wrong");
-        check(Kind::List, "parse_files", "Own");
+        check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
+        check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
+        check(QuestionKind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
+        check(QuestionKind::Query, "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005", "Crossed");
+        check(QuestionKind::Query, "internal error", "Wrong");
+        check(QuestionKind::Search, "desk c0017 opens at nine", "Own");
+        check(QuestionKind::Search, "desk c0018 opens at nine", "Wrong");
+        check(QuestionKind::Ping, "a result", "Wrong");
+        check(QuestionKind::List, "parse_files", "Own");
     }
 
     #[test]
     fn a_server_that_is_gone_is_named() {
         let check = |kind, failed: bool, text: &str, expected: &str| {
-            let question = Question::new(&Asker::numbered(17), kind, (3, 5));
+            let question = SoakQuestion::new(&SoakIdentity::numbered(17), kind, (3, 5));
             let answer = json!({"result": {"isError": failed, "content": [{"text": text}]}});
             let verdict = format!("{:?}", question.judge(&answer));
             assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
         };
-        let desk = Kind::Desk(Promise::Reads);
+        let desk = QuestionKind::FlakyServer(SideEffects::Reads);
         check(desk, true, "the server `desk2`: the program ended its output", "Told");
         check(desk, true, "the server `desk1`: the program ended its output", "Wrong");
         check(desk, false, "the server `desk2`: the program ended its output", "Wrong");
         check(desk, false, "look mark-beta-c0017-000005 by 7", "Own");
         check(desk, false, "look mark-beta-c0017-000008 by 7", "Crossed");
-        check(Kind::Query, true, "the server `desk2`: the program ended its output", "Wrong");
+        check(QuestionKind::Query, true, "the server `desk2`: the program ended its output", "Wrong");
     }
 
     #[test]
     fn tool_lists_depend_on_the_key() {
         let check = |number, tools: &[&str], expected: &str| {
-            let question = Question::new(&Asker::numbered(number), Kind::List, (1, 1));
+            let question = SoakQuestion::new(&SoakIdentity::numbered(number), QuestionKind::List, (1, 1));
             let tools: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
             let verdict = format!("{:?}", question.judge(&json!({"result": {"tools": tools}})));
             assert!(verdict.starts_with(expected), "{number} {tools:?}: {verdict}");
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn traces_differ_by_question_and_digests_match_the_audit_log() {
         let trace = |client, kind, sequence| {
-            Question::new(&Asker::numbered(client), kind, (1, sequence)).trace()
+            SoakQuestion::new(&SoakIdentity::numbered(client), kind, (1, sequence)).trace()
         };
         assert_eq!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 1));
         assert_ne!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 2));
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn progress_belongs_to_a_client() {
-        let asker = Asker::numbered(17);
+        let asker = SoakIdentity::numbered(17);
         for (token, own) in [
             (json!("mark-beta-c0017-000001"), true),
             (json!("mark-beta-c0018-000001"), false),
@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn stateless_requests_describe_the_client() {
-        let question = Question::new(&Asker::numbered(2), Kind::Long, (9, 1));
+        let question = SoakQuestion::new(&SoakIdentity::numbered(2), QuestionKind::Long, (9, 1));
         let meta = &question.message(true)["params"]["_meta"];
         assert_eq!(meta["progressToken"], "mark-alpha-c0002-000001");
         assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

@@ -2,9 +2,9 @@
 
 /// An xorshift generator.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(super) struct XorShift(u64);
 
-impl Random {
+impl XorShift {
     /// Creates a generator; each client and fault has its own seed.
     pub(super) fn new(seed: u64) -> Self {
         // The multiplier spreads small seeds over all bits; zero would stay zero forever.
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn numbers_cover_the_range_below_the_bound() {
-        let mut random = Random::new(3);
+        let mut random = XorShift::new(3);
         let mut seen = [0; 10];
         for _ in 0..1000 {
             seen[random.below(10) as usize] += 1;

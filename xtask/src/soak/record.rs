@@ -1,6 +1,6 @@
 //! The outcomes of calls: counts, times, and the expected audit entries.
 
-use super::questions::{Question, Trace, Verdict};
+use super::questions::{SoakQuestion, AuditTrace, AnswerVerdict};
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -12,22 +12,22 @@ const SHOWN_PROBLEMS: usize = 12;
 
 /// How often a request was sent and answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestCounts {
     pub(super) sent: u32,
     pub(super) answered: u32,
 }
 
 /// A call answered with the error that its server is gone.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
-    pub(super) desk: u32,
+pub(super) struct ServerGoneAnswer {
+    pub(super) server: u32,
     pub(super) asked_at: Instant,
     pub(super) at: Instant,
 }
 
 /// The results of one client, or of all clients of one transport.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(super) struct SoakRecord {
     pub(super) clients: u32,
     pub(super) sent: u32,
     pub(super) answered: u32,
@@ -46,17 +46,17 @@ pub(super) struct Record {
     /// Invalid answers.
     pub(super) wrong: u32,
     pub(super) progress: u32,
-    pub(super) told: Vec<Told>,
+    pub(super) server_gone: Vec<ServerGoneAnswer>,
     /// Texts that a downstream server reported as signed.
     pub(super) signed: Vec<String>,
-    pub(super) traces: HashMap<Trace, Asked>,
+    pub(super) traces: HashMap<AuditTrace, RequestCounts>,
     pub(super) problems: Vec<String>,
     pub(super) micros: Vec<u32>,
 }
 
-impl Record {
+impl SoakRecord {
     /// Records a request that was sent or is about to be.
-    pub(super) fn sent(&mut self, question: &Question) {
+    pub(super) fn record_sent(&mut self, question: &SoakQuestion) {
         self.sent += 1;
         if let Some(trace) = question.trace() {
             self.traces.entry(trace).or_default().sent += 1;
@@ -64,25 +64,25 @@ impl Record {
     }
 
     /// Records an answer with the question's id.
-    pub(super) fn answer(&mut self, question: &Question, answer: &Value, asked_at: Instant) {
+    pub(super) fn answer(&mut self, question: &SoakQuestion, answer: &Value, asked_at: Instant) {
         match question.judge(answer) {
-            Verdict::Own => {
+            AnswerVerdict::Own => {
                 self.answered += 1;
                 let took = u32::try_from(asked_at.elapsed().as_micros()).unwrap_or(u32::MAX);
                 self.micros.push(took);
-                self.signed.extend(question.signs().map(str::to_owned));
-                self.audited(question);
+                self.signed.extend(question.signed_text().map(str::to_owned));
+                self.expect_audit_entry(question);
             }
-            Verdict::Told => {
-                let (desk, at) = (question.desk().unwrap_or_default(), Instant::now());
-                self.told.push(Told { desk, asked_at, at });
-                self.audited(question);
+            AnswerVerdict::ServerGone => {
+                let (desk, at) = (question.server().unwrap_or_default(), Instant::now());
+                self.server_gone.push(ServerGoneAnswer { server: desk, asked_at, at });
+                self.expect_audit_entry(question);
             }
-            Verdict::Crossed(what) => {
+            AnswerVerdict::Foreign(what) => {
                 self.crossed += 1;
                 self.note(format!("crossed: {what}"));
             }
-            Verdict::Wrong(what) => {
+            AnswerVerdict::Wrong(what) => {
                 self.wrong += 1;
                 self.note(what);
             }
@@ -90,20 +90,20 @@ impl Record {
     }
 
     /// Expects an audit entry.
-    fn audited(&mut self, question: &Question) {
+    fn expect_audit_entry(&mut self, question: &SoakQuestion) {
         if let Some(trace) = question.trace() {
             self.traces.entry(trace).or_default().answered += 1;
         }
     }
 
     /// Records an unsolicited message.
-    pub(super) fn stray(&mut self, what: &str) {
+    pub(super) fn record_stray(&mut self, what: &str) {
         self.strays += 1;
         self.note(format!("crossed: {what}"));
     }
 
     /// Records a call without an answer that was not cancelled.
-    pub(super) fn lose(&mut self, question: &Question, why: &str) {
+    pub(super) fn record_lost(&mut self, question: &SoakQuestion, why: &str) {
         self.lost += 1;
         self.note(format!(
             "lost: {} {} (id {}): {why}",
@@ -144,7 +144,7 @@ impl Record {
         self.wrong += other.wrong;
         self.progress += other.progress;
         self.note_all(&other);
-        self.told.extend(other.told);
+        self.server_gone.extend(other.server_gone);
         self.signed.extend(other.signed);
         self.micros.extend(other.micros);
     }
@@ -162,14 +162,14 @@ impl Record {
     pub(super) fn is_balanced(&self) -> bool {
         let ends =
             [self.answered, self.cancelled, self.abandoned, self.lost, self.crossed, self.wrong];
-        let gone = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
+        let gone = u32::try_from(self.server_gone.len()).unwrap_or(u32::MAX);
         self.sent == ends.iter().sum::<u32>() + gone
     }
 }
 
 /// A comparison of the audit log with the calls.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Audited {
+pub(super) struct AuditComparison {
     pub(super) lines: u32,
     /// Answered calls without an entry.
     pub(super) missing: u32,
@@ -182,10 +182,10 @@ pub(super) struct Audited {
 /// Compares the audit log with the calls: an entry for each answered call, and none that was not sent.
 pub(super) fn reconcile<'a>(
     lines: impl Iterator<Item = &'a str>,
-    traces: &HashMap<Trace, Asked>,
-) -> Audited {
-    let mut audited = Audited::default();
-    let mut found: HashMap<Trace, u32> = HashMap::new();
+    traces: &HashMap<AuditTrace, RequestCounts>,
+) -> AuditComparison {
+    let mut audited = AuditComparison::default();
+    let mut found: HashMap<AuditTrace, u32> = HashMap::new();
     for line in lines {
         let Ok(line) = serde_json::from_str::<Value>(line) else {
             audited.torn += 1;
@@ -203,7 +203,7 @@ pub(super) fn reconcile<'a>(
             "prompts/get" => (text("prompt"), text("digest")),
             _ => (text("tool"), text("digest")),
         };
-        *found.entry(Trace::of(text("principal"), method, target, digest)).or_default() += 1;
+        *found.entry(AuditTrace::of(text("principal"), method, target, digest)).or_default() += 1;
     }
     for (trace, asked) in traces {
         let lines = found.remove(trace).unwrap_or(0);
@@ -218,23 +218,23 @@ pub(super) fn reconcile<'a>(
 mod tests {
     use super::{
         super::{
-            desk::Promise,
-            questions::{Asker, Kind},
+            flaky_server::SideEffects,
+            questions::{SoakIdentity, QuestionKind},
         },
         *,
     };
     use serde_json::json;
 
-    fn question(kind: Kind, sequence: u32) -> Question {
-        Question::new(&Asker::numbered(4), kind, (sequence, sequence))
+    fn question(kind: QuestionKind, sequence: u32) -> SoakQuestion {
+        SoakQuestion::new(&SoakIdentity::numbered(4), kind, (sequence, sequence))
     }
 
     #[test]
     fn every_call_has_one_outcome() {
-        let mut record = Record::default();
+        let mut record = SoakRecord::default();
         let now = Instant::now();
-        let mut asked: Vec<Question> = (1..=4).map(|n| question(Kind::Query, n)).collect();
-        asked.push(question(Kind::Desk(Promise::None), 5));
+        let mut asked: Vec<SoakQuestion> = (1..=4).map(|n| question(QuestionKind::Query, n)).collect();
+        asked.push(question(QuestionKind::FlakyServer(SideEffects::None), 5));
         for one in &asked {
             record.sent(one);
         }
@@ -247,7 +247,7 @@ mod tests {
         assert!(record.is_balanced());
         let counts = [record.answered, record.crossed, record.wrong, record.lost];
         assert_eq!((counts, record.problems.len()), ([1, 1, 1, 1], 3));
-        let mut all = Record::default();
+        let mut all = SoakRecord::default();
         all.merge(record);
         assert!(all.is_balanced() && all.sent == 5 && all.traces.len() == 5 && all.told.len() == 1);
     }
@@ -262,11 +262,11 @@ mod tests {
         let read = json!({"principal": "alpha", "method": "resources/read", "digest": "x",
                           "uri": "ast://project/clients/c0004.ts"})
         .to_string();
-        let own = question(Kind::ReadOwn, 1);
+        let own = question(QuestionKind::ReadOwn, 1);
         let check = |sent, answered, lines: &[&str], expected: [u32; 4]| {
-            let traces = HashMap::from([(own.trace().unwrap(), Asked { sent, answered })]);
+            let traces = HashMap::from([(own.trace().unwrap(), RequestCounts { sent, answered })]);
             let found = reconcile(lines.iter().copied(), &traces);
-            let Audited { lines: read, missing, surplus, torn } = found;
+            let AuditComparison { lines: read, missing, surplus, torn } = found;
             assert_eq!([read, missing, surplus, torn], expected, "{sent} {answered} {lines:?}");
         };
         check(2, 2, &[&read, &read], [2, 0, 0, 0]);

@@ -1,6 +1,6 @@
 //! Formats the results of a soak as tables.
 
-use super::{link::Way, record::Record};
+use super::{link::SoakTransport, record::SoakRecord};
 use std::{
     collections::BTreeMap,
     fmt::{self, Write as _},
@@ -9,14 +9,14 @@ use std::{
 
 /// An invariant and whether it was satisfied.
 #[derive(Debug)]
-pub(super) struct Invariant {
+pub(super) struct SoakInvariant {
     pub(super) what: &'static str,
     pub(super) found: String,
     /// `None` if the run was too short to tell.
     pub(super) holds: Option<bool>,
 }
 
-impl Invariant {
+impl SoakInvariant {
     /// Creates an invariant with a known result.
     pub(super) fn new(what: &'static str, found: String, holds: bool) -> Self {
         Self { what, found, holds: Some(holds) }
@@ -33,17 +33,17 @@ impl Invariant {
 
 /// The printed results.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct SoakOutcome {
     /// One per transport, in order.
-    pub(super) ways: Vec<(Way, Record)>,
+    pub(super) ways: Vec<(SoakTransport, SoakRecord)>,
     pub(super) faults: BTreeMap<&'static str, u32>,
-    pub(super) invariants: Vec<Invariant>,
+    pub(super) invariants: Vec<SoakInvariant>,
     pub(super) problems: Vec<String>,
     /// Remarks that are neither good nor bad.
     pub(super) notes: Vec<String>,
 }
 
-impl Outcome {
+impl SoakOutcome {
     /// True if no invariant is violated.
     pub(super) fn is_good(&self) -> bool {
         self.invariants.iter().all(|one| one.holds != Some(false))
@@ -63,7 +63,7 @@ impl Outcome {
             "| transport | clients | calls | answered | cancelled | dropped | server gone | lost | crossed | wrong | p50 (ms) | p99 (ms) | max (ms) |"
         )?;
         writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
-        let mut all = Record::default();
+        let mut all = SoakRecord::default();
         for (way, mut record) in self.ways.drain(..) {
             row(out, way.name(), &mut record)?;
             all.merge(record);
@@ -91,7 +91,7 @@ impl Outcome {
     }
 }
 
-fn row(out: &mut String, name: &str, record: &mut Record) -> fmt::Result {
+fn row(out: &mut String, name: &str, record: &mut SoakRecord) -> fmt::Result {
     let [p50, p99, max] = record.percentiles([0.5, 0.99, 1.0]).map(milliseconds);
     writeln!(
         out,
@@ -119,9 +119,9 @@ mod tests {
     #[test]
     fn a_violated_invariant_is_bad_and_an_undecided_one_is_not() {
         let check = |holds, good, word: &str| {
-            let one = Invariant { what: "lost calls", found: "3".into(), holds };
-            let record = Record { clients: 2, sent: 5, answered: 2, lost: 3, ..Record::default() };
-            let mut outcome = Outcome {
+            let one = SoakInvariant { what: "lost calls", found: "3".into(), holds };
+            let record = SoakRecord { clients: 2, sent: 5, answered: 2, lost: 3, ..SoakRecord::default() };
+            let mut outcome = SoakOutcome {
                 ways: vec![(Way::Sse, record)],
                 faults: BTreeMap::from([("file removed", 7)]),
                 invariants: vec![one],

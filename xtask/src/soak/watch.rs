@@ -9,14 +9,14 @@ use std::{
 };
 
 /// `/proc` counts CPU time in ticks of `USER_HZ`, which Linux fixes at 100 per second for programs.
-const TICKS_A_SECOND: f64 = 100.0;
-const PERIOD: Duration = Duration::from_secs(1);
+const TICKS_PER_SECOND: f64 = 100.0;
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A process, by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Watched(pub(super) u32);
+pub(super) struct WatchedProcess(pub(super) u32);
 
-impl Watched {
+impl WatchedProcess {
     fn read(self, file: &str) -> Result<String> {
         let path = format!("/proc/{}/{file}", self.0);
         fs::read_to_string(&path).with_context(|| format!("reading {path}: the server is gone"))
@@ -36,12 +36,12 @@ impl Watched {
         let fields = stat.rsplit_once(')').context("no name in /proc/PID/stat")?.1;
         let ticks = fields.split_ascii_whitespace().skip(11).take(2);
         let ticks: u32 = ticks.filter_map(|field| field.parse::<u32>().ok()).sum();
-        Ok(f64::from(ticks) / TICKS_A_SECOND)
+        Ok(f64::from(ticks) / TICKS_PER_SECOND)
     }
 
     /// Open descriptors, and how many of them are sockets.
-    pub(super) fn descriptors(self) -> Result<Descriptors> {
-        let mut found = Descriptors::default();
+    pub(super) fn descriptors(self) -> Result<DescriptorCounts> {
+        let mut found = DescriptorCounts::default();
         let folder = format!("/proc/{}/fd", self.0);
         for entry in fs::read_dir(&folder).with_context(|| format!("reading {folder}"))? {
             // One may be closed between the two reads.
@@ -90,7 +90,7 @@ impl Watched {
 
 /// Counts of open descriptors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Descriptors {
+pub(super) struct DescriptorCounts {
     pub(super) all: u32,
     pub(super) sockets: u32,
 }
@@ -102,28 +102,28 @@ fn field(text: &str, name: &str) -> Option<u32> {
 
 /// Memory over time.
 #[derive(Debug, Default)]
-pub(super) struct Samples {
+pub(super) struct MemorySamples {
     /// Seconds since the start, megabytes.
     memory: Vec<(f64, f64)>,
     pub(super) most_sockets: u32,
 }
 
 /// Samples every second until stopped, or until the server is gone.
-pub(super) fn sample(server: Watched, stop: &AtomicBool) -> Samples {
-    let mut samples = Samples::default();
+pub(super) fn sample(server: WatchedProcess, stop: &AtomicBool) -> MemorySamples {
+    let mut samples = MemorySamples::default();
     let began = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let (Ok(memory), Ok(open)) = (server.resident_mb(), server.descriptors()) else { break };
         samples.memory.push((began.elapsed().as_secs_f64(), memory));
         samples.most_sockets = samples.most_sockets.max(open.sockets);
-        thread::sleep(PERIOD);
+        thread::sleep(SAMPLE_INTERVAL);
     }
     samples
 }
 
 /// Memory growth after the warm-up, which is the first third; in megabytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Growth {
+pub(super) struct MemoryGrowth {
     /// The value of the best-fit line where the warm-up ends.
     pub(super) from: f64,
     /// The value of the same line at the end.
@@ -131,14 +131,14 @@ pub(super) struct Growth {
     pub(super) most: f64,
 }
 
-impl Growth {
+impl MemoryGrowth {
     /// The growth in percent of the start.
     pub(super) fn percent(self) -> f64 {
         (self.to / self.from - 1.0) * 100.0
     }
 }
 
-impl Samples {
+impl MemorySamples {
     /// Creates samples one second apart.
     #[cfg(test)]
     pub(super) fn of(memory: impl Iterator<Item = f64>) -> Self {
@@ -150,7 +150,7 @@ impl Samples {
     }
 
     /// Returns the growth, or `None` if there are too few samples.
-    pub(super) fn growth(&self) -> Option<Growth> {
+    pub(super) fn growth(&self) -> Option<MemoryGrowth> {
         let end = self.memory.last()?.0;
         let late: Vec<(f64, f64)> =
             self.memory.iter().copied().filter(|(at, _)| *at >= end / 3.0).collect();
@@ -169,7 +169,7 @@ impl Samples {
         let slope = (count * products - times * memory) / (count * squares - times * times);
         let at = |x: f64| memory / count + slope * (x - times / count);
         let most = self.memory.iter().map(|(_, memory)| *memory).fold(0.0, f64::max);
-        Some(Growth { from: at(end / 3.0), to: at(end), most })
+        Some(MemoryGrowth { from: at(end / 3.0), to: at(end), most })
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn growth_is_measured_over_the_last_two_thirds() {
         let check = |memory: &dyn Fn(f64) -> f64, from: f64, to: f64| {
-            let growth = Samples::of((0..=90).map(|at| memory(f64::from(at)))).growth().unwrap();
+            let growth = MemorySamples::of((0..=90).map(|at| memory(f64::from(at)))).growth().unwrap();
             assert!((growth.from - from).abs() < 0.01, "{growth:?}");
             assert!((growth.to - to).abs() < 0.01, "{growth:?}");
         };
@@ -200,7 +200,7 @@ mod tests {
         check(&|at| 50.0 + at, 80.0, 140.0);
         check(&|at| if at < 30.0 { at } else { 50.0 }, 50.0, 50.0);
         assert_eq!(Samples::default().growth(), None);
-        let growth = Growth { from: 50.0, to: 55.0, most: 60.0 };
+        let growth = MemoryGrowth { from: 50.0, to: 55.0, most: 60.0 };
         assert!((growth.percent() - 10.0).abs() < 1e-9);
     }
 
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn this_process_can_be_watched() {
-        let own = Watched(std::process::id());
+        let own = WatchedProcess(std::process::id());
         assert!(own.resident_mb().unwrap() > 1.0);
         assert!(own.cpu_seconds().unwrap() >= 0.0);
         let before = own.descriptors().unwrap();
@@ -225,7 +225,7 @@ mod tests {
             "{listener:?}"
         );
         assert!(Watched::all().contains(&own) && !own.arguments().is_empty());
-        let gone = Watched(u32::MAX);
+        let gone = WatchedProcess(u32::MAX);
         gone.resident_mb().unwrap_err();
         assert!(gone.arguments().is_empty() && gone.children().is_empty());
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The crates, and their files that may allow these methods because they are the guard.
-const CLOSED: [(&str, &[&str]); 7] = [
+const CLOSED_CRATES: [(&str, &[&str]); 7] = [
     (
         "suites",
         &[
@@ -29,7 +29,7 @@ const CLOSED: [(&str, &[&str]); 7] = [
 ];
 
 /// Methods that every list must contain.
-const NAMED: [&str; 24] = [
+const REQUIRED_METHODS: [&str; 24] = [
     "std::fs::read",
     "std::fs::write",
     "std::fs::read_dir",
@@ -60,10 +60,10 @@ const NAMED: [&str; 24] = [
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     let mut first: Option<String> = None;
-    for (name, guards) in CLOSED {
+    for (name, guards) in CLOSED_CRATES {
         let folder = root.join("crates").join(name);
         let list = fs::read_to_string(folder.join("clippy.toml")).unwrap_or_default();
-        for method in NAMED {
+        for method in REQUIRED_METHODS {
             if !list.contains(&format!("\"{method}\"")) {
                 breaches.push(format!("crates/{name}/clippy.toml doesn't disallow {method}"));
             }
@@ -75,7 +75,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
             let text = fs::read_to_string(&file)?;
             let inside = file.strip_prefix(folder.join("src")).unwrap_or(&file);
             let is_guard = guards.iter().any(|guard| inside == Path::new(guard));
-            if !is_guard && gets_round(&text) {
+            if !is_guard && bypasses_list(&text) {
                 let shown = file.strip_prefix(root).unwrap_or(&file).display();
                 breaches.push(format!("{shown} bypasses the list of disallowed methods"));
             }
@@ -85,7 +85,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Whether a source file turns the lint off outside its tests.
-fn gets_round(text: &str) -> bool {
+fn bypasses_list(text: &str) -> bool {
     text.lines().any(|line| line.contains("disallowed_methods") && !line.contains("cfg_attr(test,"))
 }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_crate_without_the_list_is_reported() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, _) in CLOSED {
+        for (name, _) in CLOSED_CRATES {
             fs::create_dir_all(folder.path().join("crates").join(name).join("src")).unwrap();
         }
         assert_eq!(check(folder.path()).unwrap().len(), NAMED.len() * CLOSED.len());

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Each crate of the workspace, and the crates it may depend on.
-const ALLOWED: [(&str, &[&str]); 27] = [
+const ALLOWED_DEPENDENCIES: [(&str, &[&str]); 27] = [
     ("docent-files", &[]),
     ("docent-wire", &[]),
     ("docent-tool", &[]),
@@ -99,15 +99,15 @@ const TESTKIT: &str = "docent-testkit";
 const TESTENV: &str = "docent-testenv";
 
 /// Which of our crates may use an external crate.
-enum Outside {
+enum CrateRestriction {
     NotIn(&'static str),
     OnlyIn(&'static [&'static str]),
 }
 
-const OUTSIDE: [(&str, Outside, &str); 3] = [
-    ("tokio", Outside::NotIn("docent-wire"), "wire has no I/O and no clock"),
-    ("roxmltree", Outside::OnlyIn(&["docent-xml"]), "docent-xml bounds what XML costs"),
-    ("anyhow", Outside::OnlyIn(&["docent", "xtask"]), "a library's errors are thiserror enums"),
+const RESTRICTED_CRATES: [(&str, CrateRestriction, &str); 3] = [
+    ("tokio", CrateRestriction::NotIn("docent-wire"), "wire has no I/O and no clock"),
+    ("roxmltree", CrateRestriction::OnlyIn(&["docent-xml"]), "docent-xml bounds what XML costs"),
+    ("anyhow", CrateRestriction::OnlyIn(&["docent", "xtask"]), "a library's errors are thiserror enums"),
 ];
 
 /// Reports every dependency that the layers don't allow.
@@ -122,9 +122,9 @@ pub(super) fn check(metadata: &Value) -> Result<Vec<String>> {
             let to = name(dependency);
             let for_tests = dependency["kind"].as_str() == Some("dev");
             let breach = if ours.contains(&to) {
-                inside(&from, &to, for_tests)
+                check_internal(&from, &to, for_tests)
             } else {
-                outside(&from, &to, for_tests)
+                check_external(&from, &to, for_tests)
             };
             breaches.extend(breach);
         }
@@ -132,11 +132,11 @@ pub(super) fn check(metadata: &Value) -> Result<Vec<String>> {
     Ok(breaches)
 }
 
-fn inside(from: &str, to: &str, for_tests: bool) -> Option<String> {
+fn check_internal(from: &str, to: &str, for_tests: bool) -> Option<String> {
     if for_tests && [TESTKIT, TESTENV].contains(&to) && from != "xtask" {
         return None;
     }
-    let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == from) else {
+    let Some((_, allowed)) = ALLOWED_DEPENDENCIES.iter().find(|(name, _)| *name == from) else {
         return Some(format!(
             "{from}: this crate is missing in the layers of xtask/src/tidy/edges.rs"
         ));
@@ -148,11 +148,11 @@ fn inside(from: &str, to: &str, for_tests: bool) -> Option<String> {
     Some(format!("{from} depends on {to}; it may depend on {list}"))
 }
 
-fn outside(from: &str, to: &str, for_tests: bool) -> Option<String> {
-    let (_, rule, reason) = OUTSIDE.iter().find(|(name, ..)| *name == to)?;
+fn check_external(from: &str, to: &str, for_tests: bool) -> Option<String> {
+    let (_, rule, reason) = RESTRICTED_CRATES.iter().find(|(name, ..)| *name == to)?;
     let allowed = match rule {
-        Outside::NotIn(refused) => from != *refused,
-        Outside::OnlyIn(users) => users.contains(&from),
+        CrateRestriction::NotIn(refused) => from != *refused,
+        CrateRestriction::OnlyIn(users) => users.contains(&from),
     };
     (!allowed && !for_tests).then(|| format!("{from} depends on {to}: {reason}"))
 }
@@ -164,7 +164,7 @@ mod tests {
 
     /// Checks a workspace with every crate, in which `from` depends on `to`.
     fn breaches(from: &str, to: &str, kind: Option<&str>) -> Vec<String> {
-        let packages: Vec<Value> = ALLOWED
+        let packages: Vec<Value> = ALLOWED_DEPENDENCIES
             .iter()
             .map(|(name, _)| {
                 let dependencies =

@@ -6,13 +6,13 @@ mod sources;
 mod type_names;
 mod wording;
 
-use crate::workspace::Workspace;
+use crate::workspace::XtaskWorkspace;
 use anyhow::Result;
 use sources::SourceFile;
 use wording::WordingRules;
 
 /// Prints every breach; gives back how many there were.
-pub(crate) fn run(workspace: &Workspace) -> Result<usize> {
+pub(crate) fn run(workspace: &XtaskWorkspace) -> Result<usize> {
     let files = sources::read_all(&workspace.root)?;
     let mut breaches = edges::check(&workspace.metadata)?;
     breaches.extend(files.iter().flat_map(sources::check_file));
@@ -27,7 +27,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<usize> {
 }
 
 /// Prints how plain the vocabulary is.
-pub(crate) fn print_stats(workspace: &Workspace) -> Result<()> {
+pub(crate) fn print_stats(workspace: &XtaskWorkspace) -> Result<()> {
     let files = sources::read_all(&workspace.root)?;
     let words: usize = files
         .iter()

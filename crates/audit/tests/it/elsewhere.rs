@@ -1,24 +1,24 @@
 //! Other tools that move, empty, cut or replace the file while docent writes.
 
-use crate::{Place, write};
-use docent_audit::{Check, Log, Settings, What, verify_files};
+use crate::{LogFolder, write};
+use docent_audit::{VerifyOptions, AuditLog, AuditLogSettings, VerifyProblemKind, verify_files};
 use std::fs::{self, OpenOptions};
 
-fn log(place: &Place) -> Log {
-    Log::open(place.log(), Settings::default())
+fn log(place: &LogFolder) -> AuditLog {
+    AuditLog::open(place.log(), AuditLogSettings::default())
 }
 
-fn whats(found: &[docent_audit::Problem]) -> Vec<What> {
+fn whats(found: &[docent_audit::VerifyProblem]) -> Vec<VerifyProblemKind> {
     found.iter().map(|problem| problem.what.clone()).collect()
 }
 
-fn empty(place: &Place) {
+fn empty(place: &LogFolder) {
     OpenOptions::new().write(true).truncate(true).open(place.log()).unwrap();
 }
 
 #[test]
 fn a_moved_file_is_continued() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let log = log(&place);
     write(&log, 5);
     fs::rename(place.log(), place.file("moved")).unwrap();
@@ -27,11 +27,11 @@ fn a_moved_file_is_continued() {
     let problems = whats(&place.verify().problems);
     assert_eq!(problems, [What::MovedAway { from: 1, to: 5 }]);
     let report = place.rotated_elsewhere();
-    let moved = What::RotatedElsewhere { from: 1, to: 5 };
+    let moved = VerifyProblemKind::RotatedElsewhere { from: 1, to: 5 };
     assert_eq!(whats(&report.notices), [What::OlderGone { to: 5 }, moved.clone()]);
     assert_eq!(report.last.unwrap().seq, 8);
     // With the moved file in its place, nothing is missing.
-    let both = verify_files(&[place.file("moved"), place.log()], &Check::default()).unwrap();
+    let both = verify_files(&[place.file("moved"), place.log()], &VerifyOptions::default()).unwrap();
     assert!(both.is_intact(), "{both}");
     assert_eq!((whats(&both.notices), both.lines), (vec![moved], 8));
 }
@@ -39,7 +39,7 @@ fn a_moved_file_is_continued() {
 #[test]
 fn an_emptied_or_deleted_file_is_continued() {
     for deleted in [false, true] {
-        let place = Place::new();
+        let place = LogFolder::new();
         let log = log(&place);
         write(&log, 5);
         fs::copy(place.log(), place.file("copy")).unwrap();
@@ -49,7 +49,7 @@ fn an_emptied_or_deleted_file_is_continued() {
             empty(&place);
         }
         write(&log, 1);
-        let both = verify_files(&[place.file("copy"), place.log()], &Check::default()).unwrap();
+        let both = verify_files(&[place.file("copy"), place.log()], &VerifyOptions::default()).unwrap();
         assert!(both.is_intact(), "{both}");
         assert_eq!(whats(&both.notices), [What::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
         // Lines that are in no file are listed.
@@ -57,7 +57,7 @@ fn an_emptied_or_deleted_file_is_continued() {
         let text = fs::read_to_string(place.file("copy")).unwrap();
         let three: String = text.split_inclusive('\n').take(3).collect();
         fs::write(&old, three).unwrap();
-        let moved = What::MovedAway { from: 4, to: 5 };
+        let moved = VerifyProblemKind::MovedAway { from: 4, to: 5 };
         assert_eq!(whats(&place.verify().problems), std::slice::from_ref(&moved));
         let report = place.rotated_elsewhere();
         assert!(whats(&report.notices).contains(&moved), "{report}");
@@ -66,8 +66,8 @@ fn an_emptied_or_deleted_file_is_continued() {
 
 #[test]
 fn lines_that_were_never_in_the_moved_file_are_missing() {
-    let place = Place::new();
-    let first = Log::open(place.log(), crate::small(3000, 9));
+    let place = LogFolder::new();
+    let first = AuditLog::open(place.log(), crate::small(3000, 9));
     // Two files: the first is `.1`.
     while !place.file("audit.jsonl.1").exists() {
         write(&first, 1);
@@ -80,16 +80,16 @@ fn lines_that_were_never_in_the_moved_file_are_missing() {
     let cut: String = held.split_inclusive('\n').take(4).collect();
     fs::write(place.file("audit.jsonl.1"), cut).unwrap();
     let report = place.verify();
-    let missing = What::Missing { from: 5, to: last };
+    let missing = VerifyProblemKind::Missing { from: 5, to: last };
     // The moved file started with its own number.
-    let moved = What::MovedAway { from: last + 1, to: last + 2 };
+    let moved = VerifyProblemKind::MovedAway { from: last + 1, to: last + 2 };
     assert_eq!(whats(&report.problems), [missing, moved], "{report}");
 }
 
 #[test]
 fn a_tool_that_knows_our_names_leaves_no_break() {
     for copied in [false, true] {
-        let place = Place::new();
+        let place = LogFolder::new();
         let log = log(&place);
         write(&log, 5);
         if copied {
@@ -108,7 +108,7 @@ fn a_tool_that_knows_our_names_leaves_no_break() {
 #[test]
 fn a_log_that_was_put_back_or_cut_shows_what_is_missing() {
     for replaced in [false, true] {
-        let place = Place::new();
+        let place = LogFolder::new();
         let log = log(&place);
         write(&log, 3);
         let early = fs::read(place.log()).unwrap();
@@ -128,7 +128,7 @@ fn a_log_that_was_put_back_or_cut_shows_what_is_missing() {
 
 #[test]
 fn lines_of_other_processes_are_continued() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let log = log(&place);
     write(&log, 2);
     let foreign = [fs::read(place.log()).unwrap(), b"hello\n{\"seq\":3}\n".to_vec()].concat();

@@ -1,8 +1,8 @@
 //! Each operation on a file fails once. The chain stays intact, and what is missing is in it.
 
-use crate::{Place, entry, small, write};
-use docent_audit::{Log, OnFull, Settings, What};
-use docent_files::{Operation, faults::Faults};
+use crate::{LogFolder, entry, small, write};
+use docent_audit::{AuditLog, WriteFailurePolicy, AuditLogSettings, VerifyProblemKind};
+use docent_files::{FileOperation, faults::FileFaults};
 use std::{collections::BTreeMap, process::Command};
 
 /// Calls of one run: enough for the file to be rotated and for old files to be removed.
@@ -11,31 +11,31 @@ const CALLS: usize = 24;
 /// Older files of a log that keeps all of them.
 const KEEP_ALL: usize = 100;
 
-fn settings(on_full: OnFull, keep: usize) -> Settings {
-    Settings { on_full, sync: true, ..small(1500, keep) }
+fn settings(on_full: WriteFailurePolicy, keep: usize) -> AuditLogSettings {
+    AuditLogSettings { on_full, sync: true, ..small(1500, keep) }
 }
 
 /// The calls whose line was written, as far as the log says.
-fn run(log: &Log) -> usize {
+fn run(log: &AuditLog) -> usize {
     (0..CALLS).filter(|n| log.append(&entry(&format!("tool{n}"))).is_ok()).count()
 }
 
-fn dropped(place: &Place) -> u64 {
-    let count = |what: &What| if let What::Dropped { count } = what { *count } else { 0 };
+fn dropped(place: &LogFolder) -> u64 {
+    let count = |what: &VerifyProblemKind| if let VerifyProblemKind::Dropped { count } = what { *count } else { 0 };
     place.verify().notices.iter().map(|notice| count(&notice.what)).sum()
 }
 
-fn fail_each(faults: &Faults, settings: &Settings) -> BTreeMap<Operation, usize> {
-    let dry = Place::new();
-    let counts = faults.count(|| write(&Log::open(dry.log(), settings.clone()), CALLS));
+fn fail_each(faults: &FileFaults, settings: &AuditLogSettings) -> BTreeMap<FileOperation, usize> {
+    let dry = LogFolder::new();
+    let counts = faults.count(|| write(&AuditLog::open(dry.log(), settings.clone()), CALLS));
     let mut failures = 0;
     for n in 0..counts.values().sum() {
-        let place = Place::new();
-        let log = Log::open(place.log(), settings.clone());
+        let place = LogFolder::new();
+        let log = AuditLog::open(place.log(), settings.clone());
         let done = faults.fail_nth(n, || run(&log));
         failures += log.failures();
         assert!(log.failures() <= 1, "{n}: one operation lost more than one line");
-        if settings.on_full == OnFull::Refuse {
+        if settings.on_full == WriteFailurePolicy::Refuse {
             assert_eq!(log.failures(), u64::try_from(CALLS - done).unwrap(), "{n}");
         }
         // The same process continues, and records what was lost.
@@ -47,7 +47,7 @@ fn fail_each(faults: &Faults, settings: &Settings) -> BTreeMap<Operation, usize>
         }
         drop(log);
         // The next start continues the chain.
-        write(&Log::open(place.log(), settings.clone()), 3);
+        write(&AuditLog::open(place.log(), settings.clone()), 3);
         let report = place.intact();
         assert!(report.last.is_some_and(|last| last.seq >= CALLS as u64), "{n}: {report}");
     }
@@ -58,17 +58,17 @@ fn fail_each(faults: &Faults, settings: &Settings) -> BTreeMap<Operation, usize>
 #[test]
 #[ignore = "run by fault_injection_audit_write in a process of its own"]
 fn child_fails_each_operation() {
-    let faults = Faults::begin();
-    fail_each(&faults, &settings(OnFull::Drop, KEEP_ALL));
-    let counts = fail_each(&faults, &settings(OnFull::Refuse, 2));
+    let faults = FileFaults::begin();
+    fail_each(&faults, &settings(WriteFailurePolicy::Drop, KEEP_ALL));
+    let counts = fail_each(&faults, &settings(WriteFailurePolicy::Refuse, 2));
     for kind in [
-        Operation::Open,
-        Operation::Create,
-        Operation::Write,
-        Operation::Sync,
-        Operation::Rename,
-        Operation::Remove,
-        Operation::Lock,
+        FileOperation::Open,
+        FileOperation::Create,
+        FileOperation::Write,
+        FileOperation::Sync,
+        FileOperation::Rename,
+        FileOperation::Remove,
+        FileOperation::Lock,
     ] {
         assert!(counts.contains_key(&kind), "no {kind:?} in {counts:?}");
     }

@@ -1,7 +1,7 @@
 //! No space, no permission, no folder: never silent, and refused if that is the policy.
 
-use crate::{Place, entry, lines, write};
-use docent_audit::{Log, OnFull, Settings, What};
+use crate::{LogFolder, entry, lines, write};
+use docent_audit::{AuditLog, WriteFailurePolicy, AuditLogSettings, VerifyProblemKind};
 use std::{
     fs,
     io::Write,
@@ -10,15 +10,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-fn policy(on_full: OnFull) -> Settings {
-    Settings { on_full, ..Settings::default() }
+fn policy(on_full: WriteFailurePolicy) -> AuditLogSettings {
+    AuditLogSettings { on_full, ..AuditLogSettings::default() }
 }
 
 /// Captures the program's log while `act` runs.
-pub(crate) fn told(act: impl FnOnce()) -> String {
+pub(crate) fn capture_logs(act: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
-    struct Words(Arc<Mutex<Vec<u8>>>);
-    impl Write for Words {
+    struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
+    impl Write for CapturedOutput {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -26,7 +26,7 @@ pub(crate) fn told(act: impl FnOnce()) -> String {
             Ok(())
         }
     }
-    let words = Words::default();
+    let words = CapturedOutput::default();
     let writer = words.clone();
     let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
     tracing::subscriber::with_default(subscriber, act);
@@ -36,10 +36,10 @@ pub(crate) fn told(act: impl FnOnce()) -> String {
 
 #[test]
 fn a_log_that_can_not_be_opened_refuses_or_drops() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let path = place.file("no/such/folder/audit.jsonl");
-    let refusing = Log::open(&path, policy(OnFull::Refuse));
-    let words = told(|| {
+    let refusing = AuditLog::open(&path, policy(WriteFailurePolicy::Refuse));
+    let words = capture_logs(|| {
         let error = refusing.ready().unwrap_err().to_string();
         assert!(error.starts_with("cannot write the audit line: No such file"), "{error}");
         for _ in 0..5 {
@@ -50,8 +50,8 @@ fn a_log_that_can_not_be_opened_refuses_or_drops() {
     assert_eq!(refusing.failures(), 5);
     assert_eq!(words.matches("cannot write audit lines").count(), 1, "{words}");
 
-    let dropping = Log::open(&path, policy(OnFull::Drop));
-    let words = told(|| {
+    let dropping = AuditLog::open(&path, policy(WriteFailurePolicy::Drop));
+    let words = capture_logs(|| {
         dropping.ready().unwrap();
         write(&dropping, 5);
     });
@@ -60,7 +60,7 @@ fn a_log_that_can_not_be_opened_refuses_or_drops() {
 
     // Once the folder exists, both continue, and record what is missing.
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let words = told(|| {
+    let words = capture_logs(|| {
         write(&dropping, 1);
         refusing.ready().unwrap();
         write(&refusing, 1);
@@ -81,13 +81,13 @@ fn a_device_without_room_refuses_and_keeps_its_rights() {
     use std::os::unix::fs::PermissionsExt;
     let mode = || fs::metadata("/dev/full").unwrap().permissions().mode();
     let before = mode();
-    let log = Log::open("/dev/full", policy(OnFull::Refuse));
+    let log = AuditLog::open("/dev/full", policy(WriteFailurePolicy::Refuse));
     log.ready().unwrap();
     let error = log.append(&entry("a")).unwrap_err().to_string();
     assert!(error.contains("No space left"), "{error}");
     assert!(log.ready().is_err(), "known by now");
     assert_eq!((log.failures(), mode()), (1, before));
-    let dropping = Log::open("/dev/full", policy(OnFull::Drop));
+    let dropping = AuditLog::open("/dev/full", policy(WriteFailurePolicy::Drop));
     write(&dropping, 3);
     assert_eq!(dropping.failures(), 3);
 }
@@ -95,18 +95,18 @@ fn a_device_without_room_refuses_and_keeps_its_rights() {
 #[cfg(unix)]
 #[test]
 fn anything_but_a_file_is_refused_at_once() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let made = Command::new("mkfifo").arg(place.log()).status();
     assert!(made.unwrap().success());
-    let log = Log::open(place.log(), policy(OnFull::Refuse));
+    let log = AuditLog::open(place.log(), policy(WriteFailurePolicy::Refuse));
     let error = log.ready().unwrap_err().to_string();
     assert!(error.contains("is not a regular file"), "{error}");
 }
 
 /// A disk of 64 KiB, gone with the value.
-struct Disk(PathBuf);
+struct FullDisk(PathBuf);
 
-impl Disk {
+impl FullDisk {
     /// The error explains why it cannot be mounted.
     fn mount(at: &Path) -> Result<Self, String> {
         fs::create_dir(at).unwrap();
@@ -121,7 +121,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for FullDisk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(&self.0).status().unwrap();
         assert!(unmounted.success() || std::thread::panicking());
@@ -131,11 +131,11 @@ impl Drop for Disk {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
-    for on_full in [OnFull::Refuse, OnFull::Drop] {
-        let place = Place::new();
+    for on_full in [WriteFailurePolicy::Refuse, WriteFailurePolicy::Drop] {
+        let place = LogFolder::new();
         let disk = docent_testenv::or_skip!(Disk::mount(&place.file("disk")));
         let path = disk.0.join("audit.jsonl");
-        let log = Log::open(&path, policy(on_full));
+        let log = AuditLog::open(&path, policy(on_full));
         write(&log, 2);
         let filler = disk.0.join("filler");
         // Whatever is left goes to the filler, up to the last byte of the last page.
@@ -155,7 +155,7 @@ fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
         fs::remove_file(&filler).unwrap();
         log.ready().unwrap();
         write(&log, 1);
-        let report = docent_audit::verify(&path, &docent_audit::Check::default()).unwrap();
+        let report = docent_audit::verify(&path, &docent_audit::VerifyOptions::default()).unwrap();
         assert!(report.is_intact(), "{report}");
         let whats: Vec<_> = report.notices.iter().map(|notice| notice.what.clone()).collect();
         assert_eq!(whats, [What::Dropped { count: 5 }], "{on_full:?}");

@@ -10,16 +10,16 @@ mod reading;
 mod tampering;
 mod writing;
 
-use docent_audit::{Check, Entry, Filter, Log, Report, Settings, stats, tail, verify};
+use docent_audit::{VerifyOptions, AuditEntry, AuditFilter, AuditLog, VerifyReport, AuditLogSettings, stats, tail, verify};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A folder for a log.
-pub(crate) struct Place {
+pub(crate) struct LogFolder {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl LogFolder {
     pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -32,8 +32,8 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    pub(crate) fn verify(&self) -> Report {
-        verify(&self.log(), &Check::default()).unwrap()
+    pub(crate) fn verify(&self) -> VerifyReport {
+        verify(&self.log(), &VerifyOptions::default()).unwrap()
     }
 
     /// Lines of calls, without those that the log writes of itself.
@@ -42,23 +42,23 @@ impl Place {
     }
 
     /// Verifies as a user would whose other tool moves files away.
-    pub(crate) fn rotated_elsewhere(&self) -> Report {
-        let check = Check { rotated_elsewhere: true, ..Check::default() };
+    pub(crate) fn rotated_elsewhere(&self) -> VerifyReport {
+        let check = VerifyOptions { rotated_elsewhere: true, ..VerifyOptions::default() };
         let report = verify(&self.log(), &check).unwrap();
         assert!(report.is_intact(), "{report}");
         report
     }
 
     /// The log must be intact; its report.
-    pub(crate) fn intact(&self) -> Report {
+    pub(crate) fn intact(&self) -> VerifyReport {
         let report = self.verify();
         assert!(report.is_intact(), "{report}");
         report
     }
 }
 
-pub(crate) fn entry(tool: &str) -> Entry<'_> {
-    Entry {
+pub(crate) fn entry(tool: &str) -> AuditEntry<'_> {
+    AuditEntry {
         principal: "ann",
         client: Some("tester/9"),
         transport: "http",
@@ -68,26 +68,26 @@ pub(crate) fn entry(tool: &str) -> Entry<'_> {
         outcome: "ok",
         duration_ms: 1.5,
         bytes: 10,
-        ..Entry::default()
+        ..AuditEntry::default()
     }
 }
 
-pub(crate) fn write(log: &Log, lines: usize) {
+pub(crate) fn write(log: &AuditLog, lines: usize) {
     for n in 0..lines {
         log.append(&entry(&format!("tool{n}"))).unwrap();
     }
 }
 
 /// Lines up to this number, with what the log says of itself.
-pub(crate) fn write_up_to(log: &Log, seq: u64) {
-    let last = || tail(log.path(), 1, &Filter::default()).ok()?.first()?.seq();
+pub(crate) fn write_up_to(log: &AuditLog, seq: u64) {
+    let last = || tail(log.path(), 1, &AuditFilter::default()).ok()?.first()?.seq();
     while last() < Some(seq) {
         write(log, 1);
     }
 }
 
-pub(crate) fn small(max_bytes: u64, keep: usize) -> Settings {
-    Settings { max_bytes, keep, ..Settings::default() }
+pub(crate) fn small(max_bytes: u64, keep: usize) -> AuditLogSettings {
+    AuditLogSettings { max_bytes, keep, ..AuditLogSettings::default() }
 }
 
 pub(crate) fn lines(path: &Path) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! Several writers of one log: threads, processes, and processes that are killed.
 
-use crate::{Place, small, write};
-use docent_audit::{Log, Settings, What, files};
+use crate::{LogFolder, small, write};
+use docent_audit::{AuditLog, AuditLogSettings, VerifyProblemKind, files};
 use std::{
     fs::File,
     process::{Child, Command, Stdio},
@@ -18,14 +18,14 @@ const LINES: &str = "DOCENT_AUDIT_TEST_LINES";
 fn child() {
     let path = std::env::var_os(PATH).unwrap();
     let lines = std::env::var_os(LINES).unwrap().to_str().unwrap().parse().unwrap();
-    let log = Log::open(path, small(60_000, 10_000));
+    let log = AuditLog::open(path, small(60_000, 10_000));
     for n in 0..lines {
         log.append(&crate::entry(&format!("child{n}"))).unwrap();
     }
     assert_eq!(log.failures(), 0);
 }
 
-fn spawn(place: &Place, lines: usize) -> Child {
+fn spawn(place: &LogFolder, lines: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "processes::child", "--include-ignored"])
         .env(PATH, place.log())
@@ -37,10 +37,10 @@ fn spawn(place: &Place, lines: usize) -> Child {
 
 #[test]
 fn threads_with_logs_of_their_own_make_one_chain() {
-    let place = Place::new();
+    let place = LogFolder::new();
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| write(&Log::open(place.log(), small(5000, 10_000)), 150));
+            scope.spawn(|| write(&AuditLog::open(place.log(), small(5000, 10_000)), 150));
         }
     });
     let report = place.intact();
@@ -50,7 +50,7 @@ fn threads_with_logs_of_their_own_make_one_chain() {
 
 #[test]
 fn processes_make_one_chain() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let children: Vec<Child> = (0..3).map(|_| spawn(&place, 300)).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
@@ -61,7 +61,7 @@ fn processes_make_one_chain() {
 
 #[test]
 fn a_process_that_is_killed_leaves_a_chain() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let mut survivor = spawn(&place, 2000);
     for _ in 0..8 {
         let before = length(&place);
@@ -74,22 +74,22 @@ fn a_process_that_is_killed_leaves_a_chain() {
         child.wait().unwrap();
     }
     assert!(survivor.wait().unwrap().success());
-    write(&Log::open(place.log(), Settings::default()), 1);
+    write(&AuditLog::open(place.log(), AuditLogSettings::default()), 1);
     let report = place.intact();
-    let torn = |what: &What| matches!(what, What::Torn { .. });
+    let torn = |what: &VerifyProblemKind| matches!(what, What::Torn { .. });
     assert!(report.notices.iter().all(|notice| torn(&notice.what)), "{report}");
     assert!(report.lines > 2000, "{report}");
 }
 
-fn length(place: &Place) -> (usize, u64) {
+fn length(place: &LogFolder) -> (usize, u64) {
     let all = files(&place.log());
     (all.len(), std::fs::metadata(place.log()).map_or(0, |metadata| metadata.len()))
 }
 
 #[test]
 fn a_lock_that_is_never_released_stops_no_caller() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
     write(&log, 1);
     let other = File::open(place.log()).unwrap();
     other.lock().unwrap();
@@ -103,8 +103,8 @@ fn a_lock_that_is_never_released_stops_no_caller() {
 
 #[test]
 fn waiting_for_another_process_blocks_no_other_caller() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
     write(&log, 1);
     let other = File::open(place.log()).unwrap();
     other.lock().unwrap();
@@ -124,15 +124,15 @@ fn waiting_for_another_process_blocks_no_other_caller() {
 
 #[test]
 fn a_file_moved_away_while_locked_is_abandoned() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
     write(&log, 1);
     let other = File::open(place.log()).unwrap();
     other.lock().unwrap();
     std::fs::rename(place.log(), place.file("audit.jsonl.1")).unwrap();
     write(&log, 1);
     assert_eq!(log.failures(), 0, "it is written to the file that is at the path by now");
-    let is_dropped = |what: &What| matches!(what, What::Dropped { .. });
+    let is_dropped = |what: &VerifyProblemKind| matches!(what, What::Dropped { .. });
     assert!(!place.intact().notices.iter().any(|notice| is_dropped(&notice.what)));
     drop(other);
 }

@@ -1,25 +1,25 @@
 //! The last lines, lines as they come, and sums.
 
-use crate::{Place, entry, small, write};
-use docent_audit::{Entry, Filter, Follow, Line, Log, Settings, files, stats, tail};
+use crate::{LogFolder, entry, small, write};
+use docent_audit::{AuditEntry, AuditFilter, LogFollower, AuditLine, AuditLog, AuditLogSettings, files, stats, tail};
 use std::{fs, io::Write, ops::ControlFlow, time::Duration, time::SystemTime};
 
-fn seqs(lines: &[Line]) -> Vec<u64> {
+fn seqs(lines: &[AuditLine]) -> Vec<u64> {
     lines.iter().map(|line| line.seq().unwrap()).collect()
 }
 
 #[test]
 fn the_last_lines_come_from_as_many_files_as_it_takes() {
     for bytes in [2000, 1 << 20] {
-        let place = Place::new();
-        let log = Log::open(place.log(), small(bytes, 1000));
+        let place = LogFolder::new();
+        let log = AuditLog::open(place.log(), small(bytes, 1000));
         for n in 0..600 {
             let principal = if n % 3 == 0 { "bob" } else { "ann" };
-            log.append(&Entry { principal, ..entry("echo") }).unwrap();
+            log.append(&AuditEntry { principal, ..entry("echo") }).unwrap();
         }
-        let all = Filter::default();
-        let bob = Filter { principal: Some("bob".into()), ..Filter::default() };
-        let no_match = Filter { principal: Some("eve".into()), ..Filter::default() };
+        let all = AuditFilter::default();
+        let bob = AuditFilter { principal: Some("bob".into()), ..AuditFilter::default() };
+        let no_match = AuditFilter { principal: Some("eve".into()), ..AuditFilter::default() };
         let last = place.intact().last.unwrap().seq;
         let mut of_bob = Vec::new();
         for file in files(&place.log()) {
@@ -46,13 +46,13 @@ fn the_last_lines_come_from_as_many_files_as_it_takes() {
 
 #[test]
 fn oversized_and_malformed_lines_are_skipped() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
     write(&log, 2);
     let mut file = fs::OpenOptions::new().append(true).open(place.log()).unwrap();
     file.write_all(&[&vec![b'x'; 300_000][..], b"\nhello\n\n{\"seq\":3,\"later\":[1]}\n"].concat())
         .unwrap();
-    let lines = tail(&place.log(), 10, &Filter::default()).unwrap();
+    let lines = tail(&place.log(), 10, &AuditFilter::default()).unwrap();
     assert_eq!(seqs(&lines), [1, 2, 3]);
     assert_eq!(serde_json::to_string(&lines[2]).unwrap(), "{\"seq\":3,\"later\":[1]}");
     let sums = stats(&place.log(), None).unwrap();
@@ -61,14 +61,14 @@ fn oversized_and_malformed_lines_are_skipped() {
 
 #[test]
 fn lines_are_followed_across_every_kind_of_rotation() {
-    let place = Place::new();
-    let log = Log::open(place.log(), small(2000, 100));
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), small(2000, 100));
     write(&log, 3);
-    let mut follow = Follow::from_end(place.log());
+    let mut follow = LogFollower::from_end(place.log());
     let mut seen = Vec::new();
-    let mut poll = |follow: &mut Follow| {
+    let mut poll = |follow: &mut LogFollower| {
         let mut new = Vec::new();
-        let mut each = |line: Line| {
+        let mut each = |line: AuditLine| {
             new.push(line.seq().unwrap());
             ControlFlow::Continue(())
         };
@@ -110,10 +110,10 @@ fn lines_are_followed_across_every_kind_of_rotation() {
     for file in files(&place.log()) {
         fs::remove_file(file).unwrap();
     }
-    let again = Log::open(place.log(), Settings::default());
+    let again = AuditLog::open(place.log(), AuditLogSettings::default());
     write(&again, 2);
     let mut new = 0;
-    let mut each = |_: Line| {
+    let mut each = |_: AuditLine| {
         new += 1;
         ControlFlow::Continue(())
     };
@@ -124,31 +124,31 @@ fn lines_are_followed_across_every_kind_of_rotation() {
 
 #[test]
 fn following_starts_with_a_missing_log_and_ends_on_break() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
-    let mut follow = Follow::from_end(place.log());
-    let failed = Filter { failed: true, ..Filter::default() };
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
+    let mut follow = LogFollower::from_end(place.log());
+    let failed = AuditFilter { failed: true, ..AuditFilter::default() };
     let mut seen = 0;
-    let mut each = |_: Line| {
+    let mut each = |_: AuditLine| {
         seen += 1;
         if seen == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     assert!(follow.poll(&failed, &mut each).unwrap().is_continue());
     write(&log, 5);
     for _ in 0..3 {
-        log.append(&Entry { outcome: "refused", ..entry("a") }).unwrap();
+        log.append(&AuditEntry { outcome: "refused", ..entry("a") }).unwrap();
     }
     assert!(follow.poll(&failed, &mut each).unwrap().is_break());
     assert_eq!(seen, 2);
-    let mut one = |_: Line| ControlFlow::Break(());
+    let mut one = |_: AuditLine| ControlFlow::Break(());
     // The third one is still there to be read.
     assert!(follow.poll(&failed, &mut one).unwrap().is_break());
 }
 
 #[test]
 fn sums_are_those_of_the_lines() {
-    let place = Place::new();
-    let log = Log::open(place.log(), small(3000, 100));
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), small(3000, 100));
     for n in 0..100_u32 {
         let (outcome, reason) = match n % 10 {
             0 => ("refused", Some("scope")),
@@ -158,9 +158,9 @@ fn sums_are_those_of_the_lines() {
         let tool = if n % 2 == 0 { "echo" } else { "search" };
         let principal = if n < 30 { "ann" } else { "bob" };
         let duration_ms = f64::from(n + 1);
-        log.append(&Entry { outcome, reason, principal, duration_ms, ..entry(tool) }).unwrap();
+        log.append(&AuditEntry { outcome, reason, principal, duration_ms, ..entry(tool) }).unwrap();
     }
-    log.append(&Entry { method: "prompts/get", tool: None, prompt: Some("p"), ..entry("") })
+    log.append(&AuditEntry { method: "prompts/get", tool: None, prompt: Some("p"), ..entry("") })
         .unwrap();
     let sums = stats(&place.log(), None).unwrap();
     assert_eq!((sums.calls, sums.refused, sums.dropped, sums.broken), (101, 10, 0, 0));
@@ -185,7 +185,7 @@ fn sums_are_those_of_the_lines() {
         "{text}"
     );
     assert_eq!(serde_json::to_value(&sums).unwrap()["by_outcome"]["refused"], 10);
-    log.append(&Entry { outcome: "refused", count: Some(9), ..entry("") }).unwrap();
+    log.append(&AuditEntry { outcome: "refused", count: Some(9), ..entry("") }).unwrap();
     assert_eq!(stats(&place.log(), None).unwrap().refused, 19);
     let later = SystemTime::now() + Duration::from_hours(1);
     assert_eq!(stats(&place.log(), Some(later)).unwrap().calls, 0);

@@ -1,20 +1,20 @@
 //! Every way to change a log, and that verification detects it.
 
-use crate::{Place, entry, small, write, write_up_to};
-use docent_audit::{Check, Head, Log, Report, Settings, What, files, verify, verify_files};
+use crate::{LogFolder, entry, small, write, write_up_to};
+use docent_audit::{VerifyOptions, ChainHead, AuditLog, VerifyReport, AuditLogSettings, VerifyProblemKind, files, verify, verify_files};
 use std::{fs, ops::Range, path::PathBuf};
 
 /// A log of 200 lines in several files, as it was written.
-struct Written {
-    place: Place,
+struct WrittenLog {
+    place: LogFolder,
     files: Vec<(PathBuf, Vec<Vec<u8>>)>,
-    last: Head,
+    last: ChainHead,
 }
 
-impl Written {
+impl WrittenLog {
     fn new() -> Self {
-        let place = Place::new();
-        write_up_to(&Log::open(place.log(), small(20_000, 20)), 200);
+        let place = LogFolder::new();
+        write_up_to(&AuditLog::open(place.log(), small(20_000, 20)), 200);
         let read = |path: PathBuf| {
             let bytes = fs::read(&path).unwrap();
             (path, bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect())
@@ -27,26 +27,26 @@ impl Written {
     }
 
     /// The report of the log with its lines changed, each line of each file being in one list.
-    fn changed(&self, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Report {
+    fn changed(&self, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> VerifyReport {
         self.changed_in(0..200, change)
     }
 
     /// The same with some of its lines alone: a check looks at a line and the one before it.
-    fn changed_in(&self, some: Range<usize>, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Report {
+    fn changed_in(&self, some: Range<usize>, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> VerifyReport {
         let all = self.files.iter().flat_map(|(_, lines)| lines.clone());
         let mut all: Vec<Vec<u8>> = all.skip(some.start).take(some.len()).collect();
         change(&mut all);
         // Where one file ends and the next begins makes no difference to the chain.
         let path = self.place.file("changed.jsonl");
         fs::write(&path, all.concat()).unwrap();
-        let check = Check { rotated_elsewhere: some.start > 0, ..Check::default() };
+        let check = VerifyOptions { rotated_elsewhere: some.start > 0, ..VerifyOptions::default() };
         verify_files(&[path], &check).unwrap()
     }
 }
 
 #[test]
 fn every_edit_of_a_member_is_detected() {
-    let written = Written::new();
+    let written = WrittenLog::new();
     for (old, new) in [
         ("{\"seq\":100,", "{\"seq\":101,"),
         ("\"prev\":\"", "\"prev\":\"0"),
@@ -77,7 +77,7 @@ fn every_edit_of_a_member_is_detected() {
 
 #[test]
 fn every_byte_of_a_line_counts() {
-    let written = Written::new();
+    let written = WrittenLog::new();
     assert!(written.changed_in(5..15, |_| ()).is_intact());
     let size = written.files[0].1[10].len();
     for at in 0..size {
@@ -89,7 +89,7 @@ fn every_byte_of_a_line_counts() {
 
 #[test]
 fn missing_doubled_swapped_and_foreign_lines_are_detected() {
-    let written = Written::new();
+    let written = WrittenLog::new();
     for line in 0..200_usize {
         let seq = line as u64 + 1;
         let some = line.saturating_sub(3)..(line + 4).min(200);
@@ -103,7 +103,7 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
             _ => assert_eq!(gone.problems[0].what, What::Missing { from: seq, to: seq }, "{seq}"),
         }
         let doubled = changed(&|lines| lines.insert(at, lines[at].clone()));
-        let twice = if at == 0 { What::BeginsAnew } else { What::OutOfOrder { after: seq } };
+        let twice = if at == 0 { VerifyProblemKind::BeginsAnew } else { VerifyProblemKind::OutOfOrder { after: seq } };
         assert_eq!(doubled.problems[0].what, twice, "{seq}");
         let foreign = changed(&|lines| lines.insert(at, b"{\"tool\":\"x\"}\n".to_vec()));
         assert_eq!(foreign.problems[0].what, What::NotALine, "{seq}");
@@ -118,7 +118,7 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
 
 #[test]
 fn a_line_of_another_log_does_not_fit_in() {
-    let (one, other) = (Written::new(), Written::new());
+    let (one, other) = (WrittenLog::new(), WrittenLog::new());
     // Its number and its own hash are right.
     let report = one.changed(|lines| lines[40].clone_from(&other.files[0].1[40]));
     assert_eq!(report.problems[0].what, What::NotLinked, "{report}");
@@ -128,7 +128,7 @@ fn a_line_of_another_log_does_not_fit_in() {
 #[test]
 fn missing_swapped_and_cut_files_are_detected() {
     let whole = |count: usize| (0..count).collect::<Vec<_>>();
-    let count = Written::new().files.len();
+    let count = WrittenLog::new().files.len();
     let mut cases: Vec<Vec<usize>> = Vec::new();
     for at in 1..count - 1 {
         let mut gone = whole(count);
@@ -140,10 +140,10 @@ fn missing_swapped_and_cut_files_are_detected() {
         swapped.swap(at - 1, at);
         cases.push(swapped);
     }
-    let written = Written::new();
+    let written = WrittenLog::new();
     for case in cases {
         let order: Vec<PathBuf> = case.iter().map(|at| written.files[*at].0.clone()).collect();
-        let report = verify_files(&order, &Check::default()).unwrap();
+        let report = verify_files(&order, &VerifyOptions::default()).unwrap();
         assert!(!report.is_intact(), "{case:?}");
     }
     // A file that ends too early, at a line's end and within a line.
@@ -156,29 +156,29 @@ fn missing_swapped_and_cut_files_are_detected() {
 }
 
 /// The problems of a keyed log after `harm` was done to it.
-fn wrong(settings: &Settings, harm: impl FnOnce(&Place)) -> Vec<What> {
-    let place = Place::new();
-    let log = Log::open(place.log(), settings.clone());
+fn wrong(settings: &AuditLogSettings, harm: impl FnOnce(&LogFolder)) -> Vec<VerifyProblemKind> {
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), settings.clone());
     write_up_to(&log, 100);
-    let check = Check { key: settings.key.as_deref(), ..Check::default() };
+    let check = VerifyOptions { key: settings.key.as_deref(), ..VerifyOptions::default() };
     let honest = verify(&place.log(), &check).unwrap();
     assert!(honest.is_intact(), "{honest}");
     harm(&place);
-    let whats = || -> Vec<What> {
+    let whats = || -> Vec<VerifyProblemKind> {
         let report = verify(&place.log(), &check).unwrap();
         report.problems.into_iter().map(|problem| problem.what).collect()
     };
     write(&log, 1);
     let found = whats();
     // What docent writes after a restart excuses nothing.
-    write(&Log::open(place.log(), settings.clone()), 1);
+    write(&AuditLog::open(place.log(), settings.clone()), 1);
     assert_eq!(whats(), found);
     found
 }
 
 #[test]
 fn missing_first_lines_and_oldest_files_are_detected() {
-    let keyed = |max_bytes, keep| Settings { key: Some(b"key".to_vec()), ..small(max_bytes, keep) };
+    let keyed = |max_bytes, keep| AuditLogSettings { key: Some(b"key".to_vec()), ..small(max_bytes, keep) };
     let first = |path: PathBuf| crate::lines(&path)[0]["seq"].as_u64().unwrap();
     let cut = |path: &PathBuf, lines: usize| {
         let text = fs::read_to_string(path).unwrap();
@@ -193,7 +193,7 @@ fn missing_first_lines_and_oldest_files_are_detected() {
     assert_eq!(found, [What::MovedAway { from: 1, to: 100 }]);
     for keep in [1, 3] {
         let settings = keyed(5000, keep);
-        let oldest = |place: &Place| place.file(&format!("audit.jsonl.{keep}"));
+        let oldest = |place: &LogFolder| place.file(&format!("audit.jsonl.{keep}"));
         assert_eq!(wrong(&settings, |_| ()), []);
         // The beginning of the oldest file, all of it, and all of it with the others under its name.
         let found = wrong(&settings, |place| cut(&oldest(place), 1));
@@ -215,10 +215,10 @@ fn missing_first_lines_and_oldest_files_are_detected() {
 
 #[test]
 fn a_truncated_log_is_detected_with_an_expected_line() {
-    let written = Written::new();
-    let expect = |head: Head, change: &dyn Fn(&mut Vec<Vec<u8>>)| {
+    let written = WrittenLog::new();
+    let expect = |head: ChainHead, change: &dyn Fn(&mut Vec<Vec<u8>>)| {
         written.changed(|lines| change(lines));
-        let check = Check { expect: Some(head), ..Check::default() };
+        let check = VerifyOptions { expect: Some(head), ..VerifyOptions::default() };
         verify_files(&[written.place.file("changed.jsonl")], &check).unwrap()
     };
     assert!(expect(written.last, &|_| ()).is_intact());
@@ -226,9 +226,9 @@ fn a_truncated_log_is_detected_with_an_expected_line() {
     assert!(written.changed(cut).is_intact(), "not to be seen from the file alone");
     let report = expect(written.last, &cut);
     assert_eq!(report.problems[0].what, What::CutOff { expected: 200 });
-    let other = Head { seq: 120, hash: [7; 32] };
+    let other = ChainHead { seq: 120, hash: [7; 32] };
     assert_eq!(expect(other, &|_| ()).problems[0].what, What::Unexpected);
-    let old = expect(Head { seq: 3, hash: [7; 32] }, &|lines| drop(lines.drain(..50)));
+    let old = expect(ChainHead { seq: 3, hash: [7; 32] }, &|lines| drop(lines.drain(..50)));
     let whats: Vec<_> = old.problems.iter().map(|problem| &problem.what).collect();
     assert_eq!(whats, [&What::Missing { from: 1, to: 50 }, &What::TooOld { expected: 3 }]);
     assert_eq!(expect(written.last, &Vec::clear).problems[0].what, What::CutOff { expected: 200 });
@@ -238,17 +238,17 @@ fn a_truncated_log_is_detected_with_an_expected_line() {
 fn without_the_key_nothing_can_be_forged() {
     let key = b"a key that the writer of the file has not".as_slice();
     let settings =
-        |key: Option<&[u8]>| Settings { key: key.map(<[u8]>::to_vec), ..small(20_000, 20) };
+        |key: Option<&[u8]>| AuditLogSettings { key: key.map(<[u8]>::to_vec), ..small(20_000, 20) };
     let check =
-        |place: &Place, key| verify(&place.log(), &Check { key, ..Check::default() }).unwrap();
-    let place = Place::new();
-    write_up_to(&Log::open(place.log(), settings(Some(key))), 100);
+        |place: &LogFolder, key| verify(&place.log(), &VerifyOptions { key, ..VerifyOptions::default() }).unwrap();
+    let place = LogFolder::new();
+    write_up_to(&AuditLog::open(place.log(), settings(Some(key))), 100);
     assert!(check(&place, Some(key)).is_intact());
     for wrong in [None, Some(b"another".as_slice()), Some(b"".as_slice())] {
         assert_eq!(check(&place, wrong).problem_count, 100, "{wrong:?}");
         // An attacker rewrites the log from the start, or continues it, with another key or none.
-        let forged = Place::new();
-        write_up_to(&Log::open(forged.log(), settings(wrong)), 100);
+        let forged = LogFolder::new();
+        write_up_to(&AuditLog::open(forged.log(), settings(wrong)), 100);
         assert_eq!(check(&forged, Some(key)).problem_count, 100);
         fs::copy(place.log(), forged.log()).unwrap();
         for file in files(&forged.log()) {
@@ -256,19 +256,19 @@ fn without_the_key_nothing_can_be_forged() {
                 fs::remove_file(file).unwrap();
             }
         }
-        Log::open(forged.log(), settings(wrong)).append(&entry("forged")).unwrap();
+        AuditLog::open(forged.log(), settings(wrong)).append(&entry("forged")).unwrap();
         let report = check(&forged, Some(key));
         let first = report.first.map(|first| first.seq);
         assert_eq!(report.problems.iter().map(|p| p.seq).collect::<Vec<_>>(), [first, Some(101)]);
     }
     // A restart with the key continues the chain.
-    write(&Log::open(place.log(), settings(Some(key))), 5);
+    write(&AuditLog::open(place.log(), settings(Some(key))), 5);
     assert_eq!(check(&place, Some(key)).last.unwrap().seq, 105);
 }
 
 #[test]
 fn a_report_is_bounded_and_reads_well() {
-    let place = Place::new();
+    let place = LogFolder::new();
     fs::write(place.log(), "junk\n".repeat(5000)).unwrap();
     let report = place.verify();
     assert_eq!((report.problem_count, report.problems.len()), (5000, 1000));
@@ -280,8 +280,8 @@ fn a_report_is_bounded_and_reads_well() {
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["problems"][0]["what"], "not_a_line");
 
-    let place = Place::new();
-    write(&Log::open(place.log(), Settings::default()), 3);
+    let place = LogFolder::new();
+    write(&AuditLog::open(place.log(), AuditLogSettings::default()), 3);
     let report = place.intact();
     let last = report.last.unwrap();
     assert_eq!(report.to_string(), format!("intact: 3 lines in 1 file, 1 to 3\nlast: {last}"));
@@ -290,7 +290,7 @@ fn a_report_is_bounded_and_reads_well() {
 
 #[test]
 fn no_file_content_breaks_verification() {
-    let place = Place::new();
+    let place = LogFolder::new();
     let long = vec![b'x'; 300_000];
     let cases: [&[u8]; 9] = [
         b"",
@@ -307,8 +307,8 @@ fn no_file_content_breaks_verification() {
         fs::write(place.log(), bytes).unwrap();
         place.verify();
         docent_audit::stats(&place.log(), None).unwrap();
-        docent_audit::tail(&place.log(), 10, &docent_audit::Filter::default()).unwrap();
-        write(&Log::open(place.log(), Settings::default()), 1);
+        docent_audit::tail(&place.log(), 10, &docent_audit::AuditFilter::default()).unwrap();
+        write(&AuditLog::open(place.log(), AuditLogSettings::default()), 1);
         assert!(place.verify().last.unwrap().seq >= 1);
         drop(fs::remove_file(place.log()));
     }
@@ -316,6 +316,6 @@ fn no_file_content_breaks_verification() {
     let zeros = "0".repeat(64);
     let most = format!("{{\"seq\":{},\"prev\":\"{zeros}\",\"hash\":\"{zeros}\"}}\n", u64::MAX);
     fs::write(place.log(), most).unwrap();
-    write(&Log::open(place.log(), Settings::default()), 2);
+    write(&AuditLog::open(place.log(), AuditLogSettings::default()), 2);
     assert!(!place.verify().is_intact());
 }

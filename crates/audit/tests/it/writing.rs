@@ -1,22 +1,22 @@
 //! One process, one log.
 
-use crate::{Place, entry, lines, small, write};
-use docent_audit::{Entry, Log, MAX_LINE, Settings, What, files};
+use crate::{LogFolder, entry, lines, small, write};
+use docent_audit::{AuditEntry, AuditLog, MAX_LINE_BYTES, AuditLogSettings, VerifyProblemKind, files};
 use serde_json::json;
 use std::fs;
 
 #[test]
 fn a_line_has_everything_and_the_file_is_private() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
-    let whole = Entry {
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
+    let whole = AuditEntry {
         outcome: "error",
         reason: Some("internal"),
         reference: Some("ab12cd34"),
         ..entry("echo")
     };
     log.append(&whole).unwrap();
-    log.append(&Entry { tool: None, uri: Some("memo://a"), ..entry("") }).unwrap();
+    log.append(&AuditEntry { tool: None, uri: Some("memo://a"), ..entry("") }).unwrap();
     let all = lines(&place.log());
     let line = &all[0];
     for (name, want) in [
@@ -49,8 +49,8 @@ fn a_line_has_everything_and_the_file_is_private() {
 
 #[test]
 fn a_full_file_is_rotated_and_the_chain_continues() {
-    let place = Place::new();
-    let log = Log::open(place.log(), small(2000, 3));
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), small(2000, 3));
     write(&log, 60);
     let all = files(&place.log());
     assert_eq!(all.len(), 4, "{all:?}");
@@ -62,7 +62,7 @@ fn a_full_file_is_rotated_and_the_chain_continues() {
     let last = report.last.unwrap();
     assert_eq!(report.files, 4);
     assert_eq!(report.lines, last.seq - report.first.unwrap().seq + 1);
-    let older = What::OlderGone { to: report.first.unwrap().seq - 1 };
+    let older = VerifyProblemKind::OlderGone { to: report.first.unwrap().seq - 1 };
     assert_eq!(report.notices.iter().map(|notice| &notice.what).collect::<Vec<_>>(), [&older]);
 }
 
@@ -70,11 +70,11 @@ fn a_full_file_is_rotated_and_the_chain_continues() {
 #[test]
 fn rotated_files_are_private_as_well() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
+    let place = LogFolder::new();
     fs::write(place.log(), "").unwrap();
     fs::set_permissions(place.log(), fs::Permissions::from_mode(0o644)).unwrap();
-    write(&Log::open(place.log(), small(1500, 3)), 12);
-    write(&Log::open(place.log(), small(1500, 3)), 12);
+    write(&AuditLog::open(place.log(), small(1500, 3)), 12);
+    write(&AuditLog::open(place.log(), small(1500, 3)), 12);
     let all = files(&place.log());
     assert_eq!(all.len(), 4, "{all:?}");
     for file in all {
@@ -85,10 +85,10 @@ fn rotated_files_are_private_as_well() {
 
 #[test]
 fn an_honest_log_is_intact_after_every_line() {
-    let place = Place::new();
+    let place = LogFolder::new();
     // More and fewer files are to stay, in one process and from one to the next.
     for keep in [1, 4, 0, 2, 2, 6, 1, 0, 0, 3] {
-        let log = Log::open(place.log(), small(1500, keep));
+        let log = AuditLog::open(place.log(), small(1500, keep));
         for _ in 0..12 {
             write(&log, 1);
             place.intact();
@@ -101,8 +101,8 @@ fn an_honest_log_is_intact_after_every_line() {
 fn an_interrupted_rotation_leaves_an_intact_log() {
     for keep in [0, 1, 2, 3] {
         for done in 0..=keep + 2 {
-            let place = Place::new();
-            write(&Log::open(place.log(), small(1500, keep)), 20);
+            let place = LogFolder::new();
+            write(&AuditLog::open(place.log(), small(1500, keep)), 20);
             let numbered = |number: usize| place.file(&format!("audit.jsonl.{number}"));
             // Move files as rotation does, the oldest first, then the current one; then start a new one with half a
             // line.
@@ -116,7 +116,7 @@ fn an_interrupted_rotation_leaves_an_intact_log() {
                 fs::write(place.log(), "{\"seq\":9,\"prev\":\"").unwrap();
             }
             place.intact();
-            let again = Log::open(place.log(), small(1500, keep));
+            let again = AuditLog::open(place.log(), small(1500, keep));
             for _ in 0..12 {
                 write(&again, 1);
                 place.intact();
@@ -128,22 +128,22 @@ fn an_interrupted_rotation_leaves_an_intact_log() {
 
 #[test]
 fn fewer_files_stay_once_fewer_are_wanted() {
-    let place = Place::new();
-    write(&Log::open(place.log(), small(1000, 6)), 40);
+    let place = LogFolder::new();
+    write(&AuditLog::open(place.log(), small(1000, 6)), 40);
     assert_eq!(files(&place.log()).len(), 7);
-    write(&Log::open(place.log(), small(1000, 2)), 4);
+    write(&AuditLog::open(place.log(), small(1000, 2)), 4);
     assert_eq!(files(&place.log()).len(), 3);
     let seq = place.intact().last.unwrap().seq;
-    write(&Log::open(place.log(), small(1000, 0)), 4);
+    write(&AuditLog::open(place.log(), small(1000, 0)), 4);
     assert_eq!(files(&place.log()), [place.log()]);
     assert!(place.intact().last.unwrap().seq >= seq + 4);
 }
 
 #[test]
 fn a_restart_continues_from_the_last_line() {
-    let place = Place::new();
+    let place = LogFolder::new();
     for n in 1..=20 {
-        write(&Log::open(place.log(), small(1500, 50)), 1);
+        write(&AuditLog::open(place.log(), small(1500, 50)), 1);
         if n % 5 == 0 {
             // Some restarts find no file, and must read the older ones.
             turn_over(&place);
@@ -155,7 +155,7 @@ fn a_restart_continues_from_the_last_line() {
 }
 
 /// Rotates as another tool would that uses our names.
-fn turn_over(place: &Place) {
+fn turn_over(place: &LogFolder) {
     for number in (1..50).rev() {
         let from = place.file(&format!("audit.jsonl.{number}"));
         if from.exists() {
@@ -167,22 +167,22 @@ fn turn_over(place: &Place) {
 
 #[test]
 fn a_truncated_line_is_terminated_recorded_and_not_tampering() {
-    let original = Place::new();
-    write(&Log::open(original.log(), Settings::default()), 3);
+    let original = LogFolder::new();
+    write(&AuditLog::open(original.log(), AuditLogSettings::default()), 3);
     let whole = fs::read(original.log()).unwrap();
     let third =
         whole.len() - whole.split_inclusive(|byte| *byte == b'\n').next_back().unwrap().len();
     for cut in third..whole.len() {
-        let place = Place::new();
+        let place = LogFolder::new();
         fs::write(place.log(), &whole[..cut]).unwrap();
-        let torn = What::Torn { bytes: (cut - third) as u64 };
+        let torn = VerifyProblemKind::Torn { bytes: (cut - third) as u64 };
         if cut > third && cut < whole.len() - 1 {
             let report = place.intact();
             assert_eq!(report.notices[0].what, torn, "before the restart");
         }
-        write(&Log::open(place.log(), Settings::default()), 1);
+        write(&AuditLog::open(place.log(), AuditLogSettings::default()), 1);
         let report = place.intact();
-        let whats: Vec<&What> = report.notices.iter().map(|notice| &notice.what).collect();
+        let whats: Vec<&VerifyProblemKind> = report.notices.iter().map(|notice| &notice.what).collect();
         let (seq, want) = match cut {
             cut if cut == third => (3, vec![]),
             cut if cut == whole.len() - 1 => (4, vec![]),
@@ -205,8 +205,8 @@ fn a_truncated_line_is_terminated_recorded_and_not_tampering() {
 
 #[test]
 fn untrusted_names_stay_in_their_line() {
-    let place = Place::new();
-    let log = Log::open(place.log(), Settings::default());
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), AuditLogSettings::default());
     let megabyte = "x\n".repeat(1 << 19);
     let bad = [
         "a\nb",
@@ -217,7 +217,7 @@ fn untrusted_names_stay_in_their_line() {
         megabyte.as_str(),
     ];
     for name in bad {
-        let entry = Entry { principal: name, client: Some(name), uri: Some(name), ..entry(name) };
+        let entry = AuditEntry { principal: name, client: Some(name), uri: Some(name), ..entry(name) };
         log.append(&entry).unwrap();
     }
     let text = fs::read_to_string(place.log()).unwrap();
@@ -234,10 +234,10 @@ fn untrusted_names_stay_in_their_line() {
 
 #[test]
 fn a_file_that_cannot_be_rotated_is_continued() {
-    let place = Place::new();
+    let place = LogFolder::new();
     // With two more characters the name is too long for any file system.
     let path = place.file(&"a".repeat(255));
-    let log = Log::open(&path, small(1000, 1));
+    let log = AuditLog::open(&path, small(1000, 1));
     write(&log, 20);
     assert_eq!(lines(&path).len(), 20);
     assert_eq!(log.failures(), 0);
@@ -245,8 +245,8 @@ fn a_file_that_cannot_be_rotated_is_continued() {
 
 #[test]
 fn a_file_that_cannot_be_removed_is_ignored() {
-    let place = Place::new();
-    let log = Log::open(place.log(), small(1000, 1));
+    let place = LogFolder::new();
+    let log = AuditLog::open(place.log(), small(1000, 1));
     write(&log, 3);
     fs::create_dir(place.file("audit.jsonl.2")).unwrap();
     write(&log, 20);
@@ -259,15 +259,15 @@ fn a_file_that_cannot_be_removed_is_ignored() {
 
 #[test]
 fn each_line_can_wait_for_the_disk() {
-    let place = Place::new();
-    write(&Log::open(place.log(), Settings { sync: true, ..Settings::default() }), 3);
+    let place = LogFolder::new();
+    write(&AuditLog::open(place.log(), AuditLogSettings { sync: true, ..AuditLogSettings::default() }), 3);
     assert_eq!(place.intact().lines, 3);
 }
 
 #[test]
 fn settings_never_show_the_key() {
-    let settings = Settings { key: Some(b"hush-hush".to_vec()), ..Settings::default() };
-    let log = Log::open("/nowhere/audit.jsonl", settings.clone());
+    let settings = AuditLogSettings { key: Some(b"hush-hush".to_vec()), ..AuditLogSettings::default() };
+    let log = AuditLog::open("/nowhere/audit.jsonl", settings.clone());
     let shown = format!("{settings:?} {log:?}");
     let digits = format!("{:?}", b"hush-hush");
     assert!(!shown.contains("hush") && !shown.contains(&digits), "{shown}");

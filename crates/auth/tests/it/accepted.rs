@@ -1,10 +1,10 @@
 //! Which tokens pass, what they yield, and which claims are required.
 
 use crate::{
-    issuer::{AUDIENCE, NAME, Published, START, at, claims, holding, settings, verifier},
+    issuer::{AUDIENCE, NAME, PublishedDocuments, START, at, claims, holding, settings, verifier},
     signer::Signer,
 };
-use docent_auth::{Algorithm, Issuer, IssuerSettings, Reason, Verified, Verifier};
+use docent_auth::{Algorithm, TrustedIssuer, IssuerSettings, RejectionReason, VerifiedToken, TokenVerifier};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::SystemTime};
 
@@ -13,7 +13,7 @@ fn every_algorithm() {
     for algorithm in Algorithm::ALL {
         let signer = Signer::new("k", algorithm);
         let verified = holding(&[&signer]).verify(&signer.token(&claims()), at(10));
-        let want = Verified {
+        let want = VerifiedToken {
             issuer: NAME.into(),
             subject: "ann".into(),
             client_id: Some("agent".into()),
@@ -36,27 +36,27 @@ fn with(name: &str, value: Value) -> Value {
     claims
 }
 
-struct Case {
+struct VerifierFixture {
     signer: Signer,
-    verifier: Verifier,
+    verifier: TokenVerifier,
 }
 
-impl Case {
+impl VerifierFixture {
     fn new(settings: IssuerSettings) -> Self {
         let signer = Signer::new("k", Algorithm::EdDsa);
-        let verifier = verifier(settings, &Published::new(&[&signer]));
+        let verifier = verifier(settings, &PublishedDocuments::new(&[&signer]));
         assert!(verifier.warm(at(0)).is_empty());
         Self { signer, verifier }
     }
 
     #[track_caller]
-    fn check(&self, claims: &Value, now: SystemTime, want: Option<&Reason>) {
+    fn check(&self, claims: &Value, now: SystemTime, want: Option<&RejectionReason>) {
         let got = self.verifier.verify(&self.signer.token(claims), now);
         assert_eq!(got.err().map(|rejected| rejected.reason).as_ref(), want, "{claims}");
     }
 
     #[track_caller]
-    fn check_untyped(&self, claims: &Value, want: Option<&Reason>) {
+    fn check_untyped(&self, claims: &Value, want: Option<&RejectionReason>) {
         for typ in ["JWT", "jwt", ""] {
             let mut header = self.signer.header();
             header["typ"] = json!(typ);
@@ -70,32 +70,32 @@ impl Case {
     }
 }
 
-fn missing(name: &'static str) -> Reason {
-    Reason::MissingClaim(name)
+fn missing(name: &'static str) -> RejectionReason {
+    RejectionReason::MissingClaim(name)
 }
 
-fn bad(name: &'static str) -> Reason {
-    Reason::BadClaim(name)
+fn bad(name: &'static str) -> RejectionReason {
+    RejectionReason::BadClaim(name)
 }
 
 #[test]
 fn times() {
-    let case = Case::new(settings());
+    let case = VerifierFixture::new(settings());
     case.check(&claims(), at(1859), None);
-    case.check(&claims(), at(1860), Some(&Reason::Expired));
-    case.check(&with("exp", json!(-5)), at(0), Some(&Reason::Expired));
-    case.check(&with("exp", json!(0)), at(0), Some(&Reason::Expired));
+    case.check(&claims(), at(1860), Some(&RejectionReason::Expired));
+    case.check(&with("exp", json!(-5)), at(0), Some(&RejectionReason::Expired));
+    case.check(&with("exp", json!(0)), at(0), Some(&RejectionReason::Expired));
     #[expect(clippy::cast_precision_loss, reason = "well below 2^52")]
     let fraction = START as f64 + 0.5;
     case.check(&with("exp", json!(fraction)), at(60), None);
-    case.check(&with("exp", json!(fraction)), at(61), Some(&Reason::Expired));
+    case.check(&with("exp", json!(fraction)), at(61), Some(&RejectionReason::Expired));
     case.check(&with("exp", Value::Null), at(0), Some(&missing("exp")));
     for value in [json!("1900000000"), json!(u64::MAX), json!(1e300), json!([1]), json!(true)] {
         case.check(&with("exp", value), at(0), Some(&bad("exp")));
     }
     for claim in ["nbf", "iat"] {
         case.check(&with(claim, json!(START + 60)), at(0), None);
-        case.check(&with(claim, json!(START + 61)), at(0), Some(&Reason::NotYet));
+        case.check(&with(claim, json!(START + 61)), at(0), Some(&RejectionReason::NotYet));
         case.check(&with(claim, json!(START + 61)), at(1), None);
         case.check(&with(claim, json!("now")), at(0), Some(&bad(claim)));
         case.check(&with(claim, Value::Null), at(0), None);
@@ -105,7 +105,7 @@ fn times() {
 
 #[test]
 fn audiences() {
-    let case = Case::new(settings());
+    let case = VerifierFixture::new(settings());
     let slash = format!("{AUDIENCE}/");
     case.check(&with("aud", json!(slash)), at(0), None);
     case.check(&with("aud", json!(["https://a.example", AUDIENCE])), at(0), None);
@@ -119,7 +119,7 @@ fn audiences() {
         json!([]),
         json!(["https://a.example"]),
     ] {
-        case.check(&with("aud", other), at(0), Some(&Reason::WrongAudience));
+        case.check(&with("aud", other), at(0), Some(&RejectionReason::WrongAudience));
     }
     case.check(&with("aud", Value::Null), at(0), Some(&missing("aud")));
     for odd in [json!([AUDIENCE, 7]), json!({"a": AUDIENCE}), json!(true), json!([[AUDIENCE]])] {
@@ -127,12 +127,12 @@ fn audiences() {
     }
     let mut slashed = settings();
     slashed.audiences = vec![slash.clone()];
-    Case::new(slashed).check(&with("aud", json!(AUDIENCE)), at(0), None);
+    VerifierFixture::new(slashed).check(&with("aud", json!(AUDIENCE)), at(0), None);
 }
 
 #[test]
 fn names() {
-    let case = Case::new(settings());
+    let case = VerifierFixture::new(settings());
     case.check(&with("sub", Value::Null), at(0), Some(&missing("sub")));
     for name in ["sub", "client_id"] {
         for value in [
@@ -158,7 +158,7 @@ fn names() {
 
 #[test]
 fn other_kinds_of_token() {
-    let case = Case::new(settings());
+    let case = VerifierFixture::new(settings());
     case.check_untyped(&claims(), None);
     case.check_untyped(&with("typ", json!("Bearer")), None);
     for (claim, value) in [
@@ -169,19 +169,19 @@ fn other_kinds_of_token() {
         ("typ", json!("ID")),
         ("typ", json!("Refresh")),
     ] {
-        case.check_untyped(&with(claim, value), Some(&Reason::WrongType));
+        case.check_untyped(&with(claim, value), Some(&RejectionReason::WrongType));
     }
-    case.check(&with("cnf", json!({"jkt": "x"})), at(0), Some(&Reason::Bound));
+    case.check(&with("cnf", json!({"jkt": "x"})), at(0), Some(&RejectionReason::Bound));
     let mut strict = settings();
     strict.typed_only = true;
-    let strict = Case::new(strict);
+    let strict = VerifierFixture::new(strict);
     strict.check(&claims(), at(0), None);
-    strict.check_untyped(&claims(), Some(&Reason::WrongType));
+    strict.check_untyped(&claims(), Some(&RejectionReason::WrongType));
 }
 
 #[test]
 fn a_scope_that_the_map_does_not_name_opens_nothing() {
-    let case = Case::new(settings());
+    let case = VerifierFixture::new(settings());
     let token = case.signer.token(&with("scope", json!("* code:* admin")));
     assert!(case.verifier.verify(&token, at(0)).unwrap().scopes.is_empty());
     assert_eq!(case.verifier.needed_for(NAME, "search", "docs"), ["mcp:read"]);
@@ -196,14 +196,14 @@ fn a_scope_that_the_map_does_not_name_opens_nothing() {
 #[test]
 fn an_issuer_vouches_with_its_own_keys_alone() {
     let (ours, theirs) = (Signer::new("k", Algorithm::EdDsa), Signer::new("k", Algorithm::EdDsa));
-    let published = Published::new(&[&ours]);
+    let published = PublishedDocuments::new(&[&ours]);
     let other = "https://id.example.net";
     let keys = "https://id.example.net/keys";
     published.put(keys, &json!({"keys": [theirs.jwk()]}), None);
     let mut second = IssuerSettings::new(other, vec![AUDIENCE.to_owned()]);
     second.jwks_uri = Some(keys.to_owned());
-    let issuers = [settings(), second].map(|settings| Issuer::check(settings).unwrap());
-    let verifier = Verifier::new(issuers.to_vec(), Arc::clone(&published) as _).unwrap();
+    let issuers = [settings(), second].map(|settings| TrustedIssuer::check(settings).unwrap());
+    let verifier = TokenVerifier::new(issuers.to_vec(), Arc::clone(&published) as _).unwrap();
     assert!(verifier.warm(at(0)).is_empty());
     let from_other = with("iss", json!(other));
     assert_eq!(verifier.verify(&ours.token(&claims()), at(0)).unwrap().issuer, NAME);
@@ -211,6 +211,6 @@ fn an_issuer_vouches_with_its_own_keys_alone() {
     for forged in [theirs.token(&claims()), ours.token(&from_other)] {
         assert_eq!(verifier.verify(&forged, at(0)).unwrap_err().reason, Reason::BadSignature);
     }
-    let twice = [settings(), settings()].map(|settings| Issuer::check(settings).unwrap());
+    let twice = [settings(), settings()].map(|settings| TrustedIssuer::check(settings).unwrap());
     assert!(Verifier::new(twice.to_vec(), published).is_err());
 }

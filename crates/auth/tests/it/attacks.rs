@@ -1,15 +1,15 @@
 //! Forged tokens: each is rejected for its own reason, and none makes docent query anyone but the issuer.
 
 use crate::{
-    issuer::{NAME, Published, at, claims, holding, settings, verifier},
+    issuer::{NAME, PublishedDocuments, at, claims, holding, settings, verifier},
     signer::{Signer, b64, public_forms, shared_secret_token},
 };
-use docent_auth::{Algorithm, MAX_TOKEN, Reason};
+use docent_auth::{Algorithm, MAX_TOKEN_BYTES, RejectionReason};
 use serde_json::json;
 
 struct Forger {
     signer: Signer,
-    verifier: docent_auth::Verifier,
+    verifier: docent_auth::TokenVerifier,
 }
 
 impl Forger {
@@ -20,7 +20,7 @@ impl Forger {
     }
 
     #[track_caller]
-    fn check(&self, token: &str, want: &Reason) {
+    fn check(&self, token: &str, want: &RejectionReason) {
         let rejected = self.verifier.verify(token, at(0)).unwrap_err();
         assert_eq!(rejected.reason, *want, "{token}");
         let text = rejected.to_string();
@@ -41,10 +41,10 @@ fn no_signature() {
     let forger = Forger::new(Algorithm::Rs256);
     for name in ["none", "None", "NONE", "nOnE", ""] {
         let unsigned = format!("{}.{}.", b64(Forger::header(name)), b64(claims().to_string()));
-        forger.check(&unsigned, &Reason::BadAlgorithm);
+        forger.check(&unsigned, &RejectionReason::BadAlgorithm);
     }
     let stripped = format!("{}.{}.", b64(Forger::header("RS256")), b64(claims().to_string()));
-    forger.check(&stripped, &Reason::BadSignature);
+    forger.check(&stripped, &RejectionReason::BadSignature);
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn the_public_key_as_a_shared_secret() {
     assert_eq!(secrets.len(), 6);
     for secret in secrets {
         for (name, want) in [
-            ("HS256", Reason::BadAlgorithm),
-            ("RS256", Reason::BadSignature),
-            ("EdDSA", Reason::BadAlgorithm),
+            ("HS256", RejectionReason::BadAlgorithm),
+            ("RS256", RejectionReason::BadSignature),
+            ("EdDSA", RejectionReason::BadAlgorithm),
         ] {
             let header = Forger::header(name);
             let token = shared_secret_token(&secret, &header, &claims().to_string());
@@ -68,12 +68,12 @@ fn the_public_key_as_a_shared_secret() {
 #[test]
 fn a_published_secret_checks_nothing() {
     let secret = b"0123456789abcdef0123456789abcdef";
-    let published = Published::new(&[]);
+    let published = PublishedDocuments::new(&[]);
     let set = json!({"keys": [{"kty": "oct", "kid": "k", "k": b64(secret), "alg": "HS256"}]});
     published.put(crate::issuer::KEYS, &set, None);
     let verifier = verifier(settings(), &published);
     assert!(verifier.warm(at(0)).is_empty());
-    for (name, want) in [("HS256", Reason::BadAlgorithm), ("RS256", Reason::UnknownKey)] {
+    for (name, want) in [("HS256", RejectionReason::BadAlgorithm), ("RS256", RejectionReason::UnknownKey)] {
         let token = shared_secret_token(secret, &Forger::header(name), &claims().to_string());
         assert_eq!(verifier.verify(&token, at(0)).unwrap_err().reason, want);
     }
@@ -85,15 +85,15 @@ fn algorithms_that_are_not_the_keys() {
     for name in ["RS256", "PS256", "ES384", "EdDSA"] {
         forger.check(
             &forger.signer.sign(&Forger::header(name), &claims().to_string()),
-            &Reason::BadAlgorithm,
+            &RejectionReason::BadAlgorithm,
         );
     }
     let rsa = Forger::new(Algorithm::Rs256);
     let swapped = rsa.signer.sign(&Forger::header("PS256"), &claims().to_string());
-    rsa.check(&swapped, &Reason::BadSignature);
+    rsa.check(&swapped, &RejectionReason::BadSignature);
     let mut narrow = settings();
     narrow.algorithms = vec![Algorithm::Es256];
-    let verifier = verifier(narrow, &Published::new(&[&rsa.signer]));
+    let verifier = verifier(narrow, &PublishedDocuments::new(&[&rsa.signer]));
     assert!(verifier.warm(at(0)).is_empty());
     let refused = verifier.verify(&rsa.signer.token(&claims()), at(0)).unwrap_err();
     assert_eq!(refused.reason, Reason::BadAlgorithm);
@@ -114,18 +114,18 @@ fn key_names_lead_nowhere() {
         "\u{202e}k",
     ] {
         let header = json!({"alg": "EdDSA", "kid": kid}).to_string();
-        forger.check(&forger.signer.sign(&header, &claims().to_string()), &Reason::UnknownKey);
+        forger.check(&forger.signer.sign(&header, &claims().to_string()), &RejectionReason::UnknownKey);
     }
 }
 
 #[test]
 fn a_token_does_not_bring_its_key() {
     let (real, forged) = (Signer::new("k", Algorithm::Es256), Signer::new("k", Algorithm::Es256));
-    let published = Published::new(&[&real]);
+    let published = PublishedDocuments::new(&[&real]);
     let verifier = verifier(settings(), &published);
     assert!(verifier.warm(at(0)).is_empty());
     published.asked();
-    for (kid, want) in [("k", Reason::BadSignature), ("new", Reason::UnknownKey)] {
+    for (kid, want) in [("k", RejectionReason::BadSignature), ("new", RejectionReason::UnknownKey)] {
         for (name, value) in [
             ("jwk", forged.jwk()),
             ("jku", json!("https://evil.example/keys")),
@@ -152,7 +152,7 @@ fn what_is_said_twice_or_asks_for_more() {
     let forger = Forger::new(Algorithm::EdDsa);
     let good = claims().to_string();
     let header = Forger::header("EdDSA");
-    let twice = Reason::Malformed("its claims are not a JSON object, or have a duplicate key");
+    let twice = RejectionReason::Malformed("its claims are not a JSON object, or have a duplicate key");
     for extra in [r#""aud":"x","#, r#""sub":"evil","#, r#""a":{"b":1,"b":2},"#] {
         let text = good.replacen('{', &format!("{{{extra}"), 1);
         forger.check(&forger.signer.sign(&header, &text), &twice);
@@ -160,17 +160,17 @@ fn what_is_said_twice_or_asks_for_more() {
     forger.check(&forger.signer.sign(&header, "[]"), &twice);
     forger.check(&forger.signer.sign(&header, &"[".repeat(4000)), &twice);
     let text = header.replacen('{', r#"{"alg":"none","#, 1);
-    let want = Reason::Malformed("its header is not a JSON object, or has a duplicate key");
+    let want = RejectionReason::Malformed("its header is not a JSON object, or has a duplicate key");
     forger.check(&forger.signer.sign(&text, &good), &want);
     for extra in [r#""crit":["b64"],"b64":false,"#, r#""crit":["exp"],"exp":1,"#, r#""b64":false,"#]
     {
         let text = header.replacen('{', &format!("{{{extra}"), 1);
-        let want = Reason::Malformed("its header requires an unsupported extension");
+        let want = RejectionReason::Malformed("its header requires an unsupported extension");
         forger.check(&forger.signer.sign(&text, &good), &want);
     }
     let nested = forger.signer.sign(r#"{"alg":"EdDSA","kid":"k","cty":"JWT"}"#, &good);
-    forger.check(&nested, &Reason::Malformed("it contains another token"));
-    forger.check("eyJ.a.b.c.d", &Reason::Encrypted);
+    forger.check(&nested, &RejectionReason::Malformed("it contains another token"));
+    forger.check("eyJ.a.b.c.d", &RejectionReason::Encrypted);
 }
 
 #[test]
@@ -186,14 +186,14 @@ fn other_issuers_and_other_kinds() {
     ] {
         let mut claims = claims();
         claims["iss"] = issuer;
-        forger.check(&forger.signer.token(&claims), &Reason::UnknownIssuer);
+        forger.check(&forger.signer.token(&claims), &RejectionReason::UnknownIssuer);
     }
     let mut claims = claims();
     claims["nonce"] = json!("n");
     claims["at_hash"] = json!("x");
     for typ in ["id+jwt", "id_token", "refresh+jwt", "dpop+jwt", "secevent+jwt", "at+jwt "] {
         let header = json!({"alg": "EdDSA", "kid": "k", "typ": typ}).to_string();
-        forger.check(&forger.signer.sign(&header, &claims.to_string()), &Reason::WrongType);
+        forger.check(&forger.signer.sign(&header, &claims.to_string()), &RejectionReason::WrongType);
     }
 }
 
@@ -205,7 +205,7 @@ fn a_payload_under_another_tokens_signature() {
         let mut parts: Vec<&str> = good.split('.').collect();
         let other = b64(claims().to_string().replace("ann", "eve"));
         parts[1] = &other;
-        forger.check(&parts.join("."), &Reason::BadSignature);
+        forger.check(&parts.join("."), &RejectionReason::BadSignature);
     }
 }
 
@@ -213,12 +213,12 @@ fn a_payload_under_another_tokens_signature() {
 fn sizes() {
     let forger = Forger::new(Algorithm::EdDsa);
     let mut claims = claims();
-    claims["fill"] = json!("x".repeat(MAX_TOKEN));
-    forger.check(&forger.signer.token(&claims), &Reason::TooLong);
-    forger.check(&"\u{1f600}".repeat(4000), &Reason::TooLong);
-    let most = (0..MAX_TOKEN).rev().find(|size| {
+    claims["fill"] = json!("x".repeat(MAX_TOKEN_BYTES));
+    forger.check(&forger.signer.token(&claims), &RejectionReason::TooLong);
+    forger.check(&"\u{1f600}".repeat(4000), &RejectionReason::TooLong);
+    let most = (0..MAX_TOKEN_BYTES).rev().find(|size| {
         claims["fill"] = json!("x".repeat(*size));
-        forger.signer.token(&claims).len() <= MAX_TOKEN
+        forger.signer.token(&claims).len() <= MAX_TOKEN_BYTES
     });
     claims["fill"] = json!("x".repeat(most.unwrap()));
     assert!(forger.verifier.verify(&forger.signer.token(&claims), at(0)).is_ok());

@@ -1,7 +1,7 @@
 //! An in-memory issuer: what it publishes, for how long, and how often it was queried.
 
 use crate::signer::Signer;
-use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, ScopeMap, Verifier};
+use docent_auth::{DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, IssuerSettings, ScopeMap, TokenVerifier};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -31,12 +31,12 @@ pub(crate) fn claims() -> Value {
 }
 
 #[derive(Default)]
-pub(crate) struct Published {
-    documents: Mutex<BTreeMap<String, Fetched>>,
+pub(crate) struct PublishedDocuments {
+    documents: Mutex<BTreeMap<String, FetchedDocument>>,
     asked: Mutex<Vec<String>>,
 }
 
-impl Published {
+impl PublishedDocuments {
     pub(crate) fn new(signers: &[&Signer]) -> Arc<Self> {
         let published = Arc::new(Self::default());
         published.put(METADATA, &json!({"issuer": NAME, "jwks_uri": KEYS}), None);
@@ -45,7 +45,7 @@ impl Published {
     }
 
     pub(crate) fn put(&self, url: &str, document: &Value, max_age: Option<Duration>) {
-        let fetched = Fetched { body: document.to_string().into_bytes(), max_age };
+        let fetched = FetchedDocument { body: document.to_string().into_bytes(), max_age };
         self.documents.lock().unwrap().insert(url.to_owned(), fetched);
     }
 
@@ -64,11 +64,11 @@ impl Published {
     }
 }
 
-impl Fetch for Published {
-    fn get(&self, url: &str) -> Result<Fetched, FetchError> {
+impl DocumentFetcher for PublishedDocuments {
+    fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError> {
         self.asked.lock().unwrap().push(url.to_owned());
         let found = self.documents.lock().unwrap().get(url).cloned();
-        found.ok_or_else(|| FetchError::new("no answer"))
+        found.ok_or_else(|| DocumentFetchError::new("no answer"))
     }
 }
 
@@ -79,14 +79,14 @@ pub(crate) fn settings() -> IssuerSettings {
     settings
 }
 
-pub(crate) fn verifier(settings: IssuerSettings, published: &Arc<Published>) -> Verifier {
-    let issuer = Issuer::check(settings).unwrap();
-    Verifier::new(vec![issuer], Arc::clone(published) as Arc<dyn Fetch>).unwrap()
+pub(crate) fn verifier(settings: IssuerSettings, published: &Arc<PublishedDocuments>) -> TokenVerifier {
+    let issuer = TrustedIssuer::check(settings).unwrap();
+    TokenVerifier::new(vec![issuer], Arc::clone(published) as Arc<dyn DocumentFetcher>).unwrap()
 }
 
 /// A verifier that holds these keys.
-pub(crate) fn holding(signers: &[&Signer]) -> Verifier {
-    let verifier = verifier(settings(), &Published::new(signers));
+pub(crate) fn holding(signers: &[&Signer]) -> TokenVerifier {
+    let verifier = verifier(settings(), &PublishedDocuments::new(signers));
     assert!(verifier.warm(at(0)).is_empty());
     verifier
 }

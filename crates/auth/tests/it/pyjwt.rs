@@ -1,13 +1,13 @@
 //! Tokens that another implementation made: see `fixtures/make.py`.
 
-use crate::issuer::{KEYS, Published, at, settings, verifier};
-use docent_auth::Reason;
+use crate::issuer::{KEYS, PublishedDocuments, at, settings, verifier};
+use docent_auth::RejectionReason;
 use serde_json::Value;
 
 #[test]
 fn tokens_of_pyjwt() {
     let made: Value = serde_json::from_str(include_str!("../fixtures/pyjwt.json")).unwrap();
-    let published = Published::new(&[]);
+    let published = PublishedDocuments::new(&[]);
     published.put(KEYS, &made["jwks"], None);
     let verifier = verifier(settings(), &published);
     assert!(verifier.warm(at(0)).is_empty());

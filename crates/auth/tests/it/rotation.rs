@@ -1,10 +1,10 @@
 //! Keys that appear, disappear and expire, and an issuer that is not queried too often.
 
 use crate::{
-    issuer::{AUDIENCE, KEYS, METADATA, NAME, Published, START, at, settings, verifier},
+    issuer::{AUDIENCE, KEYS, METADATA, NAME, PublishedDocuments, START, at, settings, verifier},
     signer::Signer,
 };
-use docent_auth::{Algorithm, Fetch, FetchError, Fetched, Issuer, Reason, Verifier};
+use docent_auth::{Algorithm, DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, RejectionReason, TokenVerifier};
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -24,7 +24,7 @@ fn lasting() -> Value {
 }
 
 #[track_caller]
-fn check(verifier: &Verifier, token: &str, seconds: u64, want: Option<&Reason>) {
+fn check(verifier: &TokenVerifier, token: &str, seconds: u64, want: Option<&RejectionReason>) {
     let got = verifier.verify(token, at(seconds)).err();
     assert_eq!(got.map(|rejected| rejected.reason).as_ref(), want);
 }
@@ -36,10 +36,10 @@ fn signer(kid: &str) -> Signer {
 #[test]
 fn keys_are_learned_once_and_replaced_whole() {
     let (old, new) = (signer("old"), signer("new"));
-    let published = Published::new(&[&old]);
+    let published = PublishedDocuments::new(&[&old]);
     let verifier = verifier(settings(), &published);
     let (first, second) = (old.token(&lasting()), new.token(&lasting()));
-    check(&verifier, &first, 0, Some(&Reason::NoKeys));
+    check(&verifier, &first, 0, Some(&RejectionReason::NoKeys));
     assert!(published.asked().is_empty(), "verify makes no query");
     assert!(verifier.learn(&first, at(0)));
     assert_eq!(published.asked(), [METADATA, KEYS]);
@@ -47,18 +47,18 @@ fn keys_are_learned_once_and_replaced_whole() {
     assert!(verifier.learn(&first, at(100)), "known, so there is nothing to ask");
     assert!(published.asked().is_empty());
 
-    check(&verifier, &second, 100, Some(&Reason::UnknownKey));
+    check(&verifier, &second, 100, Some(&RejectionReason::UnknownKey));
     published.keys(&[&new], None);
     assert!(verifier.learn(&second, at(100)));
     assert_eq!(published.asked(), [KEYS], "the place is known");
     check(&verifier, &second, 100, None);
-    check(&verifier, &first, 100, Some(&Reason::UnknownKey));
+    check(&verifier, &first, 100, Some(&RejectionReason::UnknownKey));
 }
 
 #[test]
 fn made_up_key_names_do_not_reach_the_issuer() {
     let real = signer("k");
-    let published = Published::new(&[&real]);
+    let published = PublishedDocuments::new(&[&real]);
     let verifier = verifier(settings(), &published);
     verifier.warm(at(0));
     published.asked();
@@ -84,12 +84,12 @@ fn ages() {
     for (granted, fresh) in
         [(None, HOUR), (Some(0), 300), (Some(301), 301), (Some(1_000_000), 24 * HOUR)]
     {
-        let published = Published::new(&[]);
+        let published = PublishedDocuments::new(&[]);
         published.keys(&[&key], granted.map(Duration::from_secs));
         let verifier = verifier(settings(), &published);
         assert!(verifier.warm(at(0)).is_empty());
         check(&verifier, &token, fresh - 1, None);
-        check(&verifier, &token, fresh, Some(&Reason::NoKeys));
+        check(&verifier, &token, fresh, Some(&RejectionReason::NoKeys));
         published.asked();
         assert!(verifier.learn(&token, at(fresh)));
         assert!(published.asked().contains(&KEYS.to_owned()), "{granted:?}");
@@ -101,33 +101,33 @@ fn ages() {
 fn a_revoked_key_ends_with_the_next_refresh() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     let verifier = verifier(settings(), &published);
     verifier.warm(at(0));
     published.keys(&[], None);
-    check(&verifier, &token, HOUR, Some(&Reason::NoKeys));
+    check(&verifier, &token, HOUR, Some(&RejectionReason::NoKeys));
     assert!(!verifier.learn(&token, at(HOUR)));
-    check(&verifier, &token, HOUR, Some(&Reason::UnknownKey));
+    check(&verifier, &token, HOUR, Some(&RejectionReason::UnknownKey));
 }
 
 #[test]
 fn old_keys_count_for_a_day_while_the_issuer_is_silent() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     let verifier = verifier(settings(), &published);
     verifier.warm(at(0));
     published.fall_silent();
     let end = HOUR + 24 * HOUR;
     for late in [HOUR, 2 * HOUR, end - 1] {
-        check(&verifier, &token, late, Some(&Reason::NoKeys));
+        check(&verifier, &token, late, Some(&RejectionReason::NoKeys));
         assert!(verifier.learn(&token, at(late)));
         check(&verifier, &token, late, None);
     }
-    check(&verifier, &token, end, Some(&Reason::NoKeys));
+    check(&verifier, &token, end, Some(&RejectionReason::NoKeys));
     assert!(!verifier.learn(&token, at(end)));
     assert!(!verifier.learn(&token, at(end + 60)));
-    check(&verifier, &token, end + 60, Some(&Reason::NoKeys));
+    check(&verifier, &token, end + 60, Some(&RejectionReason::NoKeys));
     published.put(METADATA, &json!({"issuer": NAME, "jwks_uri": KEYS}), None);
     published.keys(&[&key], None);
     assert!(verifier.learn(&token, at(end + 120)));
@@ -138,13 +138,13 @@ fn old_keys_count_for_a_day_while_the_issuer_is_silent() {
 fn keys_outlast_the_verifier_that_read_them() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     let first = verifier(settings(), &published);
     assert!(first.warm(at(0)).is_empty());
     published.fall_silent();
-    let elsewhere = Published::new(&[&key]);
+    let elsewhere = PublishedDocuments::new(&[&key]);
     let mut next = verifier(settings(), &elsewhere);
-    next.go_on_from(&first);
+    next.adopt_keys(&first);
     check(&next, &token, 60, None);
     published.asked();
     assert!(next.learn(&token, at(HOUR)));
@@ -154,19 +154,19 @@ fn keys_outlast_the_verifier_that_read_them() {
     let mut moved = settings();
     moved.jwks_uri = Some("https://login.example.com/team/moved".to_owned());
     let mut next = verifier(moved, &published);
-    next.go_on_from(&first);
-    check(&next, &token, 60, Some(&Reason::NoKeys));
+    next.adopt_keys(&first);
+    check(&next, &token, 60, Some(&RejectionReason::NoKeys));
 }
 
 #[test]
 fn an_issuer_that_failed_is_queried_again() {
     let key = signer("k");
-    let published = Published::new(&[&key]);
-    let silent = Arc::new(Published::default());
+    let published = PublishedDocuments::new(&[&key]);
+    let silent = Arc::new(PublishedDocuments::default());
     let first = verifier(settings(), &silent);
     assert_eq!(first.warm(at(0)).len(), 1);
     let mut next = verifier(settings(), &published);
-    next.go_on_from(&first);
+    next.adopt_keys(&first);
     assert!(next.warm(at(1)).is_empty());
     check(&next, &key.token(&lasting()), 1, None);
 }
@@ -175,7 +175,7 @@ fn an_issuer_that_failed_is_queried_again() {
 fn a_broken_set_leaves_the_old_keys() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     let verifier = verifier(settings(), &published);
     verifier.warm(at(0));
     let many = vec![key.jwk(); 101];
@@ -187,7 +187,7 @@ fn a_broken_set_leaves_the_old_keys() {
         let now = HOUR + turn * 60;
         assert!(verifier.learn(&token, at(now)));
         check(&verifier, &token, now, None);
-        check(&verifier, &token, now + 30, Some(&Reason::NoKeys));
+        check(&verifier, &token, now + 30, Some(&RejectionReason::NoKeys));
     }
 }
 
@@ -195,7 +195,7 @@ fn a_broken_set_leaves_the_old_keys() {
 fn keys_that_moved_are_found_again() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     let verifier = verifier(settings(), &published);
     verifier.warm(at(0));
     published.fall_silent();
@@ -212,39 +212,39 @@ fn keys_that_moved_are_found_again() {
 #[test]
 fn metadata_of_another_issuer_is_ignored() {
     let key = signer("k");
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     published.put(METADATA, &json!({"issuer": "https://evil.example", "jwks_uri": KEYS}), None);
     let verifier = verifier(settings(), &published);
     let failed = verifier.warm(at(0));
     assert_eq!(failed.len(), 1);
     assert!(failed[0].1.to_string().contains("https://evil.example"), "{}", failed[0].1);
-    check(&verifier, &key.token(&lasting()), 0, Some(&Reason::NoKeys));
+    check(&verifier, &key.token(&lasting()), 0, Some(&RejectionReason::NoKeys));
 }
 
 #[test]
 fn a_clock_set_back_invalidates_cached_keys() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let published = Published::new(&[&key]);
+    let published = PublishedDocuments::new(&[&key]);
     let verifier = verifier(settings(), &published);
     verifier.warm(at(10 * HOUR));
     check(&verifier, &token, 10 * HOUR - 30, None);
-    check(&verifier, &token, HOUR, Some(&Reason::NoKeys));
+    check(&verifier, &token, HOUR, Some(&RejectionReason::NoKeys));
     assert!(verifier.learn(&token, at(HOUR)));
     check(&verifier, &token, HOUR, None);
 }
 
 /// Blocks one fetch of the keys until the test releases it.
-struct Slow {
+struct BlockingFetcher {
     held_back: usize,
-    published: Arc<Published>,
+    published: Arc<PublishedDocuments>,
     asked: AtomicUsize,
     started: Barrier,
     go: Barrier,
 }
 
-impl Fetch for Slow {
-    fn get(&self, url: &str) -> Result<Fetched, FetchError> {
+impl DocumentFetcher for BlockingFetcher {
+    fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError> {
         if url == KEYS && self.asked.fetch_add(1, Ordering::SeqCst) == self.held_back {
             self.started.wait();
             self.go.wait();
@@ -253,18 +253,18 @@ impl Fetch for Slow {
     }
 }
 
-impl Slow {
-    fn new(key: &Signer, held_back: usize) -> (Arc<Self>, Verifier) {
+impl BlockingFetcher {
+    fn new(key: &Signer, held_back: usize) -> (Arc<Self>, TokenVerifier) {
         let slow = Arc::new(Self {
             held_back,
-            published: Published::new(&[key]),
+            published: PublishedDocuments::new(&[key]),
             asked: AtomicUsize::new(0),
             started: Barrier::new(2),
             go: Barrier::new(2),
         });
-        let issuer = Issuer::check(settings()).unwrap();
-        let fetch = Arc::clone(&slow) as Arc<dyn Fetch>;
-        (slow, Verifier::new(vec![issuer], fetch).unwrap())
+        let issuer = TrustedIssuer::check(settings()).unwrap();
+        let fetch = Arc::clone(&slow) as Arc<dyn DocumentFetcher>;
+        (slow, TokenVerifier::new(vec![issuer], fetch).unwrap())
     }
 }
 
@@ -272,10 +272,10 @@ impl Slow {
 fn not_every_thread_waits_for_a_slow_issuer() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let (slow, verifier) = Slow::new(&key, 0);
+    let (slow, verifier) = BlockingFetcher::new(&key, 0);
     let (sender, outcomes) = mpsc::channel();
     thread::scope(|scope| {
-        let first = scope.spawn(|| verifier.learn(&token, at(0)));
+        let first = scope.spawn(|| verifier.refresh_keys(&token, at(0)));
         slow.started.wait();
         for _ in 0..40 {
             let (sender, verifier, token) = (sender.clone(), &verifier, &token);
@@ -295,11 +295,11 @@ fn not_every_thread_waits_for_a_slow_issuer() {
 fn one_caller_refreshes_and_old_keys_remain_valid() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let (slow, verifier) = Slow::new(&key, 1);
+    let (slow, verifier) = BlockingFetcher::new(&key, 1);
     assert!(verifier.warm(at(0)).is_empty());
     thread::scope(|scope| {
         let learners: Vec<_> =
-            (0..8).map(|_| scope.spawn(|| verifier.learn(&token, at(HOUR)))).collect();
+            (0..8).map(|_| scope.spawn(|| verifier.refresh_keys(&token, at(HOUR)))).collect();
         slow.started.wait();
         check(&verifier, &token, HOUR, None);
         slow.go.wait();
@@ -309,10 +309,10 @@ fn one_caller_refreshes_and_old_keys_remain_valid() {
 }
 
 /// Panics on the second fetch.
-struct Fragile(Arc<Published>, AtomicUsize);
+struct PanickingFetcher(Arc<PublishedDocuments>, AtomicUsize);
 
-impl Fetch for Fragile {
-    fn get(&self, url: &str) -> Result<Fetched, FetchError> {
+impl DocumentFetcher for PanickingFetcher {
+    fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError> {
         assert_ne!(self.1.fetch_add(1, Ordering::SeqCst), 2, "the test's own panic");
         self.0.get(url)
     }
@@ -322,14 +322,14 @@ impl Fetch for Fragile {
 fn a_fetch_that_panics_leaves_the_rest_working() {
     let key = signer("k");
     let token = key.token(&lasting());
-    let fetch = Arc::new(Fragile(Published::new(&[&key]), AtomicUsize::new(0)));
-    let issuer = Issuer::check(settings()).unwrap();
-    let verifier = Verifier::new(vec![issuer], fetch).unwrap();
+    let fetch = Arc::new(PanickingFetcher(PublishedDocuments::new(&[&key]), AtomicUsize::new(0)));
+    let issuer = TrustedIssuer::check(settings()).unwrap();
+    let verifier = TokenVerifier::new(vec![issuer], fetch).unwrap();
     assert!(verifier.warm(at(0)).is_empty());
     thread::scope(|scope| {
         assert!(scope.spawn(|| verifier.learn(&token, at(HOUR))).join().is_err());
     });
-    check(&verifier, &token, HOUR + 30, Some(&Reason::NoKeys));
+    check(&verifier, &token, HOUR + 30, Some(&RejectionReason::NoKeys));
     assert!(verifier.learn(&token, at(HOUR + 30)));
     check(&verifier, &token, HOUR + 30, None);
 }

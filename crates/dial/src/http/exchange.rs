@@ -1,11 +1,11 @@
 //! Sends one message and handles its answer.
 
-use super::{Outgoing, Post, Terms, extra, locked};
+use super::{Outgoing, HttpState, SessionTerms, add_configured_headers, locked};
 use crate::{
-    Event, Failure,
-    answers::{self, Awaited},
-    courier::{Draft, content_type, echo, failure},
-    events::Events,
+    TransportEvent, TransportFailure,
+    answers::{self, AwaitedAnswers},
+    http_sender::{HttpRequestDraft, content_type, insert_if_valid, transport_failure},
+    events::EventReader,
     headers, message,
 };
 use reqwest::Response;
@@ -14,48 +14,48 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
 /// How long a stream is read after its last answer, so that its connection can be reused.
-const LINGER: Duration = Duration::from_millis(200);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 /// Maximum consecutive attempts to resume a stream that yield nothing.
-const RESUMES: u32 = 5;
-const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_FRUITLESS_RESUMES: u32 = 5;
+const FIRST_RESUME_PAUSE: Duration = Duration::from_secs(1);
+const MAX_RESUME_PAUSE: Duration = Duration::from_secs(30);
 /// Maximum pause that a server may request; it may exceed our own.
-const LONGEST_ASKED: Duration = Duration::from_mins(5);
+const MAX_REQUESTED_PAUSE: Duration = Duration::from_mins(5);
 
 /// A message that was sent.
-struct Sent {
-    terms: Terms,
+struct SentMessage {
+    terms: SessionTerms,
     stateless: bool,
 }
 
-impl Post {
+impl HttpState {
     /// Sends a request and follows its answer to the end.
     pub(super) async fn exchange(self: &Arc<Self>, outgoing: Outgoing, ids: Vec<Value>) {
-        let mut awaited = Awaited::new(ids);
+        let mut awaited = AwaitedAnswers::new(ids);
         let outcome = self.round_trip(&outgoing, &mut awaited).await;
         let failure = match outcome {
             Ok(()) if awaited.is_empty() => return,
-            Ok(()) => Failure::Malformed("it contains no answer to the request".to_owned()),
+            Ok(()) => TransportFailure::Malformed("it contains no answer to the request".to_owned()),
             Err(failure) => failure,
         };
         for id in awaited.unanswered() {
-            self.listener.event(Event::Lost { id, failure: failure.clone() });
+            self.listener.event(TransportEvent::Lost { id, failure: transport_failure.clone() });
         }
     }
 
     /// Sends a notification, or an answer to a server's request, and waits until the server acknowledges it.
-    pub(super) async fn tell(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), Failure> {
+    pub(super) async fn send_one_way(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), TransportFailure> {
         let limit = self.courier.idle_timeout;
         let sending = timeout(limit, self.post(&outgoing));
         let outcome = self.ending.run_until_cancelled(sending).await;
         let Some(outcome) = outcome else {
-            return Err(Failure::Lost("the connection is closed".to_owned()));
+            return Err(TransportFailure::Lost("the connection is closed".to_owned()));
         };
         let (response, sent) = outcome.map_err(|_| {
-            Failure::Lost(format!("no acknowledgment within {} s", limit.as_secs_f32()))
+            TransportFailure::Lost(format!("no acknowledgment within {} s", limit.as_secs_f32()))
         })??;
         if !response.status().is_success() {
-            return Err(self.refused(response, &sent, &mut Awaited::default()).await);
+            return Err(self.refused(response, &sent, &mut AwaitedAnswers::default()).await);
         }
         let method = outgoing.message.get("method").and_then(Value::as_str);
         if method == Some("notifications/initialized") && !sent.stateless {
@@ -67,52 +67,52 @@ impl Post {
             let ending = self.ending.clone();
             self.tasks.spawn(async move {
                 let (mut reader, mut awaited) =
-                    (Events::new(post.courier.message_bytes), Awaited::default());
+                    (EventReader::new(post.courier.message_bytes), AwaitedAnswers::default());
                 ending.run_until_cancelled(post.read(response, &mut reader, &mut awaited)).await;
             });
         } else if let Ok(body) = self.courier.body(response, self.courier.message_bytes).await
             && body.first().is_some_and(|first| matches!(first, b'{' | b'['))
             && let Ok(value) = message::parse(&body)
-            && speaks(&value)
+            && is_json_rpc(&value)
         {
-            answers::deliver(value, &mut Awaited::default(), self.listener.as_ref());
+            answers::deliver(value, &mut AwaitedAnswers::default(), self.listener.as_ref());
         }
         Ok(())
     }
 
-    async fn post(&self, outgoing: &Outgoing) -> Result<(Response, Sent), Failure> {
+    async fn post(&self, outgoing: &Outgoing) -> Result<(Response, SentMessage), TransportFailure> {
         let message = &outgoing.message;
         let mut terms = self.terms();
         let starts = message.get("method").and_then(Value::as_str) == Some("initialize");
         let stateless =
             headers::is_stateless(message, terms.version.as_deref().filter(|_| !starts));
-        let mut fields = headers::describing(message, terms.version.as_deref());
+        let mut fields = headers::describe_message(message, terms.version.as_deref());
         if starts || stateless {
             // A request that starts a session has none.
             terms.session = None;
         }
         if let Some(session) = &terms.session {
-            echo(&mut fields, headers::SESSION, session);
+            insert_if_valid(&mut fields, headers::SESSION_HEADER, session);
         }
-        extra(&mut fields, &outgoing.headers)?;
+        add_configured_headers(&mut fields, &outgoing.headers)?;
         let body = serde_json::to_vec(message).map_err(|error| {
-            Failure::Unreachable(format!("the message can't be written as JSON: {error}"))
+            TransportFailure::Unreachable(format!("the message can't be written as JSON: {error}"))
         })?;
-        let draft = Draft::post(&self.courier.url, body.into(), fields);
+        let draft = HttpRequestDraft::post(&self.courier.url, body.into(), fields);
         let response = self.courier.send(&draft).await?;
         if starts && response.status().is_success() {
-            let given = response.headers().get(headers::SESSION).and_then(|id| id.to_str().ok());
+            let given = response.headers().get(headers::SESSION_HEADER).and_then(|id| id.to_str().ok());
             locked(&self.terms).session = given.map(str::to_owned);
             terms.session = given.map(str::to_owned);
         }
-        Ok((response, Sent { terms, stateless }))
+        Ok((response, SentMessage { terms, stateless }))
     }
 
-    async fn round_trip(&self, outgoing: &Outgoing, awaited: &mut Awaited) -> Result<(), Failure> {
+    async fn round_trip(&self, outgoing: &Outgoing, awaited: &mut AwaitedAnswers) -> Result<(), TransportFailure> {
         let (response, sent) = self.post(outgoing).await?;
         let status = response.status();
         if !status.is_success() {
-            let failure = self.refused(response, &sent, awaited).await;
+            let failure = self.handle_refusal(response, &sent, awaited).await;
             return if awaited.is_empty() { Ok(()) } else { Err(failure) };
         }
         match content_type(&response).as_str() {
@@ -120,31 +120,31 @@ impl Post {
             "application/json" | "" => {
                 let body = self.courier.body(response, self.courier.message_bytes).await?;
                 if body.is_empty() {
-                    return self.silent(status.as_u16(), awaited);
+                    return self.accept_empty_answer(status.as_u16(), awaited);
                 }
                 let value = message::parse(&body)
-                    .map_err(|error| Failure::Malformed(format!("it is not valid JSON: {error}")))?;
+                    .map_err(|error| TransportFailure::Malformed(format!("it is not valid JSON: {error}")))?;
                 answers::deliver(value, awaited, self.listener.as_ref());
                 Ok(())
             }
-            _ if matches!(status.as_u16(), 202 | 204) => self.silent(status.as_u16(), awaited),
-            other => Err(Failure::Malformed(format!(
+            _ if matches!(status.as_u16(), 202 | 204) => self.accept_empty_answer(status.as_u16(), awaited),
+            other => Err(TransportFailure::Malformed(format!(
                 "it is `{other}`, neither JSON nor an event stream; is this the address of an MCP server?"
             ))),
         }
     }
 
     /// Handles a request that was accepted without an answer. Some servers send the answer on the event stream.
-    fn silent(&self, status: u16, awaited: &mut Awaited) -> Result<(), Failure> {
-        if locked(&self.standing).is_some() {
+    fn accept_empty_answer(&self, status: u16, awaited: &mut AwaitedAnswers) -> Result<(), TransportFailure> {
+        if locked(&self.event_stream).is_some() {
             awaited.clear();
             return Ok(());
         }
-        Err(Failure::Malformed(format!("it is empty, with status {status}")))
+        Err(TransportFailure::Malformed(format!("it is empty, with status {status}")))
     }
 
     /// Handles a refusal: an answer, if it contains one, the end of the session, or a lost request.
-    async fn refused(&self, response: Response, sent: &Sent, awaited: &mut Awaited) -> Failure {
+    async fn handle_refusal(&self, response: Response, sent: &SentMessage, awaited: &mut AwaitedAnswers) -> TransportFailure {
         const METHOD_NOT_FOUND: i64 = -32601;
         let status = response.status().as_u16();
         let refusal = self.courier.refusal(response).await;
@@ -154,7 +154,7 @@ impl Post {
             && code != Some(METHOD_NOT_FOUND)
         {
             self.session_over(session);
-            return Failure::Refused { status, text: "it no longer knows the session".to_owned() };
+            return TransportFailure::Refused { status, text: "it no longer knows the session".to_owned() };
         }
         if let Some(message) = refusal.message
             && !awaited.is_empty()
@@ -168,28 +168,28 @@ impl Post {
     async fn follow(
         &self,
         response: Response,
-        sent: &Sent,
-        awaited: &mut Awaited,
-    ) -> Result<(), Failure> {
-        let mut reader = Events::new(self.courier.message_bytes);
+        sent: &SentMessage,
+        awaited: &mut AwaitedAnswers,
+    ) -> Result<(), TransportFailure> {
+        let mut reader = EventReader::new(self.courier.message_bytes);
         let mut ended = self.read(response, &mut reader, awaited).await?;
         let mut fruitless = 0;
         while !awaited.is_empty() {
             if sent.stateless || reader.last_id().is_none() {
-                return Err(Failure::Lost(format!("{} before the answer", ended.how)));
+                return Err(TransportFailure::Lost(format!("{} before the answer", ended.how)));
             }
             if !ended.heard {
                 fruitless += 1;
             }
-            if fruitless >= RESUMES {
-                return Err(Failure::Lost(format!("the stream broke {RESUMES} times in a row")));
+            if fruitless >= MAX_FRUITLESS_RESUMES {
+                return Err(TransportFailure::Lost(format!("the stream broke {RESUMES} times in a row")));
             }
-            sleep(pause(reader.retry_ms(), fruitless)).await;
+            sleep(resume_pause(reader.retry_ms(), fruitless)).await;
             ended = match self.resume(&mut reader, sent).await? {
                 Ok(response) => self.read(response, &mut reader, awaited).await?,
-                Err(how) => Ended { heard: false, how },
+                Err(how) => StreamEnd { made_progress: false, how },
             };
-            if ended.heard {
+            if ended.made_progress {
                 fruitless = 0;
             }
         }
@@ -199,20 +199,20 @@ impl Post {
     /// Requests the rest of a stream. An unreachable server may be reachable next time; a refusal is final.
     async fn resume(
         &self,
-        reader: &mut Events,
-        sent: &Sent,
-    ) -> Result<Result<Response, String>, Failure> {
+        reader: &mut EventReader,
+        sent: &SentMessage,
+    ) -> Result<Result<Response, String>, TransportFailure> {
         let mut fields = Self::session_fields(&self.terms());
         if let Some(session) = &sent.terms.session {
-            echo(&mut fields, headers::SESSION, session);
+            insert_if_valid(&mut fields, headers::SESSION_HEADER, session);
         }
         if let Some(id) = reader.last_id() {
-            echo(&mut fields, headers::LAST_EVENT, id);
+            insert_if_valid(&mut fields, headers::LAST_EVENT_HEADER, id);
         }
-        let draft = Draft::listen(&self.courier.url, fields);
+        let draft = HttpRequestDraft::listen(&self.courier.url, fields);
         let response = match self.courier.send(&draft).await {
             Ok(response) => response,
-            Err(Failure::Unreachable(why) | Failure::Lost(why)) => return Ok(Err(why)),
+            Err(TransportFailure::Unreachable(why) | TransportFailure::Lost(why)) => return Ok(Err(why)),
             Err(failure) => return Err(failure),
         };
         let status = response.status();
@@ -220,14 +220,14 @@ impl Post {
             return Ok(Err(format!("the server answered {status}")));
         }
         if !status.is_success() {
-            let why = self.refused(response, sent, &mut Awaited::default()).await;
-            return Err(Failure::Lost(format!(
+            let why = self.handle_refusal(response, sent, &mut AwaitedAnswers::default()).await;
+            return Err(TransportFailure::Lost(format!(
                 "the stream broke and can't be resumed: {why}"
             )));
         }
         if content_type(&response) != "text/event-stream" {
             let kind = content_type(&response);
-            return Err(Failure::Malformed(format!("the rest of the stream is `{kind}`")));
+            return Err(TransportFailure::Malformed(format!("the rest of the stream is `{kind}`")));
         }
         reader.restart();
         Ok(Ok(response))
@@ -238,15 +238,15 @@ impl Post {
     pub(super) async fn read(
         &self,
         mut response: Response,
-        reader: &mut Events,
-        awaited: &mut Awaited,
-    ) -> Result<Ended, Failure> {
+        reader: &mut EventReader,
+        awaited: &mut AwaitedAnswers,
+    ) -> Result<StreamEnd, TransportFailure> {
         let mut events = Vec::new();
         let mut heard = false;
         let waits = !awaited.is_empty();
         loop {
             let chunk = if waits && awaited.is_empty() {
-                match timeout(LINGER, response.chunk()).await {
+                match timeout(DRAIN_TIMEOUT, response.chunk()).await {
                     Ok(chunk) => chunk,
                     Err(_) => Ok(None),
                 }
@@ -255,8 +255,8 @@ impl Post {
             };
             let chunk = match chunk {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) => return Ok(Ended { heard, how: "the stream ended".to_owned() }),
-                Err(error) => return Ok(Ended { heard, how: failure(error).to_string() }),
+                Ok(None) => return Ok(StreamEnd { made_progress: heard, how: "the stream ended".to_owned() }),
+                Err(error) => return Ok(StreamEnd { made_progress: heard, how: transport_failure(error).to_string() }),
             };
             let before = reader.last_id().map(str::to_owned);
             let read = reader.push(&chunk, &mut events);
@@ -266,26 +266,26 @@ impl Post {
                     answers::deliver_text(event.data.as_bytes(), awaited, self.listener.as_ref());
                 }
             }
-            read.map_err(|too_long| Failure::Malformed(format!("its stream contains {too_long}")))?;
+            read.map_err(|too_long| TransportFailure::Malformed(format!("its stream contains {too_long}")))?;
         }
     }
 }
 
 /// How a stream ended, and whether it delivered anything new.
-pub(super) struct Ended {
-    pub(super) heard: bool,
+pub(super) struct StreamEnd {
+    pub(super) made_progress: bool,
     pub(super) how: String,
 }
 
 /// Returns how long to wait before a stream is resumed.
-pub(super) fn pause(asked_ms: Option<u64>, fruitless: u32) -> Duration {
-    let first = asked_ms.map_or(PAUSE, Duration::from_millis).min(LONGEST_ASKED);
+pub(super) fn resume_pause(asked_ms: Option<u64>, fruitless: u32) -> Duration {
+    let first = asked_ms.map_or(FIRST_RESUME_PAUSE, Duration::from_millis).min(MAX_REQUESTED_PAUSE);
     let longer = first.saturating_mul(1_u32 << fruitless.min(6));
-    longer.min(LONGEST_PAUSE.max(first))
+    longer.min(MAX_RESUME_PAUSE.max(first))
 }
 
 /// Whether a value is a JSON-RPC message: many servers put other JSON into acknowledgments.
-fn speaks(value: &Value) -> bool {
+fn is_json_rpc(value: &Value) -> bool {
     let one =
         |value: &Value| value.get("jsonrpc").is_some() && value.get("id") != Some(&Value::Null);
     match value {

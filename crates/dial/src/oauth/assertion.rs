@@ -13,7 +13,7 @@ use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use serde_json::json;
 
 /// Lifetime of an assertion in seconds.
-const LASTS: u64 = 300;
+const ASSERTION_LIFETIME_SECONDS: u64 = 300;
 
 /// A signature algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl SigningAlgorithm {
 }
 
 /// Signs an assertion for `client_id` that is valid for `audience` only. Errors reveal nothing about the key.
-pub(super) fn signed(
+pub(super) fn sign_assertion(
     client_id: &str,
     audience: &str,
     key_pem: &str,
@@ -66,7 +66,7 @@ pub(super) fn signed(
         "sub": client_id,
         "aud": audience,
         "iat": now(),
-        "exp": now().saturating_add(LASTS),
+        "exp": now().saturating_add(ASSERTION_LIFETIME_SECONDS),
         "jti": BASE64_URL_SAFE_NO_PAD.encode(number),
     });
     let encode = |value: &serde_json::Value| BASE64_URL_SAFE_NO_PAD.encode(value.to_string());
@@ -128,7 +128,7 @@ mod tests {
             "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
             BASE64_STANDARD.encode(key.as_ref())
         );
-        let text = signed("me", "https://as.test", &pem, SigningAlgorithm::Es256).unwrap();
+        let text = sign_assertion("me", "https://as.test", &pem, SigningAlgorithm::Es256).unwrap();
         let parts: Vec<_> = text.split('.').collect();
         let [header, claims, signature] = parts.as_slice() else { panic!("{text}") };
         let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).unwrap();
@@ -148,7 +148,7 @@ mod tests {
             (&pem, SigningAlgorithm::Rs256),
             (&pem, SigningAlgorithm::Es384),
         ] {
-            let error = signed("me", "as", pem, algorithm).unwrap_err();
+            let error = sign_assertion("me", "as", pem, algorithm).unwrap_err();
             assert!(error.contains("PKCS #8") && !error.contains("secret"), "{error}");
         }
     }

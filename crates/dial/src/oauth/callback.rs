@@ -1,6 +1,6 @@
 //! The redirect target of the browser: a listener on this machine that accepts one redirect.
 
-use crate::{Failure, courier::shortened};
+use crate::{TransportFailure, http_sender::shorten};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -8,32 +8,32 @@ use tokio::{
 };
 use url::Url;
 
-const PATH: &str = "/callback";
+const CALLBACK_PATH: &str = "/callback";
 /// Maximum length of a request head, which contains the code, and how long it may take.
-const LINE_BYTES: u64 = 16 * 1024;
-const LINE_TIME: Duration = Duration::from_secs(5);
+const MAX_REQUEST_HEAD_BYTES: u64 = 16 * 1024;
+const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the redirect URI for `port`.
-pub(super) fn uri(port: u16) -> String {
+pub(super) fn callback_uri(port: u16) -> String {
     format!("http://127.0.0.1:{port}{PATH}")
 }
 
 /// Parameters of the redirect.
-pub(super) struct Brought {
+pub(super) struct CallbackParameters {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
 }
 
-pub(super) struct Door {
+pub(super) struct CallbackListener {
     listener: TcpListener,
     port: u16,
 }
 
-impl Door {
+impl CallbackListener {
     /// Listens on the wished port, or on any if that is taken and `any` is set.
-    pub(super) async fn open(wished: Option<u16>, any: bool) -> Result<Self, Failure> {
+    pub(super) async fn open(wished: Option<u16>, any: bool) -> Result<Self, TransportFailure> {
         let cannot_open = |error: std::io::Error| {
-            Failure::Unauthorized(format!(
+            TransportFailure::Unauthorized(format!(
                 "cannot open a port for the browser's redirect: {error}"
             ))
         };
@@ -52,12 +52,12 @@ impl Door {
 
     /// Waits for the redirect with this `state`. Other requests are refused and end nothing, because anyone on this
     /// machine can send them.
-    pub(super) async fn wait(&self, state: &str) -> Result<Brought, Failure> {
+    pub(super) async fn wait(&self, state: &str) -> Result<CallbackParameters, TransportFailure> {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else { continue };
             let mut stream = BufReader::new(stream);
-            let Ok(Some(target)) = timeout(LINE_TIME, target(&mut stream)).await else { continue };
-            let verdict = judge(&target, state);
+            let Ok(Some(target)) = timeout(REQUEST_HEAD_TIMEOUT, target(&mut stream)).await else { continue };
+            let verdict = parse_redirect(&target, state);
             let (status, text) = match &verdict {
                 None => ("404 Not Found", "Not found."),
                 Some(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
@@ -71,8 +71,8 @@ impl Door {
                 page.len()
             );
             // If this fails the user sees a broken page; only the redirect's parameters matter.
-            let _unseen = timeout(LINE_TIME, stream.write_all(answer.as_bytes())).await;
-            let _unsent = timeout(LINE_TIME, stream.shutdown()).await;
+            let _unseen = timeout(REQUEST_HEAD_TIMEOUT, stream.write_all(answer.as_bytes())).await;
+            let _unsent = timeout(REQUEST_HEAD_TIMEOUT, stream.shutdown()).await;
             if let Some(verdict) = verdict {
                 return verdict;
             }
@@ -82,7 +82,7 @@ impl Door {
 
 /// Reads the target of a GET request. The rest of its head is read too, so that the answer is not lost.
 async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
-    let mut head = stream.take(LINE_BYTES);
+    let mut head = stream.take(MAX_REQUEST_HEAD_BYTES);
     let mut line = String::new();
     head.read_line(&mut line).await.ok()?;
     let target = line.strip_prefix("GET ")?.split(' ').next()?.to_owned();
@@ -95,9 +95,9 @@ async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 /// Parses a request: not the redirect, a code, or an error.
-fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
+fn parse_redirect(target: &str, state: &str) -> Option<Result<CallbackParameters, TransportFailure>> {
     let url = Url::parse("http://127.0.0.1").and_then(|base| base.join(target)).ok()?;
-    if url.path() != PATH {
+    if url.path() != CALLBACK_PATH {
         return None;
     }
     let value = |name: &str| {
@@ -110,11 +110,11 @@ fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
         return None;
     }
     let verdict = match (value("code"), value("error")) {
-        (Some(code), None) => Ok(Brought { code, issuer: value("iss") }),
+        (Some(code), None) => Ok(CallbackParameters { code, issuer: value("iss") }),
         (_, error) => {
             let error = error.unwrap_or_else(|| "no code was returned".to_owned());
             let why = value("error_description").unwrap_or_default();
-            Err(Failure::Unauthorized(format!(
+            Err(TransportFailure::Unauthorized(format!(
                 "sign-in failed: {}",
                 shortened(&format!("{error} {why}"))
             )))
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn redirects_are_judged() {
         let check = |target: &str, expected: Option<Result<(&str, Option<&str>), &str>>| match (
-            judge(target, "s"),
+            parse_redirect(target, "s"),
             expected,
         ) {
             (None, None) => {}
@@ -165,7 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn other_requests_change_nothing() {
-        let door = Door::open(None, true).await.unwrap();
+        let door = CallbackListener::open(None, true).await.unwrap();
         let address = ("127.0.0.1", door.port());
         let requests = async {
             drop(TcpStream::connect(address).await.unwrap());

@@ -1,7 +1,7 @@
 //! Gets a first token, or one with more scopes: through the browser, or with the client's own credentials.
 
-use super::{Authority, Client, OauthSignIn, Record, assertion, callback, now, outside::Outside};
-use crate::{Challenge, Failure, courier::shortened};
+use super::{DiscoveredAuthority, OauthClient, OauthSignIn, TokenRecord, assertion, callback, now, guarded_client::GuardedHttpClient};
+use crate::{Challenge, TransportFailure, http_sender::shorten};
 use rmcp::transport::auth::{
     AuthorizationMetadata, ClientCredentialsConfig, OAuthClientConfig, OAuthTokenResponse,
 };
@@ -9,25 +9,25 @@ use serde_json::Value;
 use tokio::time::timeout;
 use url::Url;
 
-const NAME: &str = "docent";
+const CLIENT_NAME: &str = "docent";
 
 /// The error for a 401 of a server that has no sign-in and requires a key.
-fn key_needed(how: &str) -> Failure {
+fn key_needed(how: &str) -> TransportFailure {
     let text = format!("it needs a key and offers no sign-in: {how}");
-    Failure::Refused { status: 401, text }
+    TransportFailure::Refused { status: 401, text }
 }
 
 impl OauthSignIn {
     /// Gets a token in the way that fits the kind of client.
     pub(super) async fn sign_in(
         &self,
-        authority: &mut Authority,
+        authority: &mut DiscoveredAuthority,
         challenge: &Challenge,
-        record: Option<Record>,
-    ) -> Result<Record, Failure> {
+        record: Option<TokenRecord>,
+    ) -> Result<TokenRecord, TransportFailure> {
         let scopes = self.scopes(authority, challenge, record.as_ref()).await?;
         let issuer = authority.issuer();
-        let blank = |client_id: &str| Record {
+        let blank = |client_id: &str| TokenRecord {
             resource: self.resource().to_owned(),
             issuer: issuer.clone(),
             client_id: client_id.to_owned(),
@@ -40,7 +40,7 @@ impl OauthSignIn {
             saved_at: now(),
         };
         let signed_in = match &self.settings.client {
-            Client::Machine { id, secret } => {
+            OauthClient::Machine { id, secret } => {
                 let config = ClientCredentialsConfig::ClientSecret {
                     client_id: id.clone(),
                     client_secret: secret.clone(),
@@ -54,15 +54,15 @@ impl OauthSignIn {
                 let response = manager.exchange_client_credentials(&config).await;
                 blank(id).with_token(&response.map_err(|error| self.told(&error))?)
             }
-            Client::MachineKey { id, key_pem, algorithm } => {
+            OauthClient::MachineKey { id, key_pem, algorithm } => {
                 let assertion =
-                    assertion::signed(id, &issuer, key_pem, *algorithm).map_err(|why| {
-                        Failure::Unauthorized(format!("{}: {why}", self.settings.server))
+                    assertion::sign_assertion(id, &issuer, key_pem, *algorithm).map_err(|why| {
+                        TransportFailure::Unauthorized(format!("{}: {why}", self.settings.server))
                     })?;
                 let response = self.vouch(&authority.metadata, &assertion, &scopes).await?;
                 blank(id).with_token(&response)
             }
-            Client::Unknown { .. } | Client::Registered { .. } => {
+            OauthClient::Unknown { .. } | OauthClient::Registered { .. } => {
                 self.ask_person(authority, record, blank("")).await?
             }
         };
@@ -73,10 +73,10 @@ impl OauthSignIn {
     /// Returns the scopes to request; more than before if the token's were insufficient.
     async fn scopes(
         &self,
-        authority: &Authority,
+        authority: &DiscoveredAuthority,
         challenge: &Challenge,
-        record: Option<&Record>,
-    ) -> Result<Vec<String>, Failure> {
+        record: Option<&TokenRecord>,
+    ) -> Result<Vec<String>, TransportFailure> {
         if challenge.status != 403 {
             return Ok(if self.settings.scopes.is_empty() {
                 authority.manager.select_initial_scopes(&[]).await
@@ -92,7 +92,7 @@ impl OauthSignIn {
             }
         }
         if scopes.len() == before && record.is_some() {
-            return Err(Failure::Unauthorized(
+            return Err(TransportFailure::Unauthorized(
                 "it still refuses, although this account was given the required permissions already"
                     .to_owned(),
             ));
@@ -106,24 +106,24 @@ impl OauthSignIn {
     }
 
     /// Sends the user to the authorization server and exchanges the returned code.
-    async fn ask_person(
+    async fn sign_in_with_browser(
         &self,
-        authority: &mut Authority,
-        record: Option<Record>,
-        mut blank: Record,
-    ) -> Result<Record, Failure> {
+        authority: &mut DiscoveredAuthority,
+        record: Option<TokenRecord>,
+        mut blank: TokenRecord,
+    ) -> Result<TokenRecord, TransportFailure> {
         let server = &self.settings.server;
         let Some(browser) = &self.settings.browser else {
-            return Err(self.cannot_ask(authority.is_published));
+            return Err(self.no_browser_failure(authority.is_published));
         };
         let registered = record.filter(|record| record.redirect_port.is_some());
         let wished = self
             .settings
             .redirect_port
             .or(registered.as_ref().and_then(|record| record.redirect_port));
-        let door = callback::Door::open(wished, self.settings.redirect_port.is_none()).await?;
+        let door = callback::CallbackListener::open(wished, self.settings.redirect_port.is_none()).await?;
         let registered = registered.filter(|record| record.redirect_port == Some(door.port()));
-        let uri = callback::uri(door.port());
+        let uri = callback::callback_uri(door.port());
         let client = self.client(authority, &uri, &blank.scopes, registered).await?;
         let manager = &mut authority.manager;
         blank.client_id = client.client_id.clone();
@@ -143,13 +143,13 @@ impl OauthSignIn {
             })
             .unwrap_or_default();
         browser.open(&page).map_err(|why| {
-            Failure::Unauthorized(format!(
+            TransportFailure::Unauthorized(format!(
                 "{server}: cannot show the sign-in page: {why}"
             ))
         })?;
         let back = timeout(self.settings.patience, door.wait(&state)).await.map_err(|_| {
             let waited = self.settings.patience.as_secs();
-            Failure::Unauthorized(format!(
+            TransportFailure::Unauthorized(format!(
                 "{server}: no sign-in within {waited} s; run `docent servers login {server}` to try again"
             ))
         })??;
@@ -160,12 +160,12 @@ impl OauthSignIn {
     }
 
     /// The error without a browser: says how to sign in, or how to set a key if the server has no sign-in.
-    fn cannot_ask(&self, is_published: bool) -> Failure {
+    fn no_browser_failure(&self, is_published: bool) -> TransportFailure {
         let server = &self.settings.server;
         let has_oauth = is_published || matches!(self.settings.client, Client::Registered { .. });
         match (has_oauth, self.settings.is_configured) {
-            (true, true) => Failure::Unauthorized(format!("run `docent servers login {server}`")),
-            (true, false) => Failure::Unauthorized(format!(
+            (true, true) => TransportFailure::Unauthorized(format!("run `docent servers login {server}`")),
+            (true, false) => TransportFailure::Unauthorized(format!(
                 "add it with `docent servers add NAME --url {}`, then run `docent servers login NAME`",
                 self.url
             )),
@@ -180,11 +180,11 @@ impl OauthSignIn {
     /// registered now.
     async fn client(
         &self,
-        authority: &mut Authority,
+        authority: &mut DiscoveredAuthority,
         uri: &str,
         scopes: &[String],
-        registered: Option<Record>,
-    ) -> Result<OAuthClientConfig, Failure> {
+        registered: Option<TokenRecord>,
+    ) -> Result<OAuthClientConfig, TransportFailure> {
         let config = |id: &str, secret: Option<String>| {
             let config = OAuthClientConfig::new(id, uri).with_scopes(scopes.to_vec());
             match secret {
@@ -192,9 +192,9 @@ impl OauthSignIn {
                 None => config,
             }
         };
-        let Client::Unknown { metadata_url } = &self.settings.client else {
-            let Client::Registered { id, secret } = &self.settings.client else {
-                return Err(Failure::Unauthorized("this client does not sign in with a browser".into()));
+        let OauthClient::Unknown { metadata_url } = &self.settings.client else {
+            let OauthClient::Registered { id, secret } = &self.settings.client else {
+                return Err(TransportFailure::Unauthorized("this client does not sign in with a browser".into()));
             };
             return Ok(config(id, secret.clone()));
         };
@@ -214,8 +214,8 @@ impl OauthSignIn {
             return Ok(config(&record.client_id, record.client_secret));
         }
         let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
-        authority.manager.register_client(NAME, uri, &scopes).await.map_err(|error| {
-            Failure::Unauthorized(format!(
+        authority.manager.register_client(CLIENT_NAME, uri, &scopes).await.map_err(|error| {
+            TransportFailure::Unauthorized(format!(
                 "{}: {}; if the server issues client ids, configure one",
                 self.settings.server,
                 shortened(&error.to_string())
@@ -224,19 +224,19 @@ impl OauthSignIn {
     }
 
     /// Requests a token with a signed assertion.
-    async fn vouch(
+    async fn request_token_with_assertion(
         &self,
         metadata: &AuthorizationMetadata,
         assertion: &str,
         scopes: &[String],
-    ) -> Result<OAuthTokenResponse, Failure> {
+    ) -> Result<OAuthTokenResponse, TransportFailure> {
         let failed = |why: String| {
-            Failure::Unauthorized(format!("{}: {}", self.settings.server, shortened(&why)))
+            TransportFailure::Unauthorized(format!("{}: {}", self.settings.server, shortened(&why)))
         };
         let endpoint = Url::parse(&metadata.token_endpoint)
             .map_err(|error| failed(format!("the token endpoint is not a valid URL ({error})")))?;
-        let form = vouching(assertion, self.resource(), scopes);
-        let outside = Outside::new(&self.url).await?;
+        let form = assertion_form(assertion, self.resource(), scopes);
+        let outside = GuardedHttpClient::new(&self.url).await?;
         let (status, body) = outside.form(&endpoint, form).await?;
         if !(200..300).contains(&status) {
             let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -250,7 +250,7 @@ impl OauthSignIn {
 }
 
 /// Returns the form that requests a token with a signed assertion, which identifies the client.
-fn vouching(assertion: &str, resource: &str, scopes: &[String]) -> String {
+fn assertion_form(assertion: &str, resource: &str, scopes: &[String]) -> String {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.append_pair("grant_type", "client_credentials");
     form.append_pair(

@@ -1,6 +1,6 @@
 //! Stores tokens between runs.
 
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -14,7 +14,7 @@ use std::{
 
 /// Tokens and registration for one server at one authorization server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TokenRecord {
     /// The server.
     pub resource: String,
     /// The issuer of the tokens.
@@ -44,14 +44,14 @@ pub struct Record {
     pub saved_at: u64,
 }
 
-impl Record {
+impl TokenRecord {
     /// Whether the token has expired at `time`.
     pub fn is_expired(&self, time: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= time)
     }
 }
 
-impl fmt::Debug for Record {
+impl fmt::Debug for TokenRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Record")
@@ -67,52 +67,52 @@ impl fmt::Debug for Record {
 /// The tokens can't be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read or write the tokens at {path}: {source}")]
-pub struct StoreError {
+pub struct TokenStoreError {
     path: PathBuf,
     #[source]
     source: io::Error,
 }
 
 /// Stores records, one per server and issuer. Calls are short, and never concurrent for one server.
-pub trait Store: Send + Sync {
+pub trait TokenStore: Send + Sync {
     /// Loads the record of a server at an issuer; without an issuer, the one that was written last.
-    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError>;
+    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<TokenRecord>, TokenStoreError>;
 
     /// Writes a record, replacing the previous one.
-    fn save(&self, record: &Record) -> Result<(), StoreError>;
+    fn save(&self, record: &TokenRecord) -> Result<(), TokenStoreError>;
 
     /// Deletes the records of a server at every issuer.
-    fn forget(&self, resource: &str) -> Result<(), StoreError>;
+    fn forget(&self, resource: &str) -> Result<(), TokenStoreError>;
 }
 
 /// Keeps records in memory.
 #[derive(Debug, Default)]
-pub struct MemoryStore {
-    records: Mutex<HashMap<(String, String), Record>>,
+pub struct MemoryTokenStore {
+    records: Mutex<HashMap<(String, String), TokenRecord>>,
 }
 
-impl MemoryStore {
-    fn records(&self) -> MutexGuard<'_, HashMap<(String, String), Record>> {
+impl MemoryTokenStore {
+    fn records(&self) -> MutexGuard<'_, HashMap<(String, String), TokenRecord>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Store for MemoryStore {
-    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError> {
+impl TokenStore for MemoryTokenStore {
+    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<TokenRecord>, TokenStoreError> {
         let records = self.records();
-        let fits = |record: &&Record| {
+        let fits = |record: &&TokenRecord| {
             record.resource == resource && issuer.is_none_or(|issuer| record.issuer == issuer)
         };
         Ok(records.values().filter(fits).max_by_key(|record| record.saved_at).cloned())
     }
 
-    fn save(&self, record: &Record) -> Result<(), StoreError> {
+    fn save(&self, record: &TokenRecord) -> Result<(), TokenStoreError> {
         let key = (record.resource.clone(), record.issuer.clone());
         self.records().insert(key, record.clone());
         Ok(())
     }
 
-    fn forget(&self, resource: &str) -> Result<(), StoreError> {
+    fn forget(&self, resource: &str) -> Result<(), TokenStoreError> {
         self.records().retain(|_, record| record.resource != resource);
         Ok(())
     }
@@ -120,11 +120,11 @@ impl Store for MemoryStore {
 
 /// Keeps each record in its own file, which only this user can read.
 #[derive(Debug, Clone)]
-pub struct FileStore {
-    folder: Folder,
+pub struct FileTokenStore {
+    folder: ManagedFolder,
 }
 
-impl FileStore {
+impl FileTokenStore {
     /// Creates a store in `folder`, which is created with the first file. Symbolic links in its path are resolved now
     /// and never again.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -132,8 +132,8 @@ impl FileStore {
         Self { folder: folder.into() }
     }
 
-    fn error(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
-        |source| StoreError { path: path.to_owned(), source }
+    fn error(path: &Path) -> impl Fn(io::Error) -> TokenStoreError + '_ {
+        |source| TokenStoreError { path: path.to_owned(), source }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -141,7 +141,7 @@ impl FileStore {
     }
 
     /// A file that is not a record is skipped: signing in replaces it.
-    fn read(&self, name: &str, resource: &str) -> Result<Option<Record>, StoreError> {
+    fn read(&self, name: &str, resource: &str) -> Result<Option<TokenRecord>, TokenStoreError> {
         let path = self.path(name);
         let text = match self.folder.read_bytes(name) {
             Ok(text) => text,
@@ -152,7 +152,7 @@ impl FileStore {
             }
             Err(error) => return Err(Self::error(&path)(error)),
         };
-        let record: Option<Record> = serde_json::from_slice(&text).ok();
+        let record: Option<TokenRecord> = serde_json::from_slice(&text).ok();
         if record.is_none() {
             tracing::warn!("{} contains no valid tokens; sign in again", path.display());
         }
@@ -160,7 +160,7 @@ impl FileStore {
     }
 
     /// Returns the names of the files of a server.
-    fn files(&self, resource: &str) -> Result<Vec<String>, StoreError> {
+    fn files(&self, resource: &str) -> Result<Vec<String>, TokenStoreError> {
         let start = format!("{}-", digest(resource));
         let names = match self.folder.names() {
             Ok(names) => names,
@@ -176,13 +176,13 @@ impl FileStore {
     }
 }
 
-impl Store for FileStore {
-    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError> {
+impl TokenStore for FileTokenStore {
+    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<TokenRecord>, TokenStoreError> {
         if let Some(issuer) = issuer {
             let record = self.read(&file_name(resource, issuer), resource)?;
             return Ok(record.filter(|record| record.issuer == issuer));
         }
-        let mut last: Option<Record> = None;
+        let mut last: Option<TokenRecord> = None;
         for name in self.files(resource)? {
             let record = self.read(&name, resource)?;
             if let Some(record) = record
@@ -194,16 +194,16 @@ impl Store for FileStore {
         Ok(last)
     }
 
-    fn save(&self, record: &Record) -> Result<(), StoreError> {
+    fn save(&self, record: &TokenRecord) -> Result<(), TokenStoreError> {
         let name = file_name(&record.resource, &record.issuer);
         let path = self.path(&name);
         let failed = Self::error(&path);
-        self.folder.make(Access::Private).map_err(&failed)?;
+        self.folder.make(FileAccess::Private).map_err(&failed)?;
         let text = serde_json::to_vec_pretty(record).map_err(io::Error::other).map_err(&failed)?;
-        self.folder.replace(name, &text, Access::Private, Durability::Synced).map_err(&failed)
+        self.folder.replace(name, &text, FileAccess::Private, Durability::Synced).map_err(&failed)
     }
 
-    fn forget(&self, resource: &str) -> Result<(), StoreError> {
+    fn forget(&self, resource: &str) -> Result<(), TokenStoreError> {
         for name in self.files(resource)? {
             match self.folder.remove(&name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -235,8 +235,8 @@ mod tests {
     use super::*;
     use std::{fs, os::unix::fs::symlink, process::Command};
 
-    fn record(resource: &str, issuer: &str, saved_at: u64) -> Record {
-        Record {
+    fn record(resource: &str, issuer: &str, saved_at: u64) -> TokenRecord {
+        TokenRecord {
             resource: resource.into(),
             issuer: issuer.into(),
             client_id: "me".into(),
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    fn contract(store: &dyn Store) {
+    fn contract(store: &dyn TokenStore) {
         let (one, two) = (record("r", "https://a/../x", 1), record("r", "b", 2));
         assert_eq!(store.load("r", None).unwrap(), None);
         store.save(&one).unwrap();
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(store.load("r", Some("https://a/../x")).unwrap(), Some(one));
         assert_eq!(store.load("r", Some("c")).unwrap(), None);
         assert_eq!(store.load("r", None).unwrap(), Some(two.clone()));
-        let newer = Record { access_token: Some("new".into()), ..two };
+        let newer = TokenRecord { access_token: Some("new".into()), ..two };
         store.save(&newer).unwrap();
         assert_eq!(store.load("r", Some("b")).unwrap(), Some(newer));
         store.forget("r").unwrap();
@@ -269,9 +269,9 @@ mod tests {
 
     #[test]
     fn stores_keep_records() {
-        contract(&MemoryStore::default());
+        contract(&MemoryTokenStore::default());
         let folder = tempfile::tempdir().unwrap();
-        contract(&FileStore::new(folder.path().join("deep").join("tokens")));
+        contract(&FileTokenStore::new(folder.path().join("deep").join("tokens")));
     }
 
     #[cfg(unix)]
@@ -280,7 +280,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("tokens");
-        let store = FileStore::new(&inner);
+        let store = FileTokenStore::new(&inner);
         store.save(&record("r", "i", 1)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let files: Vec<_> =
@@ -298,7 +298,7 @@ mod tests {
     fn a_folder_that_became_a_link_is_not_written_to() {
         let place = tempfile::tempdir().unwrap();
         let (tokens, victim) = (place.path().join("tokens"), place.path().join("victim"));
-        let store = FileStore::new(&tokens);
+        let store = FileTokenStore::new(&tokens);
         store.save(&record("r", "i", 1)).unwrap();
         // A link in place of a file is replaced, and its target is not changed.
         let path = store.path(&file_name("r", "i"));
@@ -326,7 +326,7 @@ mod tests {
     fn a_folder_above_that_becomes_a_link_is_noticed() {
         let place = tempfile::tempdir().unwrap();
         let (state, elsewhere) = (place.path().join("state"), place.path().join("elsewhere"));
-        let store = FileStore::new(state.join("tokens"));
+        let store = FileTokenStore::new(state.join("tokens"));
         store.save(&record("r", "i", 1)).unwrap();
         fs::rename(&state, &elsewhere).unwrap();
         symlink(&elsewhere, &state).unwrap();
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        let store = FileStore::new(folder.path());
+        let store = FileTokenStore::new(folder.path());
         let path = store.path(&file_name("r", "i"));
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         assert_eq!(store.load("r", None).unwrap(), None);
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn tokens_end() {
         let check = |expires_at, time, expected| {
-            let record = Record { expires_at, ..record("r", "i", 1) };
+            let record = TokenRecord { expires_at, ..record("r", "i", 1) };
             assert_eq!(record.is_expired(time), expected);
         };
         check(None, u64::MAX, false);

@@ -1,37 +1,37 @@
 //! Sign-in during requests: which answers are challenges, how often, and where tokens go.
 
 use crate::{
-    heard::Heard,
-    server::{Seen, Server, Step, json, whole, with},
+    events::RecordedEvents,
+    server::{ReceivedRequest, ScriptedHttpServer, ResponseStep, json, whole, with},
     streamable::{answer, notification, request},
 };
-use docent_dial::{Challenge, Failure, HttpSettings, Running, SignIn, http, sse, websocket};
+use docent_dial::{Challenge, TransportFailure, HttpSettings, Running, SignIn, http, sse, websocket};
 use std::sync::{Arc, Mutex};
 
 /// Has a new token after each challenge, until it gives up.
 #[derive(Default)]
-struct Clerk {
+struct ScriptedSignIn {
     challenges: Mutex<Vec<Challenge>>,
     gives_up: bool,
 }
 
-impl SignIn for Clerk {
+impl SignIn for ScriptedSignIn {
     fn token(&self) -> Running<'_, Option<String>> {
         let count = self.challenges.lock().unwrap().len();
         Box::pin(async move { (count > 0).then(|| format!("secret-{count}")) })
     }
 
-    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>> {
+    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), TransportFailure>> {
         assert!(!format!("{challenge:?}").contains("secret"), "{challenge:?}");
         self.challenges.lock().unwrap().push(challenge);
         let gives_up = self.gives_up;
         Box::pin(async move {
-            if gives_up { Err(Failure::Unauthorized("not now".into())) } else { Ok(()) }
+            if gives_up { Err(TransportFailure::Unauthorized("not now".into())) } else { Ok(()) }
         })
     }
 }
 
-fn settings(url: String, clerk: &Arc<Clerk>) -> HttpSettings {
+fn settings(url: String, clerk: &Arc<ScriptedSignIn>) -> HttpSettings {
     let mut settings = HttpSettings::new(url);
     // The sign-in's token replaces a configured one.
     settings.headers.push(("Authorization".into(), "Bearer old".into()));
@@ -39,17 +39,17 @@ fn settings(url: String, clerk: &Arc<Clerk>) -> HttpSettings {
     settings
 }
 
-fn bearer(seen: &Seen) -> &str {
+fn bearer(seen: &ReceivedRequest) -> &str {
     seen.header("authorization").unwrap_or_default()
 }
 
-fn refused(status: &str, challenge: &str) -> Vec<Step> {
+fn refused(status: &str, challenge: &str) -> Vec<ResponseStep> {
     with(&format!("WWW-Authenticate: {challenge}\r\n"), status, "", "no")
 }
 
 #[tokio::test]
 async fn a_challenge_is_answered_and_the_message_sent_again() {
-    let server = Server::start(|seen| match (bearer(seen), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(|seen| match (bearer(seen), seen.rpc().as_str()) {
         ("Bearer old", _) => refused("401 Unauthorized", "Bearer scope=\"a\""),
         ("Bearer secret-1", "write") => {
             refused("403 Forbidden", "Bearer error=\"insufficient_scope\"")
@@ -58,7 +58,7 @@ async fn a_challenge_is_answered_and_the_message_sent_again() {
         _ => whole("500 Oops", "", ""),
     })
     .await;
-    let (heard, clerk) = (Heard::new(), Arc::new(Clerk::default()));
+    let (heard, clerk) = (RecordedEvents::new(), Arc::new(ScriptedSignIn::default()));
     let line = http::open(settings(server.url("/"), &clerk), heard.clone()).await.unwrap();
     line.send(request(1, "write")).await.unwrap();
     assert_eq!(heard.message().await["id"], 1);
@@ -80,9 +80,9 @@ async fn a_challenge_is_answered_and_the_message_sent_again() {
 
 #[tokio::test]
 async fn challenges_have_an_end() {
-    let check = |steps: fn() -> Vec<Step>, gives_up: bool, count: usize, expected: &'static str| async move {
-        let server = Server::start(move |_| steps()).await;
-        let (heard, clerk) = (Heard::new(), Arc::new(Clerk { gives_up, ..Clerk::default() }));
+    let check = |steps: fn() -> Vec<ResponseStep>, gives_up: bool, count: usize, expected: &'static str| async move {
+        let server = ScriptedHttpServer::start(move |_| steps()).await;
+        let (heard, clerk) = (RecordedEvents::new(), Arc::new(ScriptedSignIn { gives_up, ..ScriptedSignIn::default() }));
         let line = http::open(settings(server.url("/"), &clerk), heard.clone()).await.unwrap();
         line.send(request(1, "x")).await.unwrap();
         let (_, failure) = heard.lost().await;
@@ -105,17 +105,17 @@ async fn challenges_have_an_end() {
 
 #[tokio::test]
 async fn every_way_signs_in() {
-    let server = Server::start(|seen| match bearer(seen) {
+    let server = ScriptedHttpServer::start(|seen| match bearer(seen) {
         "Bearer secret-1" => whole("418 Teapot", "", "signed in"),
         _ => refused("401 Unauthorized", "Bearer"),
     })
     .await;
-    let clerk = Arc::new(Clerk::default());
-    let failure = sse::open(settings(server.url("/"), &clerk), Heard::new()).await.err().unwrap();
+    let clerk = Arc::new(ScriptedSignIn::default());
+    let failure = sse::open(settings(server.url("/"), &clerk), RecordedEvents::new()).await.err().unwrap();
     assert!(matches!(failure, Failure::Refused { status: 418, .. }), "{failure:?}");
-    let clerk = Arc::new(Clerk::default());
+    let clerk = Arc::new(ScriptedSignIn::default());
     let url = server.url("/").replace("http", "ws");
-    let failure = websocket::open(settings(url, &clerk), Heard::new()).await.err().unwrap();
+    let failure = websocket::open(settings(url, &clerk), RecordedEvents::new()).await.err().unwrap();
     assert!(matches!(failure, Failure::Refused { status: 418, .. }), "{failure:?}");
     assert_eq!(clerk.challenges.lock().unwrap().len(), 1);
 }

@@ -1,11 +1,11 @@
 //! Servers that break the rules: each fault loses one request, with a clear error, and the next one works.
 
 use crate::{
-    heard::Heard,
-    server::{Server, Step, json, send, stream, whole, with},
+    events::RecordedEvents,
+    server::{ScriptedHttpServer, ResponseStep, json, send, stream, whole, with},
     streamable::{answer, line, notification, request},
 };
-use docent_dial::{Failure, HttpSettings, http, websocket};
+use docent_dial::{TransportFailure, HttpSettings, http, websocket};
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -14,13 +14,13 @@ use tokio::{
 
 #[tokio::test]
 async fn a_fault_is_the_loss_of_one_request() {
-    let check = |steps: fn() -> Vec<Step>, kind: fn(&Failure) -> bool, expected: &'static str| async move {
-        let server = Server::start(move |seen| match seen.rpc().as_str() {
+    let check = |steps: fn() -> Vec<ResponseStep>, kind: fn(&TransportFailure) -> bool, expected: &'static str| async move {
+        let server = ScriptedHttpServer::start(move |seen| match seen.rpc().as_str() {
             "bad" => steps(),
             _ => json(&answer(2)),
         })
         .await;
-        let heard = Heard::new();
+        let heard = RecordedEvents::new();
         let mut settings = HttpSettings::new(server.url("/"));
         settings.message_bytes = 1000;
         settings.idle_timeout = Duration::from_millis(300);
@@ -34,8 +34,8 @@ async fn a_fault_is_the_loss_of_one_request() {
         assert_eq!(heard.message().await["id"], 2);
         assert!(heard.is_quiet().await);
     };
-    let lost = |failure: &Failure| matches!(failure, Failure::Lost(_));
-    let malformed = |failure: &Failure| matches!(failure, Failure::Malformed(_));
+    let lost = |failure: &TransportFailure| matches!(failure, Failure::Lost(_));
+    let malformed = |failure: &TransportFailure| matches!(failure, Failure::Malformed(_));
 
     check(|| vec![Step::Cut], lost, "connection was lost").await;
     check(|| vec![Step::Reset], lost, "connection was lost").await;
@@ -90,13 +90,13 @@ async fn a_fault_is_the_loss_of_one_request() {
 
 #[tokio::test]
 async fn a_refusal_says_what_the_server_said() {
-    let check = |steps: fn() -> Vec<Step>, code: u16, expected: &'static str| async move {
-        let server = Server::start(move |_| steps()).await;
-        let heard = Heard::new();
+    let check = |steps: fn() -> Vec<ResponseStep>, code: u16, expected: &'static str| async move {
+        let server = ScriptedHttpServer::start(move |_| steps()).await;
+        let heard = RecordedEvents::new();
         let line = line(server.url("/"), &heard).await;
         line.send(request(1, "x")).await.unwrap();
         match heard.lost().await.1 {
-            Failure::Refused { status, text } => {
+            TransportFailure::Refused { status, text } => {
                 assert_eq!((status, text.as_str()), (code, expected));
             }
             other => panic!("{other:?}"),
@@ -134,12 +134,12 @@ async fn a_refusal_says_what_the_server_said() {
 #[tokio::test]
 async fn without_a_sign_in_a_challenge_says_that_the_key_is_refused() {
     let server =
-        Server::start(|_| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", "")).await;
-    let heard = Heard::new();
+        ScriptedHttpServer::start(|_| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", "")).await;
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
     let failure = heard.lost().await.1;
-    let Failure::Refused { status: 401, text } = failure else { panic!("{failure:?}") };
+    let TransportFailure::Refused { status: 401, text } = failure else { panic!("{failure:?}") };
     assert!(text.contains("rejected the key"), "{text}");
 }
 
@@ -148,7 +148,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/?key=secret", socket.local_addr().unwrap());
     drop(socket);
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(url, &heard).await;
     line.send(request(1, "x")).await.unwrap();
     let (_, failure) = heard.lost().await;
@@ -163,8 +163,8 @@ async fn a_server_that_is_not_there_is_unreachable() {
 
 #[tokio::test]
 async fn a_notification_without_an_acknowledgment_is_reported() {
-    let server = Server::start(|_| vec![Step::Hold]).await;
-    let heard = Heard::new();
+    let server = ScriptedHttpServer::start(|_| vec![Step::Hold]).await;
+    let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(server.url("/"));
     settings.idle_timeout = Duration::from_millis(100);
     let line = http::open(settings, heard.clone()).await.unwrap();
@@ -185,7 +185,7 @@ async fn tls_to_a_plain_server_has_a_clear_error() {
             socket.read_to_end(&mut Vec::new()).await.unwrap_or_default();
         }
     });
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = http::open(HttpSettings::new(secure.clone()), heard.clone()).await.unwrap();
     line.send(request(1, "any")).await.unwrap();
     let (_, failure) = heard.lost().await;

@@ -1,23 +1,23 @@
 //! HTTP with SSE, and detecting that a server uses it.
 
 use crate::{
-    heard::Heard,
-    server::{Server, Step, json, send, status, stream, whole, with},
+    events::RecordedEvents,
+    server::{ScriptedHttpServer, ResponseStep, json, send, status, stream, whole, with},
     streamable::{answer, notification, request},
 };
-use docent_dial::{Event, Failure, HttpSettings, Line, Listener, open_detecting, sse};
+use docent_dial::{TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, open_detecting, sse};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
 /// A server of the first revision: answers to what is posted come on the stream.
-async fn first_revision(refusal: &'static str) -> Server {
+async fn first_revision(refusal: &'static str) -> ScriptedHttpServer {
     let (sender, receiver) = mpsc::channel::<String>(100);
     let receiver = Mutex::new(Some(receiver));
-    Server::start(move |seen| match (seen.method.as_str(), seen.path.as_str()) {
+    ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.path.as_str()) {
         ("GET", "/sse") => {
             let mut steps = stream(": hello\n\nevent: endpoint\ndata: /messages?session=5\n\n");
             if let Some(receiver) = receiver.lock().unwrap().take() {
-                steps.push(Step::Relay(receiver));
+                steps.push(ResponseStep::Relay(receiver));
             }
             steps
         }
@@ -48,7 +48,7 @@ async fn first_revision(refusal: &'static str) -> Server {
 #[tokio::test]
 async fn messages_go_to_the_address_that_the_stream_names() {
     let server = first_revision("404 Not Found").await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(server.url("/sse"));
     settings.headers.push(("X-Key".into(), "k".into()));
     let line = sse::open(settings, heard.clone()).await.unwrap();
@@ -74,13 +74,13 @@ async fn messages_go_to_the_address_that_the_stream_names() {
 
 #[tokio::test]
 async fn closing_ends_the_stream() {
-    let server = Server::start(|_| {
+    let server = ScriptedHttpServer::start(|_| {
         let mut steps = stream("event: endpoint\ndata: /m\n\n");
-        steps.push(Step::Hold);
+        steps.push(ResponseStep::Hold);
         steps
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = sse::open(HttpSettings::new(server.url("/")), heard.clone()).await.unwrap();
     line.close().await;
     assert!(matches!(heard.next().await, Event::Closed(_)));
@@ -89,12 +89,12 @@ async fn closing_ends_the_stream() {
 
 #[tokio::test]
 async fn a_stream_that_is_not_what_it_should_be_is_refused() {
-    let check = |steps: fn() -> Vec<Step>, expected: &'static str| async move {
-        let server = Server::start(move |_| steps()).await;
+    let check = |steps: fn() -> Vec<ResponseStep>, expected: &'static str| async move {
+        let server = ScriptedHttpServer::start(move |_| steps()).await;
         let mut settings = HttpSettings::new(server.url("/sse"));
         settings.message_bytes = 1000;
         settings.idle_timeout = std::time::Duration::from_millis(300);
-        let failure = sse::open(settings, Heard::new()).await.err().unwrap();
+        let failure = sse::open(settings, RecordedEvents::new()).await.err().unwrap();
         assert!(failure.to_string().contains(expected), "{failure}");
     };
     check(|| stream("event: endpoint\ndata: http://127.0.0.1:1/m\n\n"), "another server").await;
@@ -117,8 +117,8 @@ async fn a_stream_that_is_not_what_it_should_be_is_refused() {
     check(|| with("Location: http://127.0.0.1:1/\r\n", "307 x", "", ""), "another server").await;
 }
 
-async fn detecting(server: &Server, path: &str, heard: &Arc<Heard>) -> Arc<dyn Line> {
-    let heard: Arc<dyn Listener> = heard.clone();
+async fn detecting(server: &ScriptedHttpServer, path: &str, heard: &Arc<RecordedEvents>) -> Arc<dyn ClientTransport> {
+    let heard: Arc<dyn TransportListener> = heard.clone();
     open_detecting(HttpSettings::new(server.url(path)), heard).await.unwrap()
 }
 
@@ -126,7 +126,7 @@ async fn detecting(server: &Server, path: &str, heard: &Arc<Heard>) -> Arc<dyn L
 async fn a_server_without_streamable_http_is_detected() {
     for refusal in ["400 Bad Request", "404 Not Found", "405 Method Not Allowed"] {
         let server = first_revision(refusal).await;
-        let heard = Heard::new();
+        let heard = RecordedEvents::new();
         let line = detecting(&server, "/sse", &heard).await;
         line.send(request(1, "initialize")).await.unwrap();
         assert_eq!(heard.message().await["id"], 1);
@@ -144,14 +144,14 @@ async fn a_server_without_streamable_http_is_detected() {
 
 #[tokio::test]
 async fn only_a_first_initialize_is_tried_twice() {
-    let server = Server::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "server/discover") => status("405 Method Not Allowed"),
         ("POST", "initialize") if seen.json()["id"] == 2 => json(&answer(2)),
         ("POST", "broken") => vec![Step::Cut],
         _ => status("404 Not Found"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = detecting(&server, "/", &heard).await;
     line.send(request(1, "server/discover")).await.unwrap();
     assert_eq!(heard.lost().await.0, 1, "this is reported, so that the client tries the other protocol mode");
@@ -164,8 +164,8 @@ async fn only_a_first_initialize_is_tried_twice() {
 
 #[tokio::test]
 async fn a_server_with_neither_is_refused_once() {
-    let server = Server::start(|_| whole("404 Not Found", "text/plain", "lost?")).await;
-    let heard = Heard::new();
+    let server = ScriptedHttpServer::start(|_| whole("404 Not Found", "text/plain", "lost?")).await;
+    let heard = RecordedEvents::new();
     let line = detecting(&server, "/", &heard).await;
     line.send(request(1, "initialize")).await.unwrap();
     let (id, failure) = heard.lost().await;

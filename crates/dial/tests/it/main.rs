@@ -3,7 +3,7 @@
 
 mod challenges;
 mod faults;
-mod heard;
+mod events;
 mod legacy;
 mod oauth;
 mod server;

@@ -1,16 +1,16 @@
 //! Signing in, against a server that is its own authorization server.
 
 use crate::{
-    heard::Heard,
-    server::{Seen, Server, Step, json as answered, whole, with},
+    events::RecordedEvents,
+    server::{ReceivedRequest, ScriptedHttpServer, ResponseStep, json as answered, whole, with},
     streamable::{answer, request},
 };
 use base64::{Engine, prelude::BASE64_STANDARD, prelude::BASE64_URL_SAFE_NO_PAD};
 use docent_dial::{
-    Failure, HttpSettings, SignIn, http,
+    TransportFailure, HttpSettings, SignIn, http,
     oauth::{
-        Browser, Client, FileStore, MemoryStore, OauthSettings, OauthSignIn, SigningAlgorithm,
-        Store,
+        Browser, OauthClient, FileTokenStore, MemoryTokenStore, OauthSettings, OauthSignIn, SigningAlgorithm,
+        TokenStore,
     },
 };
 use ring::{
@@ -32,7 +32,7 @@ use url::Url;
 /// How the authorization server behaves.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent fault")]
-struct Manners {
+struct AuthServerBehavior {
     /// Tokens last this long.
     expires_in: Option<u64>,
     /// Refreshing is refused.
@@ -48,8 +48,8 @@ struct Manners {
 /// An issuer with an earlier sign-in.
 const OTHER: &str = "https://other.test";
 
-struct Authority {
-    manners: Manners,
+struct ScriptedAuthServer {
+    manners: AuthServerBehavior,
     tokens: AtomicUsize,
     /// The scopes of each token that is good.
     good: Mutex<HashMap<String, String>>,
@@ -61,8 +61,8 @@ fn form(text: &str) -> HashMap<String, String> {
     url::form_urlencoded::parse(text.as_bytes()).into_owned().collect()
 }
 
-impl Authority {
-    fn answer(&self, seen: &Seen) -> Vec<Step> {
+impl ScriptedAuthServer {
+    fn answer(&self, seen: &ReceivedRequest) -> Vec<ResponseStep> {
         let base = format!("http://{}", seen.header("host").unwrap());
         let (path, query) = seen.path.split_once('?').unwrap_or((&seen.path, ""));
         match path {
@@ -107,7 +107,7 @@ impl Authority {
         }
     }
 
-    fn resource(&self, seen: &Seen, base: &str) -> Vec<Step> {
+    fn resource(&self, seen: &ReceivedRequest, base: &str) -> Vec<ResponseStep> {
         let token = seen.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let scope = token.and_then(|token| self.good.lock().unwrap().get(token).cloned());
         let metadata = format!("resource_metadata=\"{base}/prm\"");
@@ -134,7 +134,7 @@ impl Authority {
         }
     }
 
-    fn authorize(&self, asked: &HashMap<String, String>, base: &str) -> Vec<Step> {
+    fn authorize(&self, asked: &HashMap<String, String>, base: &str) -> Vec<ResponseStep> {
         assert_eq!(asked["code_challenge_method"], "S256");
         assert_eq!(asked["resource"], format!("{base}/mcp"));
         let mut back = Url::parse(&asked["redirect_uri"]).unwrap();
@@ -153,7 +153,7 @@ impl Authority {
         with(&format!("Location: {back}\r\n"), "302 Found", "", "")
     }
 
-    fn token(&self, asked: &HashMap<String, String>) -> Vec<Step> {
+    fn token(&self, asked: &HashMap<String, String>) -> Vec<ResponseStep> {
         assert!(asked["resource"].ends_with("/mcp"));
         let refused = |why: &str| {
             whole("400 Bad Request", "application/json", &json!({"error": why}).to_string())
@@ -201,24 +201,24 @@ fn claims(token: &str) -> Value {
     serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
 
-async fn authority(manners: Manners) -> (Server, Arc<Authority>) {
-    let authority = Arc::new(Authority {
+async fn authority(manners: AuthServerBehavior) -> (ScriptedHttpServer, Arc<ScriptedAuthServer>) {
+    let authority = Arc::new(ScriptedAuthServer {
         manners,
         tokens: AtomicUsize::new(0),
         good: Mutex::default(),
         codes: Mutex::default(),
     });
     let shared = authority.clone();
-    (Server::start(move |seen| shared.answer(seen)).await, authority)
+    (ScriptedHttpServer::start(move |seen| shared.answer(seen)).await, authority)
 }
 
 /// Follows the page's redirects, as a consenting user would, or does nothing.
-struct Person {
+struct ScriptedBrowser {
     agrees: bool,
     pages: AtomicUsize,
 }
 
-impl Browser for Person {
+impl Browser for ScriptedBrowser {
     fn open(&self, url: &str) -> Result<(), String> {
         self.pages.fetch_add(1, Ordering::SeqCst);
         if self.agrees {
@@ -233,14 +233,14 @@ impl Browser for Person {
     }
 }
 
-fn person(agrees: bool) -> Arc<Person> {
-    Arc::new(Person { agrees, pages: AtomicUsize::new(0) })
+fn person(agrees: bool) -> Arc<ScriptedBrowser> {
+    Arc::new(ScriptedBrowser { agrees, pages: AtomicUsize::new(0) })
 }
 
 fn settings(
-    server: &Server,
-    store: &Arc<dyn Store>,
-    person: Option<&Arc<Person>>,
+    server: &ScriptedHttpServer,
+    store: &Arc<dyn TokenStore>,
+    person: Option<&Arc<ScriptedBrowser>>,
 ) -> OauthSettings {
     let mut settings = OauthSettings::new("acme", server.url("/mcp"), store.clone());
     settings.browser = person.map(|person| person.clone() as Arc<dyn Browser>);
@@ -251,10 +251,10 @@ fn settings(
 async fn ask(
     settings: OauthSettings,
     methods: &[&str],
-) -> (Vec<Result<(), Failure>>, Arc<OauthSignIn>) {
+) -> (Vec<Result<(), TransportFailure>>, Arc<OauthSignIn>) {
     let url = settings.url.clone();
     let sign_in = Arc::new(OauthSignIn::new(settings).unwrap());
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(url);
     settings.sign_in = Some(sign_in.clone());
     let line = http::open(settings, heard.clone()).await.unwrap();
@@ -262,11 +262,11 @@ async fn ask(
     for (id, method) in methods.iter().enumerate() {
         line.send(request(id, method)).await.unwrap();
         outcomes.push(match heard.next().await {
-            docent_dial::Event::Message { message, .. } => {
+            docent_dial::TransportEvent::Message { message, .. } => {
                 assert_eq!(message["id"], id);
                 Ok(())
             }
-            docent_dial::Event::Lost { failure, .. } => {
+            docent_dial::TransportEvent::Lost { failure, .. } => {
                 assert!(!failure.to_string().contains("secret-"), "{failure}");
                 Err(failure)
             }
@@ -277,19 +277,19 @@ async fn ask(
     (outcomes, sign_in)
 }
 
-fn count(server: &Server, path: &str) -> usize {
+fn count(server: &ScriptedHttpServer, path: &str) -> usize {
     server.seen().iter().filter(|seen| seen.path.split('?').next() == Some(path)).count()
 }
 
-fn memory() -> Arc<dyn Store> {
-    Arc::new(MemoryStore::default())
+fn memory() -> Arc<dyn TokenStore> {
+    Arc::new(MemoryTokenStore::default())
 }
 
 #[tokio::test]
 async fn a_person_signs_in_once() {
-    let (server, _) = authority(Manners::default()).await;
+    let (server, _) = authority(AuthServerBehavior::default()).await;
     let folder = tempfile::tempdir().unwrap();
-    let store: Arc<dyn Store> = Arc::new(FileStore::new(folder.path().join("tokens")));
+    let store: Arc<dyn TokenStore> = Arc::new(FileTokenStore::new(folder.path().join("tokens")));
     let person = person(true);
     let (outcomes, _) = ask(settings(&server, &store, Some(&person)), &["ping", "ping"]).await;
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
@@ -307,12 +307,12 @@ async fn a_person_signs_in_once() {
 
 #[tokio::test]
 async fn many_requests_wait_for_one_sign_in() {
-    let (server, _) = authority(Manners::default()).await;
+    let (server, _) = authority(AuthServerBehavior::default()).await;
     let person = person(true);
     let mut line_settings = HttpSettings::new(server.url("/mcp"));
     let sign_in = OauthSignIn::new(settings(&server, &memory(), Some(&person))).unwrap();
     line_settings.sign_in = Some(Arc::new(sign_in));
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = http::open(line_settings, heard.clone()).await.unwrap();
     for id in 0..10 {
         line.send(request(id, "ping")).await.unwrap();
@@ -325,7 +325,7 @@ async fn many_requests_wait_for_one_sign_in() {
 
 #[tokio::test]
 async fn a_token_that_ends_is_refreshed_and_kept() {
-    let (server, _) = authority(Manners { expires_in: Some(5), ..Manners::default() }).await;
+    let (server, _) = authority(AuthServerBehavior { expires_in: Some(5), ..AuthServerBehavior::default() }).await;
     let (store, person) = (memory(), person(true));
     let (outcomes, sign_in) =
         ask(settings(&server, &store, Some(&person)), &["ping", "ping"]).await;
@@ -340,7 +340,7 @@ async fn a_token_that_ends_is_refreshed_and_kept() {
 
 #[tokio::test]
 async fn a_token_that_is_refused_is_refreshed() {
-    let (server, authority) = authority(Manners::default()).await;
+    let (server, authority) = authority(AuthServerBehavior::default()).await;
     let (store, person) = (memory(), person(true));
     let (_, _) = ask(settings(&server, &store, Some(&person)), &["ping"]).await;
     authority.good.lock().unwrap().clear();
@@ -352,7 +352,7 @@ async fn a_token_that_is_refused_is_refreshed() {
 /// The tokens of an issuer are not sent to a server that only claims to be that issuer.
 #[tokio::test]
 async fn a_claimed_issuer_is_not_trusted() {
-    let (server, _) = authority(Manners { impostor: true, ..Manners::default() }).await;
+    let (server, _) = authority(AuthServerBehavior { impostor: true, ..AuthServerBehavior::default() }).await;
     let store = memory();
     let url = server.url("/mcp");
     let kept = json!({"resource": url, "issuer": OTHER, "client_id": "me", "client_secret": "secret-own",
@@ -360,7 +360,7 @@ async fn a_claimed_issuer_is_not_trusted() {
     store.save(&serde_json::from_value(kept).unwrap()).unwrap();
     let (outcomes, _) = ask(settings(&server, &store, None), &["ping"]).await;
     match &outcomes[0] {
-        Err(Failure::Unauthorized(text)) => {
+        Err(TransportFailure::Unauthorized(text)) => {
             assert!(text.contains(OTHER), "{text}");
             assert!(text.contains("contact the server's operator"), "{text}");
         }
@@ -372,10 +372,10 @@ async fn a_claimed_issuer_is_not_trusted() {
 
 #[tokio::test]
 async fn without_a_browser_the_error_names_the_command() {
-    let (server, authority) = authority(Manners { no_refresh: true, ..Manners::default() }).await;
+    let (server, authority) = authority(AuthServerBehavior { no_refresh: true, ..AuthServerBehavior::default() }).await;
     let store = memory();
-    let check = |outcomes: &[Result<(), Failure>]| match &outcomes[0] {
-        Err(Failure::Unauthorized(text)) => {
+    let check = |outcomes: &[Result<(), TransportFailure>]| match &outcomes[0] {
+        Err(TransportFailure::Unauthorized(text)) => {
             assert!(text.contains("docent servers login acme"), "{text}");
         }
         other => panic!("{other:?}"),
@@ -397,7 +397,7 @@ async fn without_a_browser_the_error_names_the_command() {
 
 #[tokio::test]
 async fn a_server_without_metadata_needs_a_key() {
-    let server = Server::start(|_| whole("401 Unauthorized", "", "")).await;
+    let server = ScriptedHttpServer::start(|_| whole("401 Unauthorized", "", "")).await;
     for (is_configured, want) in [
         (
             true,
@@ -408,7 +408,7 @@ async fn a_server_without_metadata_needs_a_key() {
         let mut settings = settings(&server, &memory(), None);
         settings.is_configured = is_configured;
         match &ask(settings, &["ping"]).await.0[0] {
-            Err(Failure::Refused { status: 401, text }) => {
+            Err(TransportFailure::Refused { status: 401, text }) => {
                 assert!(text.contains(want) && !text.contains("servers login"), "{text}");
             }
             other => panic!("{other:?}"),
@@ -418,11 +418,11 @@ async fn a_server_without_metadata_needs_a_key() {
 
 #[tokio::test]
 async fn a_sign_in_names_no_server_that_is_not_configured() {
-    let (server, _) = authority(Manners::default()).await;
+    let (server, _) = authority(AuthServerBehavior::default()).await;
     let mut settings = settings(&server, &memory(), None);
     settings.is_configured = false;
     match &ask(settings, &["ping"]).await.0[0] {
-        Err(Failure::Unauthorized(text)) => {
+        Err(TransportFailure::Unauthorized(text)) => {
             assert!(text.contains("docent servers add NAME --url"), "{text}");
             assert!(!text.contains("login acme"), "{text}");
         }
@@ -432,13 +432,13 @@ async fn a_sign_in_names_no_server_that_is_not_configured() {
 
 #[tokio::test]
 async fn a_token_with_insufficient_scopes_is_stepped_up_once() {
-    let (server, _) = authority(Manners::default()).await;
+    let (server, _) = authority(AuthServerBehavior::default()).await;
     let (store, person) = (memory(), person(true));
     let (outcomes, _) =
         ask(settings(&server, &store, Some(&person)), &["ping", "write", "never"]).await;
     assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
     match &outcomes[2] {
-        Err(Failure::Unauthorized(text)) => assert!(text.contains("permissions already"), "{text}"),
+        Err(TransportFailure::Unauthorized(text)) => assert!(text.contains("permissions already"), "{text}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(person.pages.load(Ordering::SeqCst), 2);
@@ -449,22 +449,22 @@ async fn a_token_with_insufficient_scopes_is_stepped_up_once() {
 
 #[tokio::test]
 async fn a_sign_in_that_fails_says_why() {
-    let check = |manners: Manners, agrees: bool, expected: &'static str| async move {
+    let check = |manners: AuthServerBehavior, agrees: bool, expected: &'static str| async move {
         let (server, _) = authority(manners).await;
         let mut settings = settings(&server, &memory(), Some(&person(agrees)));
-        settings.patience =
+        settings.sign_in_timeout =
             if agrees { Duration::from_secs(20) } else { Duration::from_millis(100) };
         let (outcomes, sign_in) = ask(settings, &["ping"]).await;
         match &outcomes[0] {
-            Err(Failure::Unauthorized(text)) => assert!(text.contains(expected), "{text}"),
+            Err(TransportFailure::Unauthorized(text)) => assert!(text.contains(expected), "{text}"),
             other => panic!("{other:?}"),
         }
         assert_eq!(sign_in.token().await, None);
         assert_eq!(count(&server, "/token"), 0);
     };
-    check(Manners { denies: true, ..Manners::default() }, true, "access_denied").await;
-    check(Manners { wrong_issuer: true, ..Manners::default() }, true, "issuer").await;
-    check(Manners::default(), false, "no sign-in within").await;
+    check(AuthServerBehavior { denies: true, ..AuthServerBehavior::default() }, true, "access_denied").await;
+    check(AuthServerBehavior { wrong_issuer: true, ..AuthServerBehavior::default() }, true, "issuer").await;
+    check(AuthServerBehavior::default(), false, "no sign-in within").await;
 }
 
 #[tokio::test]
@@ -475,8 +475,8 @@ async fn machines_sign_in_by_themselves() {
         "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
         BASE64_STANDARD.encode(key.as_ref())
     );
-    let check = |client: Client, works: bool| async move {
-        let (server, _) = authority(Manners::default()).await;
+    let check = |client: OauthClient, works: bool| async move {
+        let (server, _) = authority(AuthServerBehavior::default()).await;
         let mut settings = settings(&server, &memory(), None);
         assert!(
             !format!("{client:?}").contains("secret-")
@@ -486,16 +486,16 @@ async fn machines_sign_in_by_themselves() {
         let (outcomes, _) = ask(settings, &["ping"]).await;
         match (&outcomes[0], works) {
             (Ok(()), true) => assert_eq!(count(&server, "/authorize"), 0),
-            (Err(Failure::Unauthorized(text)), false) => {
+            (Err(TransportFailure::Unauthorized(text)), false) => {
                 assert!(text.contains("invalid_client"), "{text}");
             }
             (other, _) => panic!("{other:?}"),
         }
     };
-    let machine = |id: &str, secret: &str| Client::Machine { id: id.into(), secret: secret.into() };
+    let machine = |id: &str, secret: &str| OauthClient::Machine { id: id.into(), secret: secret.into() };
     check(machine("machine", "secret-own"), true).await;
     check(machine("machine", "secret-other"), false).await;
-    let keyed = |id: &str| Client::MachineKey {
+    let keyed = |id: &str| OauthClient::MachineKey {
         id: id.into(),
         key_pem: key_pem.clone(),
         algorithm: SigningAlgorithm::Es256,
@@ -506,10 +506,10 @@ async fn machines_sign_in_by_themselves() {
 
 #[tokio::test]
 async fn a_client_that_is_registered_does_not_register() {
-    let (server, _) = authority(Manners::default()).await;
+    let (server, _) = authority(AuthServerBehavior::default()).await;
     let person = person(true);
     let mut settings = settings(&server, &memory(), Some(&person));
-    settings.client = Client::Registered { id: "known".into(), secret: Some("secret-own".into()) };
+    settings.client = OauthClient::Registered { id: "known".into(), secret: Some("secret-own".into()) };
     settings.scopes = vec!["read".into(), "extra".into()];
     let (outcomes, _) = ask(settings, &["ping"]).await;
     assert!(outcomes[0].is_ok(), "{outcomes:?}");

@@ -15,7 +15,7 @@ use tokio::{
 
 /// A request as received.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: HashMap<String, String>,
@@ -26,7 +26,7 @@ pub(crate) struct Seen {
     pub(crate) number: usize,
 }
 
-impl Seen {
+impl ReceivedRequest {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
@@ -41,7 +41,7 @@ impl Seen {
 }
 
 /// What a script does next.
-pub(crate) enum Step {
+pub(crate) enum ResponseStep {
     Send(Vec<u8>),
     /// Until the client goes away; then a permit is added to `gone`.
     Hold,
@@ -55,70 +55,70 @@ pub(crate) enum Step {
     Reset,
 }
 
-pub(crate) fn send(text: impl Into<String>) -> Step {
-    Step::Send(text.into().into_bytes())
+pub(crate) fn send(text: impl Into<String>) -> ResponseStep {
+    ResponseStep::Send(text.into().into_bytes())
 }
 
-pub(crate) fn whole(status: &str, kind: &str, body: &str) -> Vec<Step> {
+pub(crate) fn whole(status: &str, kind: &str, body: &str) -> Vec<ResponseStep> {
     with("", status, kind, body)
 }
 
 /// A whole answer with more header fields, each ended by CR LF.
-pub(crate) fn with(fields: &str, status: &str, kind: &str, body: &str) -> Vec<Step> {
+pub(crate) fn with(fields: &str, status: &str, kind: &str, body: &str) -> Vec<ResponseStep> {
     let kind = if kind.is_empty() { String::new() } else { format!("Content-Type: {kind}\r\n") };
     let length = body.len();
     vec![send(format!("HTTP/1.1 {status}\r\n{kind}{fields}Content-Length: {length}\r\n\r\n{body}"))]
 }
 
-pub(crate) fn json(body: &str) -> Vec<Step> {
+pub(crate) fn json(body: &str) -> Vec<ResponseStep> {
     whole("200 OK", "application/json", body)
 }
 
-pub(crate) fn status(status: &str) -> Vec<Step> {
+pub(crate) fn status(status: &str) -> Vec<ResponseStep> {
     whole(status, "", "")
 }
 
 /// The start of a stream that ends with its connection.
-pub(crate) fn stream(start: &str) -> Vec<Step> {
+pub(crate) fn stream(start: &str) -> Vec<ResponseStep> {
     vec![send(format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{start}"
     ))]
 }
 
 /// A stream that is whole, and leaves its connection open.
-pub(crate) fn whole_stream(text: &str) -> Vec<Step> {
+pub(crate) fn whole_stream(text: &str) -> Vec<ResponseStep> {
     whole("200 OK", "text/event-stream; charset=utf-8", text)
 }
 
-type Script = dyn Fn(&Seen) -> Vec<Step> + Send + Sync;
+type Script = dyn Fn(&ReceivedRequest) -> Vec<ResponseStep> + Send + Sync;
 
-pub(crate) struct Server {
+pub(crate) struct ScriptedHttpServer {
     port: u16,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ReceivedRequest>>>,
     arrived: Arc<Semaphore>,
     /// Clients that disconnected while a script was waiting.
     gone: Arc<Semaphore>,
     accepting: JoinHandle<()>,
 }
 
-impl Drop for Server {
+impl Drop for ScriptedHttpServer {
     fn drop(&mut self) {
         self.accepting.abort();
     }
 }
 
-struct Shared {
+struct ScriptedServerState {
     script: Box<Script>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ReceivedRequest>>>,
     arrived: Arc<Semaphore>,
     gone: Arc<Semaphore>,
 }
 
-impl Server {
-    pub(crate) async fn start(script: impl Fn(&Seen) -> Vec<Step> + Send + Sync + 'static) -> Self {
+impl ScriptedHttpServer {
+    pub(crate) async fn start(script: impl Fn(&ReceivedRequest) -> Vec<ResponseStep> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ScriptedServerState {
             script: Box::new(script),
             seen: Arc::default(),
             arrived: Arc::new(Semaphore::new(0)),
@@ -139,24 +139,24 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<ReceivedRequest> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Waits for N more requests.
     pub(crate) async fn arrived(&self, count: u32) {
         let waiting = self.arrived.acquire_many(count);
-        timeout(crate::heard::PATIENCE, waiting).await.expect("no request came").unwrap().forget();
+        timeout(crate::events::EVENT_TIMEOUT, waiting).await.expect("no request came").unwrap().forget();
     }
 
     /// Waits until a client disconnects while a script is waiting.
     pub(crate) async fn gone(&self) {
         let waiting = self.gone.acquire();
-        timeout(crate::heard::PATIENCE, waiting).await.expect("no client disconnected").unwrap().forget();
+        timeout(crate::events::EVENT_TIMEOUT, waiting).await.expect("no client disconnected").unwrap().forget();
     }
 }
 
-async fn serve(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
+async fn serve(stream: TcpStream, connection: usize, shared: Arc<ScriptedServerState>) {
     let mut stream = BufReader::new(stream);
     while let Some(mut seen) = request(&mut stream).await {
         seen.connection = connection;
@@ -169,20 +169,20 @@ async fn serve(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
         let mut ends = false;
         for step in (shared.script)(&seen) {
             match step {
-                Step::Send(bytes) => {
+                ResponseStep::Send(bytes) => {
                     ends |= String::from_utf8_lossy(&bytes).contains("Connection: close");
                     if stream.write_all(&bytes).await.is_err() {
                         return;
                     }
                 }
-                Step::Hold => {
+                ResponseStep::Hold => {
                     let mut rest = [0; 64];
                     while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}
                     shared.gone.add_permits(1);
                     return;
                 }
-                Step::Await(signal) => signal.acquire().await.unwrap().forget(),
-                Step::Relay(mut texts) => {
+                ResponseStep::Await(signal) => signal.acquire().await.unwrap().forget(),
+                ResponseStep::Relay(mut texts) => {
                     while let Some(text) = texts.recv().await.filter(|text| !text.is_empty()) {
                         if stream.write_all(text.as_bytes()).await.is_err() {
                             return;
@@ -190,8 +190,8 @@ async fn serve(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
                     }
                     return;
                 }
-                Step::Cut => return,
-                Step::Reset => {
+                ResponseStep::Cut => return,
+                ResponseStep::Reset => {
                     stream.get_ref().set_zero_linger().unwrap();
                     return;
                 }
@@ -203,7 +203,7 @@ async fn serve(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
     }
 }
 
-async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
+async fn request(stream: &mut BufReader<TcpStream>) -> Option<ReceivedRequest> {
     let mut line = String::new();
     if stream.read_line(&mut line).await.ok()? == 0 {
         return None;
@@ -221,5 +221,5 @@ async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     let body = String::from_utf8(body).unwrap();
-    Some(Seen { method, path, headers, body, connection: 0, number: 0 })
+    Some(ReceivedRequest { method, path, headers, body, connection: 0, number: 0 })
 }

@@ -1,33 +1,33 @@
 //! Sessions: the id, the event stream, resumed streams, and the end.
 
 use crate::{
-    heard::Heard,
-    server::{Seen, Server, Step, json, send, status, stream, whole, whole_stream, with},
+    events::RecordedEvents,
+    server::{ReceivedRequest, ScriptedHttpServer, ResponseStep, json, send, status, stream, whole, whole_stream, with},
     streamable::{answer, line, notification, request},
 };
-use docent_dial::{Event, Failure, Line};
+use docent_dial::{TransportEvent, TransportFailure, ClientTransport};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
-const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+const LIST_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-fn greeted(seen: &Seen) -> Vec<Step> {
+fn greeted(seen: &ReceivedRequest) -> Vec<ResponseStep> {
     let body = answer(seen.json()["id"].clone());
     with("Mcp-Session-Id: s-1\r\n", "200 OK", "application/json", &body)
 }
 
-async fn greet(line: &dyn Line, heard: &Heard) {
+async fn greet(line: &dyn ClientTransport, heard: &RecordedEvents) {
     line.send(request(0, "initialize")).await.unwrap();
     assert_eq!(heard.message().await["id"], 0);
-    line.agreed("2025-11-25");
+    line.set_revision("2025-11-25");
     line.send(notification("notifications/initialized")).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_session_is_kept_and_ended() {
-    let server = Server::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => greeted(seen),
         ("POST", "notifications/initialized") => status("202 Accepted"),
         ("POST", _) => json(&answer(seen.json()["id"].clone())),
@@ -35,7 +35,7 @@ async fn a_session_is_kept_and_ended() {
         _ => status("200 OK"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
     assert!(
@@ -68,13 +68,13 @@ async fn a_session_is_kept_and_ended() {
 
 #[tokio::test]
 async fn an_event_stream_without_a_head_blocks_nothing() {
-    let server = Server::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => greeted(seen),
         ("GET", _) => vec![Step::Hold],
         _ => status("202 Accepted"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
     line.close().await;
@@ -85,7 +85,7 @@ async fn an_event_stream_without_a_head_blocks_nothing() {
 async fn the_event_stream_is_resumed() {
     let gets = Arc::new(AtomicUsize::new(0));
     let count = gets.clone();
-    let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => greeted(seen),
         ("GET", _) => match count.fetch_add(1, Ordering::SeqCst) {
             0 => stream(&format!("id: 7\nretry: 1\ndata: {NEWS}\n\n")),
@@ -93,14 +93,14 @@ async fn the_event_stream_is_resumed() {
             2 => status("503 Service Unavailable"),
             _ => {
                 let mut steps = stream(&format!("data: {NEWS}\n\n"));
-                steps.push(Step::Hold);
+                steps.push(ResponseStep::Hold);
                 steps
             }
         },
         _ => status("202 Accepted"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
     assert_eq!(heard.message().await["method"], "notifications/tools/list_changed");
@@ -119,13 +119,13 @@ async fn the_event_stream_is_resumed() {
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_resumed() {
-    let server = Server::start(|seen| match (seen.method.as_str(), seen.number) {
+    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.number) {
         ("POST", _) => stream("id: a\nretry: 20\ndata:\n\n"),
         (_, 1) => stream(&format!("id: b\ndata: {NEWS}\n\ndata: cut o")),
         _ => whole_stream(&format!("id: c\ndata: {}\n\n", answer(1))),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
     assert_eq!(heard.message().await["method"], "notifications/tools/list_changed");
@@ -139,15 +139,15 @@ async fn an_answer_that_breaks_off_is_resumed() {
 #[tokio::test]
 async fn an_answer_that_can_not_be_resumed_is_lost() {
     let check = |first: &'static str,
-                 rest: fn() -> Vec<Step>,
+                 rest: fn() -> Vec<ResponseStep>,
                  modern: bool,
                  expected: &'static str| async move {
-        let server = Server::start(move |seen| match seen.method.as_str() {
+        let server = ScriptedHttpServer::start(move |seen| match seen.method.as_str() {
             "POST" => stream(first),
             _ => rest(),
         })
         .await;
-        let heard = Heard::new();
+        let heard = RecordedEvents::new();
         let line = line(server.url("/mcp"), &heard).await;
         if modern {
             line.agreed("2026-07-28");
@@ -169,7 +169,7 @@ async fn an_answer_that_can_not_be_resumed_is_lost() {
 #[tokio::test]
 async fn a_lost_session_is_reported_once_and_can_be_restarted() {
     let greetings = AtomicUsize::new(0);
-    let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => {
             let count = greetings.fetch_add(1, Ordering::SeqCst);
             let fields = format!("Mcp-Session-Id: s-{count}\r\n");
@@ -189,13 +189,13 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
         ("POST", _) => json(&answer(seen.json()["id"].clone())),
         ("GET", _) => {
             let mut steps = stream("");
-            steps.push(Step::Hold);
+            steps.push(ResponseStep::Hold);
             steps
         }
         _ => status("200 OK"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
     server.arrived(3).await;
@@ -213,7 +213,7 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
         1,
         "{events:?}"
     );
-    let lost = |event: &&Event| {
+    let lost = |event: &&TransportEvent| {
         matches!(event, Event::Lost { failure: Failure::Refused { status: 404, .. }, .. })
     };
     assert_eq!(events.iter().filter(lost).count() + 1, 3, "{events:?}");
@@ -231,21 +231,21 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
 async fn a_request_that_is_only_accepted_may_be_answered_on_the_event_stream() {
     let go = Arc::new(tokio::sync::Semaphore::new(0));
     let hold = go.clone();
-    let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+    let server = ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => greeted(seen),
         ("GET", _) => {
             let mut steps = stream("");
             steps.extend([
-                Step::Await(hold.clone()),
+                ResponseStep::Await(hold.clone()),
                 send(format!("data: {}\n\n", answer(1))),
-                Step::Hold,
+                ResponseStep::Hold,
             ]);
             steps
         }
         _ => status("202 Accepted"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
     line.send(request(1, "x")).await.unwrap();

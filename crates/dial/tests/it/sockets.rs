@@ -1,11 +1,11 @@
 //! WebSocket, against a server made with the same library and a misbehaving one.
 
 use crate::{
-    heard::Heard,
-    server::{Server, Step, send, whole, with},
+    events::RecordedEvents,
+    server::{ScriptedHttpServer, ResponseStep, send, whole, with},
     streamable::{answer, notification, request},
 };
-use docent_dial::{Event, Failure, HttpSettings, websocket};
+use docent_dial::{TransportEvent, TransportFailure, HttpSettings, websocket};
 use futures::{SinkExt, StreamExt};
 use http::HeaderValue;
 use std::time::Duration;
@@ -67,7 +67,7 @@ async fn server() -> (String, JoinHandle<Vec<String>>) {
 #[tokio::test]
 async fn messages_go_both_ways() {
     let (url, task) = server().await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(url);
     settings.headers.push(("X-Key".into(), "k".into()));
     let line = websocket::open(settings, heard.clone()).await.unwrap();
@@ -99,13 +99,13 @@ async fn messages_go_both_ways() {
 async fn the_end_is_reported() {
     let check = |method: &'static str, expected: &'static str| async move {
         let (url, _task) = server().await;
-        let heard = Heard::new();
+        let heard = RecordedEvents::new();
         let mut settings = HttpSettings::new(url);
         settings.message_bytes = 1000;
         let line = websocket::open(settings, heard.clone()).await.unwrap();
         line.send(notification(method)).await.unwrap();
         match heard.next().await {
-            Event::Closed(failure) => assert!(failure.to_string().contains(expected), "{failure}"),
+            TransportEvent::Closed(failure) => assert!(failure.to_string().contains(expected), "{failure}"),
             other => panic!("{other:?}"),
         }
         assert!(matches!(line.send(notification("x")).await, Err(Failure::Unreachable(_))));
@@ -120,7 +120,7 @@ const UPGRADE: &str =
 #[tokio::test]
 async fn a_server_that_hangs_is_given_up() {
     use base64::{Engine, prelude::BASE64_STANDARD};
-    let server = Server::start(|seen| {
+    let server = ScriptedHttpServer::start(|seen| {
         let key = format!(
             "{}258EAFA5-E914-47DA-95CA-C5AB0DC85B11",
             seen.header("sec-websocket-key").unwrap()
@@ -133,12 +133,12 @@ async fn a_server_that_hangs_is_given_up() {
         vec![send(head), Step::Hold]
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(server.url("/").replace("http", "ws"));
     settings.idle_timeout = Duration::from_millis(50);
     let _line = websocket::open(settings, heard.clone()).await.unwrap();
     match heard.next().await {
-        Event::Closed(failure) => assert!(failure.to_string().contains("did not answer a ping"), "{failure}"),
+        TransportEvent::Closed(failure) => assert!(failure.to_string().contains("did not answer a ping"), "{failure}"),
         other => panic!("{other:?}"),
     }
     server.gone().await;
@@ -146,18 +146,18 @@ async fn a_server_that_hangs_is_given_up() {
 
 #[tokio::test]
 async fn a_failed_upgrade_is_reported() {
-    let check = |steps: fn() -> Vec<Step>, expected: &'static str| async move {
-        let server = Server::start(move |_| steps()).await;
+    let check = |steps: fn() -> Vec<ResponseStep>, expected: &'static str| async move {
+        let server = ScriptedHttpServer::start(move |_| steps()).await;
         let settings = HttpSettings::new(server.url("/").replace("http", "ws"));
-        let failure = websocket::open(settings, Heard::new()).await.err().unwrap();
+        let failure = websocket::open(settings, RecordedEvents::new()).await.err().unwrap();
         assert!(failure.to_string().contains(expected), "{failure}");
     };
     check(|| whole("404 Not Found", "", "nothing"), "404").await;
     check(|| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", ""), "sign-in").await;
     check(|| vec![Step::Cut], "upgrade failed").await;
     check(|| vec![send(format!("{UPGRADE}\r\n"))], "upgrade failed").await;
-    let failure = websocket::open(HttpSettings::new("http://127.0.0.1:1/"), Heard::new()).await;
+    let failure = websocket::open(HttpSettings::new("http://127.0.0.1:1/"), RecordedEvents::new()).await;
     assert!(failure.err().unwrap().to_string().contains("scheme"));
-    let failure = websocket::open(HttpSettings::new("ws://127.0.0.1:1/"), Heard::new()).await;
+    let failure = websocket::open(HttpSettings::new("ws://127.0.0.1:1/"), RecordedEvents::new()).await;
     assert!(matches!(failure.err().unwrap(), Failure::Unreachable(_)));
 }

@@ -1,18 +1,18 @@
 //! Streamable HTTP as specified: what a request contains, and every form of answer.
 
 use crate::{
-    heard::Heard,
-    server::{Server, Step, json, send, status, stream, whole, whole_stream, with},
+    events::RecordedEvents,
+    server::{ScriptedHttpServer, ResponseStep, json, send, status, stream, whole, whole_stream, with},
 };
 use docent_dial::{
-    Event, Failure, HttpSettings, Line, Outgoing,
-    headers::{STATELESS, VERSION_KEY},
+    TransportEvent, TransportFailure, HttpSettings, ClientTransport, Outgoing,
+    headers::{FIRST_STATELESS_REVISION, VERSION_META_KEY},
     http,
 };
 use serde_json::{Value, json as value};
 use std::sync::Arc;
 
-pub(crate) async fn line(url: String, heard: &Arc<Heard>) -> Arc<dyn Line> {
+pub(crate) async fn line(url: String, heard: &Arc<RecordedEvents>) -> Arc<dyn ClientTransport> {
     http::open(HttpSettings::new(url), heard.clone()).await.unwrap()
 }
 
@@ -34,8 +34,8 @@ fn event(data: &str) -> String {
 
 #[tokio::test]
 async fn a_message_goes_out_with_its_fields() {
-    let server = Server::start(|seen| json(&answer(seen.json()["id"].clone()))).await;
-    let heard = Heard::new();
+    let server = ScriptedHttpServer::start(|seen| json(&answer(seen.json()["id"].clone()))).await;
+    let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(server.url("/mcp?key=1"));
     settings.headers.push(("Authorization".into(), "Bearer given".into()));
     let line = http::open(settings, heard.clone()).await.unwrap();
@@ -47,7 +47,7 @@ async fn a_message_goes_out_with_its_fields() {
     line.send(request(2, "tools/call")).await.unwrap();
     heard.message().await;
     let mut modern = request("three", "tools/call");
-    modern.message["params"]["_meta"] = value!({VERSION_KEY: STATELESS});
+    modern.message["params"]["_meta"] = value!({VERSION_META_KEY: FIRST_STATELESS_REVISION});
     modern.headers.push(("Mcp-Param-Region".into(), "eu".into()));
     line.send(modern.clone()).await.unwrap();
     heard.message().await;
@@ -76,7 +76,7 @@ async fn answers_come_in_every_shape() {
     let one = answer(1);
     let failed = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"no"}}"#;
     let nameless = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-5,"message":"no"}}"#;
-    let cases: Vec<(Vec<Step>, Vec<&str>)> = vec![
+    let cases: Vec<(Vec<ResponseStep>, Vec<&str>)> = vec![
         (json(&one), vec![&one]),
         (json(&format!("[{progress},{one}]")), vec![progress, &one]),
         (whole("200 OK", "Application/JSON; charset=utf-8", &one), vec![&one]),
@@ -102,8 +102,8 @@ async fn answers_come_in_every_shape() {
     ];
     for (steps, expected) in cases {
         let steps = std::sync::Mutex::new(Some(steps));
-        let server = Server::start(move |_| steps.lock().unwrap().take().unwrap()).await;
-        let heard = Heard::new();
+        let server = ScriptedHttpServer::start(move |_| steps.lock().unwrap().take().unwrap()).await;
+        let heard = RecordedEvents::new();
         let line = line(server.url("/"), &heard).await;
         line.send(request(1, "x")).await.unwrap();
         for expected in expected {
@@ -117,9 +117,9 @@ async fn answers_come_in_every_shape() {
 #[tokio::test]
 async fn text_in_a_stream_that_is_not_a_message_is_ignored() {
     let server =
-        Server::start(|_| whole_stream(&format!("data: oops\n\ndata: 5\n\n{}", event(&answer(1)))))
+        ScriptedHttpServer::start(|_| whole_stream(&format!("data: oops\n\ndata: 5\n\n{}", event(&answer(1)))))
             .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
     assert!(matches!(heard.next().await, Event::Noise(text) if text == "oops"));
@@ -129,14 +129,14 @@ async fn text_in_a_stream_that_is_not_a_message_is_ignored() {
 
 #[tokio::test]
 async fn notifications_and_answers_wait_for_their_receipt() {
-    let server = Server::start(|seen| match seen.rpc().as_str() {
+    let server = ScriptedHttpServer::start(|seen| match seen.rpc().as_str() {
         "notifications/refused" => whole("403 Forbidden", "text/plain", "not you"),
         "notifications/chatty" => json(r#"{"ok":true}"#),
         "notifications/answered" => json(r#"{"jsonrpc":"2.0","method":"notifications/heard"}"#),
         _ => status("202 Accepted"),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(notification("notifications/x")).await.unwrap();
     line.send(value!({"jsonrpc": "2.0", "id": 9, "result": {}}).into()).await.unwrap();
@@ -156,13 +156,13 @@ async fn notifications_and_answers_wait_for_their_receipt() {
 async fn requests_run_beside_each_other() {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let held = gate.clone();
-    let server = Server::start(move |seen| {
+    let server = ScriptedHttpServer::start(move |seen| {
         let mut steps = vec![Step::Await(held.clone())];
         steps.extend(json(&answer(seen.json()["id"].clone())));
         steps
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     for id in 0..50 {
         line.send(request(id, "x")).await.unwrap();
@@ -180,18 +180,18 @@ async fn requests_run_beside_each_other() {
 
 #[tokio::test]
 async fn a_request_that_is_abandoned_closes_its_stream() {
-    let server = Server::start(|seen| match seen.rpc().as_str() {
+    let server = ScriptedHttpServer::start(|seen| match seen.rpc().as_str() {
         "slow" => {
             let mut steps =
                 stream(&event(r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#));
-            steps.push(Step::Hold);
+            steps.push(ResponseStep::Hold);
             steps
         }
         "silent" => vec![Step::Hold],
         _ => json(&answer(3)),
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "slow")).await.unwrap();
     assert_eq!(heard.message().await["method"], "notifications/progress");
@@ -209,13 +209,13 @@ async fn a_request_that_is_abandoned_closes_its_stream() {
 #[tokio::test]
 async fn redirects_stay_on_the_server() {
     let check = |response: &'static str, target: &'static str, expected: Option<&'static str>| async move {
-        let server = Server::start(move |seen| match seen.path.as_str() {
+        let server = ScriptedHttpServer::start(move |seen| match seen.path.as_str() {
             "/new" => json(&answer(1)),
             "/loop" => with("Location: /loop\r\n", "308 Permanent Redirect", "", ""),
             _ => with(&format!("Location: {target}\r\n"), response, "", ""),
         })
         .await;
-        let heard = Heard::new();
+        let heard = RecordedEvents::new();
         let line = line(server.url("/old"), &heard).await;
         line.send(request(1, "x")).await.unwrap();
         match expected {
@@ -243,8 +243,8 @@ async fn redirects_stay_on_the_server() {
 
 #[tokio::test]
 async fn a_batch_is_one_exchange() {
-    let server = Server::start(|_| json(&format!("[{},{}]", answer(2), answer(1)))).await;
-    let heard = Heard::new();
+    let server = ScriptedHttpServer::start(|_| json(&format!("[{},{}]", answer(2), answer(1)))).await;
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     let batch: Vec<_> = [1, 2, 3].map(|id| request(id, "x").message).into();
     line.send(Value::Array(batch).into()).await.unwrap();
@@ -255,8 +255,8 @@ async fn a_batch_is_one_exchange() {
 
 #[tokio::test]
 async fn a_closed_line_accepts_nothing_more() {
-    let server = Server::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), Step::Hold]).await;
-    let heard = Heard::new();
+    let server = ScriptedHttpServer::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), Step::Hold]).await;
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
     server.arrived(1).await;
@@ -271,13 +271,13 @@ async fn a_closed_line_accepts_nothing_more() {
 
 #[tokio::test]
 async fn a_dropped_line_ends_its_streams() {
-    let server = Server::start(|_| {
+    let server = ScriptedHttpServer::start(|_| {
         let mut steps = stream("");
-        steps.push(Step::Hold);
+        steps.push(ResponseStep::Hold);
         steps
     })
     .await;
-    let heard = Heard::new();
+    let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
     server.arrived(1).await;
@@ -291,7 +291,7 @@ async fn settings_that_make_no_sense_are_refused() {
         let mut settings = HttpSettings::new(url);
         settings.headers.push((header.0.into(), header.1.into()));
         async move {
-            let failure = http::open(settings, Heard::new()).await.err().unwrap();
+            let failure = http::open(settings, RecordedEvents::new()).await.err().unwrap();
             assert!(failure.to_string().contains(expected), "{failure}");
         }
     };

@@ -1,24 +1,24 @@
 //! Checks one layer against the known keys and normalizes the spelling of its keys.
 
 use super::{
-    error::{Problem, Source},
-    keys::{self, Field, Kind, join},
+    error::{ConfigProblem, ValueSource},
+    keys::{self, ConfigKey, KeyType, join},
 };
 use serde_json::{Map, Value};
 
 /// Collects the problems of one layer.
 #[derive(Debug)]
-pub(super) struct Checker {
-    place: Source,
-    problems: Vec<Problem>,
+pub(super) struct ConfigChecker {
+    place: ValueSource,
+    problems: Vec<ConfigProblem>,
 }
 
-impl Checker {
-    pub(super) fn new(place: Source) -> Self {
+impl ConfigChecker {
+    pub(super) fn new(place: ValueSource) -> Self {
         Self { place, problems: Vec::new() }
     }
 
-    pub(super) fn into_problems(self) -> Vec<Problem> {
+    pub(super) fn into_problems(self) -> Vec<ConfigProblem> {
         self.problems
     }
 
@@ -40,42 +40,42 @@ impl Checker {
     }
 
     /// Checks one value of a known key.
-    pub(super) fn field(&mut self, path: &str, field: &Field, value: Value) -> Option<Value> {
+    pub(super) fn field(&mut self, path: &str, field: &ConfigKey, value: Value) -> Option<Value> {
         self.value(path, &field.kind, value, field.secret)
     }
 
-    fn value(&mut self, path: &str, kind: &Kind, value: Value, secret: bool) -> Option<Value> {
+    fn value(&mut self, path: &str, kind: &KeyType, value: Value, secret: bool) -> Option<Value> {
         match (kind, value) {
-            (Kind::Table(fields), Value::Object(map)) => Some(self.table(path, fields, map)),
-            (Kind::Map(item), Value::Object(map)) => {
+            (KeyType::Table(fields), Value::Object(map)) => Some(self.table(path, fields, map)),
+            (KeyType::Map(item), Value::Object(map)) => {
                 let entries = map.into_iter().filter_map(|(name, value)| {
                     let value = self.value(&join(path, &name), item, value, secret)?;
                     Some((name, value))
                 });
                 Some(Value::Object(entries.collect()))
             }
-            (Kind::List(item), Value::Array(values)) => {
+            (KeyType::List(item), Value::Array(values)) => {
                 let values = values.into_iter().enumerate().filter_map(|(at, value)| {
                     self.value(&format!("{path}[{at}]"), item, value, secret)
                 });
                 Some(Value::Array(values.collect()))
             }
-            (Kind::List(item), Value::String(text)) if kind.splits() => {
+            (KeyType::List(item), Value::String(text)) if kind.accepts_comma_list() => {
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
                 let values = words.filter_map(|word| self.value(path, item, word.into(), secret));
                 Some(Value::Array(values.collect()))
             }
-            (Kind::Integer { min, max }, value)
+            (KeyType::Integer { min, max }, value)
                 if value.as_u64().is_some_and(|number| (*min..=*max).contains(&number)) =>
             {
                 Some(value)
             }
-            (Kind::Choice(words), Value::String(word)) if words.contains(&word) => {
+            (KeyType::Choice(words), Value::String(word)) if words.contains(&word) => {
                 Some(Value::String(word))
             }
-            (Kind::Switch, value @ Value::Bool(_))
-            | (Kind::Text, value @ Value::String(_))
-            | (Kind::Any, value) => Some(value),
+            (KeyType::Switch, value @ Value::Bool(_))
+            | (KeyType::Text, value @ Value::String(_))
+            | (KeyType::Any, value) => Some(value),
             (_, value) => {
                 let found = if secret { type_name(&value).into() } else { describe(&value) };
                 self.note(format!("`{path}` must be {kind}, but is {found}"));
@@ -84,7 +84,7 @@ impl Checker {
         }
     }
 
-    fn table(&mut self, path: &str, fields: &[Field], map: Map<String, Value>) -> Value {
+    fn table(&mut self, path: &str, fields: &[ConfigKey], map: Map<String, Value>) -> Value {
         let mut checked = Map::new();
         for (key, value) in map {
             let Some(field) = find(fields, &key) else {
@@ -106,31 +106,31 @@ impl Checker {
     }
 
     fn note(&mut self, what: String) {
-        self.problems.push(Problem { place: self.place.clone(), what });
+        self.problems.push(ConfigProblem { source: self.place.clone(), message: what });
     }
 }
 
 /// Parses a value from an environment variable. Invalid text stays a string, which the check rejects.
-pub(super) fn from_text(kind: &Kind, text: &str) -> Value {
+pub(super) fn from_text(kind: &KeyType, text: &str) -> Value {
     let parsed = match kind {
-        Kind::Switch => match text.to_ascii_lowercase().as_str() {
+        KeyType::Switch => match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => Some(true.into()),
             "false" | "0" | "no" | "off" => Some(false.into()),
             _ => None,
         },
-        Kind::Integer { .. } => text.trim().parse::<u64>().ok().map(Value::from),
-        Kind::List(_) if !text.trim_start().starts_with('[') && kind.splits() => None,
-        Kind::List(_) | Kind::Map(_) | Kind::Table(_) | Kind::Any => {
+        KeyType::Integer { .. } => text.trim().parse::<u64>().ok().map(Value::from),
+        KeyType::List(_) if !text.trim_start().starts_with('[') && kind.accepts_comma_list() => None,
+        KeyType::List(_) | KeyType::Map(_) | KeyType::Table(_) | KeyType::Any => {
             serde_json::from_str(text).ok()
         }
-        Kind::Text | Kind::Choice(_) => None,
+        KeyType::Text | KeyType::Choice(_) => None,
     };
     parsed.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-fn find<'a>(fields: &'a [Field], key: &str) -> Option<&'a Field> {
+fn find<'a>(fields: &'a [ConfigKey], key: &str) -> Option<&'a ConfigKey> {
     let snake = snake_case(key);
-    let named = |field: &&Field| field.name == snake || field.aliases.contains(&snake);
+    let named = |field: &&ConfigKey| field.name == snake || field.aliases.contains(&snake);
     fields.iter().find(named)
 }
 
@@ -146,7 +146,7 @@ fn snake_case(key: &str) -> String {
 }
 
 /// Suggests a similar key of this table, the same key of another one, or all keys of this table.
-fn advice(path: &str, fields: &[Field], key: &str) -> String {
+fn advice(path: &str, fields: &[ConfigKey], key: &str) -> String {
     let snake = snake_case(key).trim_start_matches('_').replace('-', "_");
     let near = fields
         .iter()
@@ -163,7 +163,7 @@ fn advice(path: &str, fields: &[Field], key: &str) -> String {
     let nearest = fields
         .iter()
         .max_by(|a, b| {
-            let score = |field: &Field| strsim::jaro_winkler(&field.name, &snake);
+            let score = |field: &ConfigKey| strsim::jaro_winkler(&field.name, &snake);
             score(a).total_cmp(&score(b))
         })
         .map(|field| join(path, &field.name))
@@ -202,7 +202,7 @@ mod tests {
     #[track_caller]
     fn check(value: Value, want: Result<Value, &[&str]>) {
         let shown = value.to_string();
-        let mut checker = Checker::new(Source::File("docent.toml".into()));
+        let mut checker = ConfigChecker::new(ValueSource::File("docent.toml".into()));
         let got = checker.file(value);
         let problems: Vec<String> =
             checker.into_problems().iter().map(ToString::to_string).collect();
@@ -322,15 +322,15 @@ mod tests {
     #[test]
     fn text_is_read_by_kind() {
         let cases = [
-            (Kind::Switch, "ON", json!(true)),
-            (Kind::Switch, "maybe", json!("maybe")),
-            (Kind::Integer { min: 0, max: 9 }, "7", json!(7)),
-            (Kind::Integer { min: 0, max: 9 }, "-7", json!("-7")),
-            (Kind::Text, "7", json!("7")),
-            (Kind::List(Box::new(Kind::Text)), "a,b", json!("a,b")),
-            (Kind::List(Box::new(Kind::Text)), r#"["a,b"]"#, json!(["a,b"])),
-            (Kind::Map(Box::new(Kind::Any)), r#"{"a":1}"#, json!({"a": 1})),
-            (Kind::Map(Box::new(Kind::Any)), "{", json!("{")),
+            (KeyType::Switch, "ON", json!(true)),
+            (KeyType::Switch, "maybe", json!("maybe")),
+            (KeyType::Integer { min: 0, max: 9 }, "7", json!(7)),
+            (KeyType::Integer { min: 0, max: 9 }, "-7", json!("-7")),
+            (KeyType::Text, "7", json!("7")),
+            (KeyType::List(Box::new(KeyType::Text)), "a,b", json!("a,b")),
+            (KeyType::List(Box::new(KeyType::Text)), r#"["a,b"]"#, json!(["a,b"])),
+            (KeyType::Map(Box::new(KeyType::Any)), r#"{"a":1}"#, json!({"a": 1})),
+            (KeyType::Map(Box::new(KeyType::Any)), "{", json!("{")),
         ];
         for (kind, text, want) in cases {
             assert_eq!(from_text(&kind, text), want, "{kind}: {text}");

@@ -1,25 +1,25 @@
 //! Edits configuration files and preserves everything else in them, including comments.
 
 use super::{
-    layers::{self, Inputs, parse_text, user_dir},
+    layers::{self, ConfigInputs, parse_text, user_dir},
     root_of,
 };
 use anyhow::{Context as _, bail};
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table};
 
 /// A changed file.
 #[derive(Debug)]
-pub(crate) struct Edited {
+pub(crate) struct EditedConfigFile {
     pub(crate) path: PathBuf,
     /// The previous contents; `None` if the file is new.
     before: Option<String>,
     after: String,
 }
 
-impl Edited {
+impl EditedConfigFile {
     /// Restores the previous contents. Returns `false` without doing so if the file has changed since.
     pub(crate) fn undo(&self) -> anyhow::Result<bool> {
         if read(&self.path)? != self.after {
@@ -36,11 +36,11 @@ impl Edited {
 
 /// Adds a collection to the file of the root, or to the user's own.
 pub(crate) fn add_collection(
-    inputs: &Inputs,
+    inputs: &ConfigInputs,
     of_the_user: bool,
     name: &str,
     keys: &Map<String, Value>,
-) -> anyhow::Result<Edited> {
+) -> anyhow::Result<EditedConfigFile> {
     let folder = if of_the_user {
         user_dir(inputs).context("no home directory for your own settings")?
     } else {
@@ -48,12 +48,12 @@ pub(crate) fn add_collection(
     };
     let path = match (&inputs.flags.config_file, of_the_user) {
         (Some(file), false) => inputs.working_dir.join(file),
-        _ => file_of(&folder),
+        _ => config_file_in(&folder),
     };
     let before = if path.exists() { Some(read(&path)?) } else { None };
     let text = before.clone().unwrap_or_default();
     let after = if is_json(&path) {
-        let mut tree = parsed(&path, &text)?;
+        let mut tree = parse(&path, &text)?;
         let collections = object(&mut tree, &["docs", "collections"])
             .with_context(|| format!("{}: docs.collections is not an object", path.display()))?;
         collections.insert(name.to_owned(), Value::Object(keys.clone()));
@@ -70,15 +70,15 @@ pub(crate) fn add_collection(
         document.to_string()
     };
     write(&path, &after)?;
-    Ok(Edited { path, before, after })
+    Ok(EditedConfigFile { path, before, after })
 }
 
 /// Removes a collection from the file that defines it; `None` if no file does.
-pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<Option<PathBuf>> {
+pub(crate) fn remove_collection(inputs: &ConfigInputs, name: &str) -> anyhow::Result<Option<PathBuf>> {
     for path in layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
         let text = read(&path)?;
         let text = if is_json(&path) {
-            let mut tree = parsed(&path, &text)?;
+            let mut tree = parse(&path, &text)?;
             let held = object(&mut tree, &["docs", "collections"])
                 .is_some_and(|collections| collections.shift_remove(name).is_some());
             held.then(|| format!("{tree:#}\n"))
@@ -103,7 +103,7 @@ pub(crate) fn add_keys(path: &Path, keys: &Map<String, Value>) -> anyhow::Result
     let text = if path.exists() { read(path)? } else { String::new() };
     let mut kept = Vec::new();
     let text = if is_json(path) {
-        let mut tree = parsed(path, &text)?;
+        let mut tree = parse(path, &text)?;
         for (key, value) in keys {
             let (tables, name) = split(key);
             let within = object(&mut tree, &tables)
@@ -144,7 +144,7 @@ fn split(key: &str) -> (Vec<&str>, &str) {
 }
 
 /// Returns the configuration file of a folder, or the path of a new one.
-pub(super) fn file_of(folder: &Path) -> PathBuf {
+pub(super) fn config_file_in(folder: &Path) -> PathBuf {
     let (toml, json) = (folder.join("docent.toml"), folder.join("docent.json"));
     if json.exists() && !toml.exists() { json } else { toml }
 }
@@ -157,7 +157,7 @@ fn read(path: &Path) -> anyhow::Result<String> {
     layers::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-fn parsed(path: &Path, text: &str) -> anyhow::Result<Value> {
+fn parse(path: &Path, text: &str) -> anyhow::Result<Value> {
     if text.trim().is_empty() { Ok(Value::Object(Map::new())) } else { Ok(parse_text(path, text)?) }
 }
 
@@ -211,17 +211,17 @@ fn toml_value(value: &Value) -> toml_edit::Value {
 /// Replaces a file atomically. A link is neither followed nor replaced.
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
-    let folder = Folder::resolve(path.parent().unwrap_or(Path::new(".")));
-    folder.make(Access::Private).with_context(failed)?;
+    let folder = ManagedFolder::resolve(path.parent().unwrap_or(Path::new(".")));
+    folder.make(FileAccess::Private).with_context(failed)?;
     let name = path.file_name().unwrap_or_default();
-    let written = folder.replace(name, text.as_bytes(), Access::Kept, Durability::Synced);
+    let written = folder.replace(name, text.as_bytes(), FileAccess::Kept, Durability::Synced);
     written.with_context(failed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Flags;
+    use crate::config::ConfigFlags;
     use serde_json::json;
     use std::fs;
 
@@ -232,7 +232,7 @@ mod tests {
             fs::write(&file, before).unwrap();
         }
         let working_dir = place.path().to_owned();
-        let inputs = Inputs { working_dir, flags: Flags::default(), ..Inputs::default() };
+        let inputs = ConfigInputs { working_dir, flags: ConfigFlags::default(), ..ConfigInputs::default() };
         let keys = json!({"path": "docs", "include": ["*.md"]});
         let edited = add_collection(&inputs, false, "guide", keys.as_object().unwrap()).unwrap();
         assert_eq!(edited.path, file);
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn what_can_t_be_changed_is_reported() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
+        let inputs = ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
         for text in ["docs = 1\n", "a = ["] {
             fs::write(place.path().join("docent.toml"), text).unwrap();
             let error = add_collection(&inputs, false, "x", &Map::new()).unwrap_err();

@@ -20,19 +20,19 @@ pub enum EnvFile {
 
 impl EnvFile {
     /// Parses the value of `--env-file`, which is empty if the flag has none.
-    pub(crate) fn of_flag(value: OsString) -> Self {
+    pub(crate) fn from_flag(value: OsString) -> Self {
         if value.is_empty() { Self::OfRoot } else { Self::At(value.into()) }
     }
 }
 
 /// docent's variables in the file of `--env-file`, in the order written.
-pub(super) struct Variables {
+pub(super) struct EnvFileVariables {
     pub(super) path: PathBuf,
     pub(super) pairs: Vec<(String, String)>,
 }
 
 /// Reads the file of `--env-file`; `None` without the flag.
-pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigError> {
+pub(super) fn read(inputs: &layers::ConfigInputs) -> Result<Option<EnvFileVariables>, ConfigError> {
     let (path, text) = match &inputs.flags.env_file {
         None => return Ok(None),
         Some(EnvFile::OfRoot) => {
@@ -47,17 +47,17 @@ pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigE
         }
     };
     let text = text.map_err(|source| ConfigError::ReadEnvFile { path: path.clone(), source })?;
-    let pairs = parse(&text).map_err(|Malformed { line, message }| ConfigError::EnvFile {
+    let pairs = parse(&text).map_err(|EnvFileError { line, message }| ConfigError::EnvFile {
         path: path.clone(),
         line,
         message,
     })?;
     let pairs = pairs.into_iter().filter(|(name, value)| is_known(name) && !value.is_empty());
-    Ok(Some(Variables { path, pairs: pairs.collect() }))
+    Ok(Some(EnvFileVariables { path, pairs: pairs.collect() }))
 }
 
 /// Returns a warning if the root's file sets docent's variables and `--env-file` is not given.
-pub(super) fn ignored(inputs: &layers::Inputs) -> Option<String> {
+pub(super) fn ignored_file_warning(inputs: &layers::ConfigInputs) -> Option<String> {
     if inputs.flags.env_file.is_some() {
         return None;
     }
@@ -89,32 +89,32 @@ fn names(text: &str) -> Vec<String> {
         Ok(pairs) => pairs.into_iter().map(|(name, _)| name).collect(),
         Err(_) => text
             .lines()
-            .filter_map(|line| Some(declared(line.split_once('=')?.0)?.to_owned()))
+            .filter_map(|line| Some(variable_name(line.split_once('=')?.0)?.to_owned()))
             .collect(),
     }
 }
 
 /// The problem of a line. Excludes the line itself, which may contain a secret.
 #[derive(Debug, PartialEq, Eq)]
-struct Malformed {
+struct EnvFileError {
     line: usize,
     message: String,
 }
 
 /// Parses `NAME=value` lines: comments, `export`, quotes and multi-line values as in shells and dotenv, without
 /// expansion.
-fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
+fn parse(text: &str) -> Result<Vec<(String, String)>, EnvFileError> {
     let mut pairs = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
-        let malformed = |message: &str| Malformed { line: at + 1, message: message.to_owned() };
+        let malformed = |message: &str| EnvFileError { line: at + 1, message: message.to_owned() };
         let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let (name, value) =
             line.split_once('=').ok_or_else(|| malformed("expected NAME=value, found no `=`"))?;
-        let name = declared(name).ok_or_else(|| {
+        let name = variable_name(name).ok_or_else(|| {
             malformed("the name before `=` must be letters, digits and `_`, and start with a letter or `_`")
         })?;
         let value = value.trim();
@@ -125,7 +125,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
                 let mut searched = 0;
                 loop {
                     // Don't search the same text twice: the file may be one long value.
-                    let end = rest.get(searched..).and_then(|line| closing(line, quote));
+                    let end = rest.get(searched..).and_then(|line| closing_quote(line, quote));
                     if let Some(end) = end.map(|end| searched + end) {
                         let (inner, after) = rest.split_at(end);
                         let after = after.get(1..).unwrap_or_default().trim();
@@ -143,7 +143,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
                     rest.push_str(next);
                 }
             }
-            _ => unquoted(value).to_owned(),
+            _ => strip_comment(value).to_owned(),
         };
         if !is_literal && value.contains("${") && is_known(name) {
             let what = format!("{name} refers to another variable, which docent does not expand");
@@ -155,7 +155,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
 }
 
 /// Returns the name that a line sets, without `export`.
-fn declared(text: &str) -> Option<&str> {
+fn variable_name(text: &str) -> Option<&str> {
     let text = text.trim();
     let name = text.strip_prefix("export").map_or(text, |rest| {
         if rest.starts_with(char::is_whitespace) { rest.trim_start() } else { text }
@@ -166,7 +166,7 @@ fn declared(text: &str) -> Option<&str> {
 }
 
 /// Returns the end of a quoted text. A backslash escapes the next character, except within single quotes.
-fn closing(text: &str, quote: char) -> Option<usize> {
+fn closing_quote(text: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, character) in text.char_indices() {
         if is_escaped {
@@ -201,7 +201,7 @@ fn unescape(text: &str) -> String {
 }
 
 /// Strips the comment after a value.
-fn unquoted(value: &str) -> &str {
+fn strip_comment(value: &str) -> &str {
     if value.starts_with('#') {
         return "";
     }

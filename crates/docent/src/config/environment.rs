@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 /// The variable with the key that was given with `--auth`. Only docent sees it: no setting and no program that docent
 /// starts can read it.
-pub(crate) const HANDED: &str = "DOCENT_HANDED_AUTH";
+pub(crate) const AUTH_KEY_VARIABLE: &str = "DOCENT_HANDED_AUTH";
 
 /// Environment variables. An empty one counts as unset. Contains secrets, so it has no `Debug`.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct ConfigEnvironment(BTreeMap<String, String>);
 
-impl Environment {
+impl ConfigEnvironment {
     /// Returns the key given with `--auth`, after it was removed from the process list. An empty key means that auth is
     /// required and no key is valid, not that there is none.
-    pub(crate) fn handed() -> Option<String> {
-        std::env::var_os(HANDED)?.into_string().ok()
+    pub(crate) fn auth_key() -> Option<String> {
+        std::env::var_os(AUTH_KEY_VARIABLE)?.into_string().ok()
     }
 
     /// Returns the environment of this process without values that are not Unicode.
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
         pairs
-            .filter(|(name, _)| name != HANDED)
+            .filter(|(name, _)| name != AUTH_KEY_VARIABLE)
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
@@ -37,7 +37,7 @@ impl Environment {
     }
 }
 
-impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for ConfigEnvironment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
         let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
         Self(pairs.filter(|(_, value): &(String, String)| !value.is_empty()).collect())

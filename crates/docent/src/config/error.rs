@@ -4,7 +4,7 @@ use std::{fmt, io, path::PathBuf};
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// The built-in default.
     Default,
     /// A configuration file.
@@ -22,7 +22,7 @@ pub enum Source {
     Flag(&'static str),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => out.write_str("default"),
@@ -36,14 +36,14 @@ impl fmt::Display for Source {
 
 /// One problem to fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The source of the value.
-    pub place: Source,
+    pub source: ValueSource,
     /// What is wrong, with the key and the accepted values.
-    pub what: String,
+    pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {}", self.place, self.what)
     }
@@ -108,12 +108,12 @@ pub enum ConfigError {
     },
     /// Invalid keys or values.
     #[error("{}", lines(.0))]
-    Problems(Vec<Problem>),
+    Problems(Vec<ConfigProblem>),
     /// Auth is required but no key is configured.
     #[error(
         "auth is required (by {0}) but no key is configured: set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys"
     )]
-    NoKey(Source),
+    NoKey(ValueSource),
     /// Anyone on the network could connect.
     #[error(
         "refusing to listen on {host} without auth ({place}): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it"
@@ -122,7 +122,7 @@ pub enum ConfigError {
         /// The address.
         host: String,
         /// The layer that sets it.
-        place: Source,
+        place: ValueSource,
     },
     /// The same with a key that is configured while auth is off.
     #[error(
@@ -132,12 +132,12 @@ pub enum ConfigError {
         /// The address.
         host: String,
         /// The layer that sets it.
-        place: Source,
+        place: ValueSource,
         /// Which layer turns auth off.
-        off: Source,
+        off: ValueSource,
     },
 }
 
-fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+fn lines(problems: &[ConfigProblem]) -> String {
+    problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -3,11 +3,11 @@
 
 use super::{
     edit,
-    layers::{Inputs, user_dir},
+    layers::{ConfigInputs, user_dir},
     regular,
 };
 use anyhow::Context as _;
-use docent_net::{HostRule, Policy};
+use docent_net::{HostRule, NetworkPolicy};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{
@@ -17,26 +17,26 @@ use std::{
 };
 
 /// Maximum size of a policy file.
-const LARGEST: u64 = 1 << 20;
+const MAX_POLICY_FILE_BYTES: u64 = 1 << 20;
 
 /// The policy in its own format.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Foreign {
+struct ImportedPolicy {
     #[serde(rename = "version")]
     _version: Option<Value>,
-    network: Network,
-    filesystem: Filesystem,
-    commands: Commands,
-    tools: Tools,
-    audit: Audit,
+    network: ImportedNetwork,
+    filesystem: ImportedFilesystem,
+    commands: ImportedCommands,
+    tools: ImportedTools,
+    audit: ImportedAudit,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Network {
+struct ImportedNetwork {
     allowed_ranges: Vec<String>,
-    allowed_endpoints: Vec<Endpoint>,
+    allowed_endpoints: Vec<ImportedEndpoint>,
     blocked_ports: Vec<u16>,
     allow_dns: Option<bool>,
     dns_allowlist: Vec<String>,
@@ -44,7 +44,7 @@ struct Network {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Endpoint {
+struct ImportedEndpoint {
     host: String,
     #[serde(default)]
     ports: Vec<u16>,
@@ -54,27 +54,27 @@ struct Endpoint {
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Filesystem {
+struct ImportedFilesystem {
     allowed_paths: Vec<String>,
     denied_paths: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Commands {
+struct ImportedCommands {
     blocked: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Tools {
+struct ImportedTools {
     timeout: Option<u64>,
     rate_limits: BTreeMap<String, u32>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
-struct Audit {
+struct ImportedAudit {
     log_file: Option<String>,
     log_level: Option<String>,
     include: Vec<String>,
@@ -82,7 +82,7 @@ struct Audit {
 
 /// The result of an import.
 #[derive(Debug, Default)]
-pub(crate) struct Imported {
+pub(crate) struct PolicyImport {
     /// Keys and their values, in the order of the policy.
     pub(crate) keys: Map<String, Value>,
     /// What was dropped or changed its meaning, and why.
@@ -90,16 +90,16 @@ pub(crate) struct Imported {
 }
 
 /// Reads a policy.
-pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
-    let text = regular::read_argument(file, LARGEST)
+pub(crate) fn read(file: &Path, inputs: &ConfigInputs) -> anyhow::Result<PolicyImport> {
+    let text = regular::read_argument(file, MAX_POLICY_FILE_BYTES)
         .with_context(|| format!("cannot read {}", file.display()))?;
-    let foreign: Foreign = serde_saphyr::from_str(&text).with_context(|| {
+    let foreign: ImportedPolicy = serde_saphyr::from_str(&text).with_context(|| {
         format!(
             "unsupported policy in {}: expected the sections network, filesystem, commands, tools and audit",
             file.display()
         )
     })?;
-    let mut imported = Imported::default();
+    let mut imported = PolicyImport::default();
     imported.network(&foreign.network);
     imported.filesystem(&foreign.filesystem, inputs);
     if !foreign.commands.blocked.is_empty() {
@@ -112,15 +112,15 @@ pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
 
 /// Writes the keys to a file, by default the user's own; keys that it sets already are kept.
 pub(crate) fn write(
-    imported: &mut Imported,
+    imported: &mut PolicyImport,
     to: Option<&Path>,
-    inputs: &Inputs,
+    inputs: &ConfigInputs,
 ) -> anyhow::Result<PathBuf> {
     let path = if let Some(path) = to {
         inputs.working_dir.join(path)
     } else {
         let folder = user_dir(inputs);
-        edit::file_of(&folder.context("no home directory; name a file with --to")?)
+        edit::config_file_in(&folder.context("no home directory; name a file with --to")?)
     };
     let kept = edit::add_keys(&path, &imported.keys)?;
     for key in kept {
@@ -130,7 +130,7 @@ pub(crate) fn write(
     Ok(path)
 }
 
-impl Imported {
+impl PolicyImport {
     fn set(&mut self, key: &str, value: Value) {
         self.keys.insert(key.to_owned(), value);
     }
@@ -141,9 +141,9 @@ impl Imported {
 
     /// Converts endpoints to host rules. Drops blocked ports, and endpoints that no rule can express: a file with them
     /// would stop the next start.
-    fn hosts(&mut self, endpoints: &[Endpoint], blocked: &[u16]) -> Vec<String> {
+    fn hosts(&mut self, endpoints: &[ImportedEndpoint], blocked: &[u16]) -> Vec<String> {
         let mut hosts = Vec::new();
-        for Endpoint { host, ports, .. } in endpoints {
+        for ImportedEndpoint { host, ports, .. } in endpoints {
             let host = host.trim();
             let is_bare = host.parse::<Ipv6Addr>().is_ok();
             let host = if is_bare { format!("[{host}]") } else { host.to_owned() };
@@ -152,7 +152,7 @@ impl Imported {
                 if ports.is_empty() { vec![host.clone()] } else { ports.iter().map(at).collect() };
             for rule in rules {
                 let ports = match HostRule::parse(&rule) {
-                    Ok(rule) => Policy { hosts: vec![rule], ..Policy::default() }.ports(),
+                    Ok(rule) => NetworkPolicy { hosts: vec![rule], ..NetworkPolicy::default() }.ports(),
                     Err(error) => {
                         self.note(format!("network.allowed_endpoints: {error}; dropped"));
                         continue;
@@ -173,7 +173,7 @@ impl Imported {
         hosts
     }
 
-    fn network(&mut self, network: &Network) {
+    fn network(&mut self, network: &ImportedNetwork) {
         let hosts = self.hosts(&network.allowed_endpoints, &network.blocked_ports);
         let is_endpoint = |name: &str| {
             network.allowed_endpoints.iter().any(|one| one.host.trim().eq_ignore_ascii_case(name))
@@ -197,7 +197,7 @@ impl Imported {
         }
     }
 
-    fn filesystem(&mut self, filesystem: &Filesystem, inputs: &Inputs) {
+    fn filesystem(&mut self, filesystem: &ImportedFilesystem, inputs: &ConfigInputs) {
         let mut roots = Vec::new();
         for path in &filesystem.allowed_paths {
             let Some(expanded) = expand(path, inputs) else {
@@ -236,7 +236,7 @@ impl Imported {
         }
     }
 
-    fn tools(&mut self, tools: &Tools) {
+    fn tools(&mut self, tools: &ImportedTools) {
         if let Some(seconds) = tools.timeout {
             self.set("limits.tool_timeout_ms", json!(seconds.saturating_mul(1000).max(1)));
         }
@@ -259,7 +259,7 @@ impl Imported {
         }
     }
 
-    fn audit(&mut self, audit: &Audit, inputs: &Inputs) {
+    fn audit(&mut self, audit: &ImportedAudit, inputs: &ConfigInputs) {
         if let Some(file) = &audit.log_file {
             match expand(file, inputs) {
                 Some(file) => self.set("audit.file", json!(file)),
@@ -285,7 +285,7 @@ impl Imported {
 }
 
 /// Expands variables; `None` if one is not set.
-fn expand(text: &str, inputs: &Inputs) -> Option<String> {
+fn expand(text: &str, inputs: &ConfigInputs) -> Option<String> {
     let mut parts = text.split("${");
     let mut expanded = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -328,9 +328,9 @@ audit:
   include: [timestamp]
 "#;
 
-    fn inputs(home: &Path) -> Inputs {
+    fn inputs(home: &Path) -> ConfigInputs {
         let home = home.to_owned();
-        Inputs { working_dir: home.clone(), home: Some(home), ..Inputs::default() }
+        ConfigInputs { working_dir: home.clone(), home: Some(home), ..ConfigInputs::default() }
     }
 
     #[test]

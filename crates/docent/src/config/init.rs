@@ -1,7 +1,7 @@
 //! `docent config init`: writes a first configuration file from the list of keys.
 
-use super::keys::{self, Field, Kind, Setting};
-use docent_files::{Access, Folder};
+use super::keys::{self, ConfigKey, KeyType, LeafKey};
+use docent_files::{FileAccess, ManagedFolder};
 use serde_json::{Map, Value};
 use std::{
     fmt::Write as _,
@@ -44,7 +44,7 @@ pub fn init(root: &Path, json: bool, force: bool) -> Result<PathBuf, InitError> 
         return Err(InitError::Exists(path));
     }
     let text = if json { json_text() } else { toml_text() };
-    let file = Folder::resolve(root).create_over(name, Access::Shared);
+    let file = ManagedFolder::resolve(root).create_over(name, FileAccess::Shared);
     match file.and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => Ok(path),
         Err(source) => Err(InitError::Write { path, source }),
@@ -76,8 +76,8 @@ fn toml_text() -> String {
 }
 
 /// Returns the default, or an example if the key has none.
-fn toml_value(setting: &Setting<'_>) -> String {
-    let Field { default, kind, secret, .. } = setting.field;
+fn toml_value(setting: &LeafKey<'_>) -> String {
+    let ConfigKey { default, kind, secret, .. } = setting.field;
     match (setting.path, default) {
         ("server.auth.keys", _) => {
             r#"[{ name = "ci", token_env = "CI_DOCENT_KEY", scopes = ["code:*"] }]"#.into()
@@ -110,8 +110,8 @@ fn toml_value(setting: &Setting<'_>) -> String {
         (_, Some(value)) => value.to_string(),
         _ if *secret => "\"a-long-random-key\"".into(),
         _ => match kind {
-            Kind::Switch => "true".into(),
-            Kind::Integer { .. } => "104857600".into(),
+            KeyType::Switch => "true".into(),
+            KeyType::Integer { .. } => "104857600".into(),
             _ => "\"\"".into(),
         },
     }
@@ -119,7 +119,7 @@ fn toml_value(setting: &Setting<'_>) -> String {
 
 /// JSON has no comments: returns the most used keys, and the schema with which editors explain the rest.
 fn json_text() -> String {
-    const SHOWN: [&str; 5] = [
+    const TEMPLATE_KEYS: [&str; 5] = [
         "server.host",
         "server.port",
         "server.transport",
@@ -127,7 +127,7 @@ fn json_text() -> String {
         "limits.page_bytes",
     ];
     let mut root = Map::new();
-    for setting in keys::settings().filter(|setting| SHOWN.contains(&setting.path)) {
+    for setting in keys::settings().filter(|setting| TEMPLATE_KEYS.contains(&setting.path)) {
         let (table, key) = setting.path.split_once('.').unwrap_or(("", setting.path));
         let table = root.entry(table).or_insert_with(|| Value::Object(Map::new()));
         if let (Some(table), Some(value)) = (table.as_object_mut(), &setting.field.default) {
@@ -140,7 +140,7 @@ fn json_text() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{check::Checker, error::Source};
+    use crate::config::{check::ConfigChecker, error::ValueSource};
     use std::fs;
 
     /// The template with its commented keys opened.
@@ -162,7 +162,7 @@ mod tests {
         let closed: Value = toml::from_str(&text).unwrap();
         let open: Value = toml::from_str(&opened(&text)).unwrap();
         for value in [closed, open.clone()] {
-            let mut checker = Checker::new(Source::Default);
+            let mut checker = ConfigChecker::new(ValueSource::Default);
             checker.file(value);
             assert_eq!(checker.into_problems(), []);
         }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_json_form_passes_the_check() {
-        let mut checker = Checker::new(Source::Default);
+        let mut checker = ConfigChecker::new(ValueSource::Default);
         let value = checker.file(serde_json::from_str(&json_text()).unwrap());
         assert_eq!(checker.into_problems(), []);
         assert_eq!(value.pointer("/server/port"), Some(&Value::from(8001)));

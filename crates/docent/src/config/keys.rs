@@ -9,7 +9,7 @@ use std::{fmt, sync::LazyLock};
 
 /// The type of a key's value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum KeyType {
     /// True or false.
     Switch,
     /// An integer within bounds.
@@ -19,20 +19,20 @@ pub(super) enum Kind {
     /// One of these words.
     Choice(Vec<String>),
     /// A list of values.
-    List(Box<Kind>),
+    List(Box<KeyType>),
     /// A table with names chosen by the user.
-    Map(Box<Kind>),
+    Map(Box<KeyType>),
     /// A table with known keys.
-    Table(Vec<Field>),
+    Table(Vec<ConfigKey>),
     /// Any value, unchanged.
     Any,
 }
 
 /// One known key of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct ConfigKey {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: KeyType,
     pub(super) about: String,
     /// `None` if the key has no default.
     pub(super) default: Option<Value>,
@@ -46,26 +46,26 @@ pub(super) struct Field {
 
 /// A key with a value (not a table), with its dotted path.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Setting<'a> {
+pub(super) struct LeafKey<'a> {
     pub(super) path: &'a str,
-    pub(super) field: &'a Field,
+    pub(super) field: &'a ConfigKey,
 }
 
-static ROOT: LazyLock<Kind> = LazyLock::new(|| kind_of(&schema()));
-static SETTINGS: LazyLock<Vec<(String, &'static Field)>> = LazyLock::new(|| {
+static ROOT: LazyLock<KeyType> = LazyLock::new(|| kind_of(&schema()));
+static SETTINGS: LazyLock<Vec<(String, &'static ConfigKey)>> = LazyLock::new(|| {
     let mut found = Vec::new();
     collect(&ROOT, "", &mut found);
     found
 });
 
 /// The whole tree.
-pub(super) fn root() -> &'static Kind {
+pub(super) fn root() -> &'static KeyType {
     &ROOT
 }
 
 /// Every key with a value, in the order declared.
-pub(super) fn settings() -> impl Iterator<Item = Setting<'static>> {
-    SETTINGS.iter().map(|(path, field)| Setting { path, field })
+pub(super) fn settings() -> impl Iterator<Item = LeafKey<'static>> {
+    SETTINGS.iter().map(|(path, field)| LeafKey { path, field })
 }
 
 /// Returns the schema as derived by schemars, with references inlined.
@@ -75,22 +75,22 @@ pub(super) fn schema() -> Value {
     settings.into_generator().into_root_schema_for::<RawConfig>().to_value()
 }
 
-impl Setting<'_> {
+impl LeafKey<'_> {
     /// Returns the derived environment name: `limits.page_bytes` is `DOCENT_LIMITS_PAGE_BYTES`.
     pub(super) fn env_name(&self) -> String {
         format!("DOCENT_{}", self.path.replace('.', "_").to_uppercase())
     }
 }
 
-impl Kind {
+impl KeyType {
     /// Whether a comma-separated string is accepted for this list.
-    pub(super) fn splits(&self) -> bool {
+    pub(super) fn accepts_comma_list(&self) -> bool {
         matches!(self, Self::List(item) if matches!(**item, Self::Text | Self::Choice(_)))
     }
 }
 
 /// Describes the accepted values, for errors and the reference.
-impl fmt::Display for Kind {
+impl fmt::Display for KeyType {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch => out.write_str("true or false"),
@@ -109,12 +109,12 @@ impl fmt::Display for Kind {
     }
 }
 
-fn collect(kind: &'static Kind, prefix: &str, found: &mut Vec<(String, &'static Field)>) {
-    let Kind::Table(fields) = kind else { return };
+fn collect(kind: &'static KeyType, prefix: &str, found: &mut Vec<(String, &'static ConfigKey)>) {
+    let KeyType::Table(fields) = kind else { return };
     for field in fields {
         let path = join(prefix, &field.name);
         match &field.kind {
-            table @ Kind::Table(_) => collect(table, &path, found),
+            table @ KeyType::Table(_) => collect(table, &path, found),
             _ => found.push((path, field)),
         }
     }
@@ -128,25 +128,25 @@ pub(super) fn join(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
 }
 
-fn kind_of(schema: &Value) -> Kind {
-    let Some(schema) = schema.as_object() else { return Kind::Any };
+fn kind_of(schema: &Value) -> KeyType {
+    let Some(schema) = schema.as_object() else { return KeyType::Any };
     if let Some(words) = words_of(schema) {
-        return Kind::Choice(words);
+        return KeyType::Choice(words);
     }
     match type_of(schema) {
-        Some("boolean") => Kind::Switch,
+        Some("boolean") => KeyType::Switch,
         Some("integer") => integer_of(schema),
-        Some("string") => Kind::Text,
-        Some("array") => Kind::List(Box::new(kind_of(schema.get("items").unwrap_or(&Value::Null)))),
+        Some("string") => KeyType::Text,
+        Some("array") => KeyType::List(Box::new(kind_of(schema.get("items").unwrap_or(&Value::Null)))),
         Some("object") => match schema.get("properties").and_then(Value::as_object) {
             Some(properties) => {
-                Kind::Table(properties.iter().map(|(name, of)| field_of(name, of)).collect())
+                KeyType::Table(properties.iter().map(|(name, of)| field_of(name, of)).collect())
             }
-            None => Kind::Map(Box::new(kind_of(
+            None => KeyType::Map(Box::new(kind_of(
                 schema.get("additionalProperties").unwrap_or(&Value::Null),
             ))),
         },
-        _ => Kind::Any,
+        _ => KeyType::Any,
     }
 }
 
@@ -168,20 +168,20 @@ fn words_of(schema: &Map<String, Value>) -> Option<Vec<String>> {
     choices.iter().map(|choice| choice.get("const").and_then(text)).collect()
 }
 
-fn integer_of(schema: &Map<String, Value>) -> Kind {
+fn integer_of(schema: &Map<String, Value>) -> KeyType {
     let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
     let widest = match schema.get("format").and_then(Value::as_str) {
         Some("uint16") => u64::from(u16::MAX),
         Some("uint32") => u64::from(u32::MAX),
         _ => u64::MAX,
     };
-    Kind::Integer { min: bound("minimum").unwrap_or(0), max: bound("maximum").unwrap_or(widest) }
+    KeyType::Integer { min: bound("minimum").unwrap_or(0), max: bound("maximum").unwrap_or(widest) }
 }
 
-fn field_of(name: &str, schema: &Value) -> Field {
+fn field_of(name: &str, schema: &Value) -> ConfigKey {
     let text = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
     let aliases = schema.get("x-aliases").and_then(Value::as_array);
-    Field {
+    ConfigKey {
         name: name.to_owned(),
         kind: kind_of(schema),
         about: text("description").unwrap_or_default().replace('\n', " "),

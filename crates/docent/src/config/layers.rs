@@ -2,11 +2,11 @@
 //! which every value has its source.
 
 use super::{
-    check::{Checker, from_text},
+    check::{ConfigChecker, from_text},
     env_file::{self, EnvFile},
-    environment::Environment,
-    error::{ConfigError, Problem, Source},
-    keys::{self, Kind, join},
+    environment::ConfigEnvironment,
+    error::{ConfigError, ConfigProblem, ValueSource},
+    keys::{self, KeyType, join},
     raw::RawConfig,
     regular, servers,
 };
@@ -22,26 +22,26 @@ use std::{
 };
 
 /// Another server's file with the keys of `docent.json`, read only if named with `--config`.
-const UNREAD_FILE: &str = ".ast-copilot-helper.json";
+const AST_COPILOT_CONFIG_FILE: &str = ".ast-copilot-helper.json";
 /// Maximum size of a configuration file.
-const LARGEST: u64 = 4 << 20;
+const MAX_CONFIG_BYTES: u64 = 4 << 20;
 
 /// The inputs of the configuration besides files. Contains secrets, so it has no `Debug`.
 #[derive(Default)]
-pub struct Inputs {
+pub struct ConfigInputs {
     /// The environment, or a substitute in tests.
-    pub environment: Environment,
+    pub environment: ConfigEnvironment,
     /// The user's home directory.
     pub home: Option<PathBuf>,
     /// The directory that relative paths of flags and variables start from.
     pub working_dir: PathBuf,
     /// The flags of the command line.
-    pub flags: Flags,
+    pub flags: ConfigFlags,
 }
 
 /// Flags of the command line that affect the configuration.
 #[derive(Default)]
-pub struct Flags {
+pub struct ConfigFlags {
     /// `--root`, in order.
     pub roots: Vec<PathBuf>,
     /// `--config`: read instead of the root's own file.
@@ -49,11 +49,11 @@ pub struct Flags {
     /// `--env-file`: read for the variables that docent shares with other MCP servers.
     pub env_file: Option<EnvFile>,
     /// Flags that set one key each.
-    pub overrides: Vec<Override>,
+    pub overrides: Vec<ConfigOverride>,
 }
 
 /// One key set by one flag.
-pub struct Override {
+pub struct ConfigOverride {
     /// The flag as typed, such as `--port`.
     pub flag: &'static str,
     /// The dotted key.
@@ -64,24 +64,24 @@ pub struct Override {
 
 /// The merged layers.
 #[derive(Clone)]
-pub(super) struct Settings {
+pub(super) struct MergedSettings {
     tree: Value,
-    origins: IndexMap<String, Source>,
+    origins: IndexMap<String, ValueSource>,
     /// Files read, lowest layer first.
     pub(super) files: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
     /// The values replaced by the last file, by dotted key.
-    replaced: IndexMap<String, Replaced>,
+    replaced: IndexMap<String, OverriddenValue>,
     /// Ignored keys of a project file, in the order found.
     pub(super) ignored: Vec<IgnoredKey>,
 }
 
 /// The value of a key before a file set it.
 #[derive(Clone)]
-struct Replaced {
+struct OverriddenValue {
     path: Vec<String>,
     /// `None` if it had no value.
-    before: Option<(Value, Source)>,
+    before: Option<(Value, ValueSource)>,
 }
 
 /// A key that a project file sets but may not set.
@@ -94,8 +94,8 @@ pub(super) struct IgnoredKey {
     pub(super) reason: Option<&'static str>,
 }
 
-impl Settings {
-    pub(super) fn gather(inputs: &Inputs) -> Result<Self, ConfigError> {
+impl MergedSettings {
+    pub(super) fn gather(inputs: &ConfigInputs) -> Result<Self, ConfigError> {
         let mut settings = Self {
             tree: Value::Object(Map::new()),
             origins: IndexMap::new(),
@@ -105,34 +105,34 @@ impl Settings {
             ignored: Vec::new(),
         };
         let defaults = serde_json::to_value(RawConfig::default()).unwrap_or_default();
-        settings.put_tree(keys::root(), &mut Vec::new(), defaults, &Source::Default);
+        settings.put_tree(keys::root(), &mut Vec::new(), defaults, &ValueSource::Default);
         let mut problems = Vec::new();
         for path in config_files(inputs)? {
-            let mut checker = Checker::new(Source::File(path.clone()));
+            let mut checker = ConfigChecker::new(ValueSource::File(path.clone()));
             let value = checker.file(parse(&path, is_named(inputs, &path))?);
             problems.extend(checker.into_problems());
-            settings.put_tree(keys::root(), &mut Vec::new(), value, &Source::File(path.clone()));
+            settings.put_tree(keys::root(), &mut Vec::new(), value, &ValueSource::File(path.clone()));
             settings.files.push(path);
         }
         if let Some(variables) = env_file::read(inputs)? {
             settings.add_env_file(variables, &mut problems);
         }
-        settings.warnings.extend(env_file::ignored(inputs));
-        settings.warnings.extend(settings.unread_file(inputs));
+        settings.warnings.extend(env_file::ignored_file_warning(inputs));
+        settings.warnings.extend(settings.unread_file_warning(inputs));
         settings.add_environment(&inputs.environment, &mut problems);
         settings.add_flags(inputs, &mut problems);
         if problems.is_empty() { Ok(settings) } else { Err(ConfigError::Problems(problems)) }
     }
 
     /// Returns the source of a dotted key; for a key inside a list, the source of the list.
-    pub(super) fn origin(&self, path: &str) -> &Source {
-        self.origins.get(path).unwrap_or(&Source::Default)
+    pub(super) fn origin(&self, path: &str) -> &ValueSource {
+        self.origins.get(path).unwrap_or(&ValueSource::Default)
     }
 
     /// Reverts a key that a file set to its previous value. Returns `false` if no file has set it.
     pub(super) fn ignore(&mut self, key: &str, reason: Option<&'static str>) -> bool {
-        let Source::File(file) = self.origin(key).clone() else { return false };
-        let Some(Replaced { path, before }) = self.replaced.shift_remove(key) else { return false };
+        let ValueSource::File(file) = self.origin(key).clone() else { return false };
+        let Some(OverriddenValue { path, before }) = self.replaced.shift_remove(key) else { return false };
         if let Some((value, source)) = before {
             place(&mut self.tree, &path).replace(value);
             self.origins.insert(key.to_owned(), source);
@@ -145,18 +145,18 @@ impl Settings {
     }
 
     /// Returns the project file whose value of a key is ignored.
-    pub(super) fn ignored_in(&self, key: &str) -> Option<&Path> {
+    pub(super) fn ignored_file(&self, key: &str) -> Option<&Path> {
         self.ignored.iter().find(|one| one.key == key).map(|one| one.file.as_path())
     }
 
     /// Whether a lower layer than the file that sets a key also sets it, not counting the default.
     pub(super) fn replaces_another(&self, key: &str) -> bool {
         let before = self.replaced.get(key).and_then(|replaced| replaced.before.as_ref());
-        before.is_some_and(|(_, source)| *source != Source::Default)
+        before.is_some_and(|(_, source)| *source != ValueSource::Default)
     }
 
     /// Returns every key with its value and source.
-    pub(super) fn origins(&self) -> impl Iterator<Item = (&str, &Source)> {
+    pub(super) fn origins(&self) -> impl Iterator<Item = (&str, &ValueSource)> {
         self.origins.iter().map(|(path, source)| (path.as_str(), source))
     }
 
@@ -164,10 +164,10 @@ impl Settings {
         &self.tree
     }
 
-    /// Returns a warning about the root's [`UNREAD_FILE`] if the root has no configuration file of its own.
-    fn unread_file(&self, inputs: &Inputs) -> Option<String> {
+    /// Returns a warning about the root's [`AST_COPILOT_CONFIG_FILE`] if the root has no configuration file of its own.
+    fn unread_file_warning(&self, inputs: &ConfigInputs) -> Option<String> {
         let root = first_root(inputs);
-        let path = root.join(UNREAD_FILE);
+        let path = root.join(AST_COPILOT_CONFIG_FILE);
         let has_own = self.files.iter().any(|file| file.parent() == Some(root.as_path()));
         if inputs.flags.config_file.is_some() || has_own || !path.is_file() {
             return None;
@@ -178,21 +178,21 @@ impl Settings {
         ))
     }
 
-    fn add_env_file(&mut self, variables: env_file::Variables, problems: &mut Vec<Problem>) {
+    fn add_env_file(&mut self, variables: env_file::EnvFileVariables, problems: &mut Vec<ConfigProblem>) {
         let path = variables.path;
         for (name, text) in variables.pairs {
             let is_it =
-                |setting: &keys::Setting<'_>| setting.field.extra_env.as_ref() == Some(&name);
+                |setting: &keys::LeafKey<'_>| setting.field.extra_env.as_ref() == Some(&name);
             if let Some(setting) = keys::settings().find(is_it) {
                 let value = from_text(&setting.field.kind, &text);
-                let source = Source::EnvFile { path: path.clone(), name };
+                let source = ValueSource::EnvFile { path: path.clone(), name };
                 self.put_setting(setting, value, &source, problems);
             }
         }
         self.files.push(path);
     }
 
-    fn add_environment(&mut self, environment: &Environment, problems: &mut Vec<Problem>) {
+    fn add_environment(&mut self, environment: &ConfigEnvironment, problems: &mut Vec<ConfigProblem>) {
         let mut known = Vec::new();
         for setting in keys::settings() {
             let derived = setting.env_name();
@@ -200,12 +200,12 @@ impl Settings {
             for name in setting.field.extra_env.iter().chain([&derived]) {
                 if let Some(text) = environment.get(name) {
                     let value = from_text(&setting.field.kind, text);
-                    self.put_setting(setting, value, &Source::Environment(name.clone()), problems);
+                    self.put_setting(setting, value, &ValueSource::Environment(name.clone()), problems);
                 }
             }
             known.push(derived);
         }
-        known.push(servers::WITHIN.to_owned());
+        known.push(servers::NESTING_VARIABLE.to_owned());
         for name in environment.names().filter(|name| name.starts_with("DOCENT_")) {
             if !known.iter().any(|known| known == name) {
                 self.warnings.push(unknown_variable(name, &known));
@@ -213,16 +213,16 @@ impl Settings {
         }
     }
 
-    fn add_flags(&mut self, inputs: &Inputs, problems: &mut Vec<Problem>) {
+    fn add_flags(&mut self, inputs: &ConfigInputs, problems: &mut Vec<ConfigProblem>) {
         let roots: Vec<Value> =
             inputs.flags.roots.iter().map(|root| Value::from(root.to_string_lossy())).collect();
         let roots = (!roots.is_empty()).then(|| ("--root", "roots", Value::Array(roots)));
         let others = inputs.flags.overrides.iter().map(|o| (o.flag, o.key, o.value.clone()));
         for (flag, key, value) in roots.into_iter().chain(others) {
             match keys::settings().find(|setting| setting.path == key) {
-                Some(setting) => self.put_setting(setting, value, &Source::Flag(flag), problems),
-                None => problems.push(Problem {
-                    place: Source::Flag(flag),
+                Some(setting) => self.put_setting(setting, value, &ValueSource::Flag(flag), problems),
+                None => problems.push(ConfigProblem {
+                    place: ValueSource::Flag(flag),
                     what: format!("sets the unknown key `{key}`"),
                 }),
             }
@@ -231,12 +231,12 @@ impl Settings {
 
     fn put_setting(
         &mut self,
-        setting: keys::Setting<'_>,
+        setting: keys::LeafKey<'_>,
         value: Value,
-        source: &Source,
-        problems: &mut Vec<Problem>,
+        source: &ValueSource,
+        problems: &mut Vec<ConfigProblem>,
     ) {
-        let mut checker = Checker::new(source.clone());
+        let mut checker = ConfigChecker::new(source.clone());
         let value = checker.field(setting.path, setting.field, value);
         problems.extend(checker.into_problems());
         if let Some(value) = value {
@@ -246,9 +246,9 @@ impl Settings {
     }
 
     /// Merges the values under `value`: tables merge key by key, everything else replaces.
-    fn put_tree(&mut self, kind: &Kind, path: &mut Vec<String>, value: Value, source: &Source) {
+    fn put_tree(&mut self, kind: &KeyType, path: &mut Vec<String>, value: Value, source: &ValueSource) {
         match (kind, value) {
-            (Kind::Table(fields), Value::Object(map)) if !map.is_empty() => {
+            (KeyType::Table(fields), Value::Object(map)) if !map.is_empty() => {
                 for (name, value) in map {
                     let Some(field) = fields.iter().find(|field| field.name == name) else {
                         continue;
@@ -258,7 +258,7 @@ impl Settings {
                     path.pop();
                 }
             }
-            (Kind::Map(item), Value::Object(map)) if !map.is_empty() => {
+            (KeyType::Map(item), Value::Object(map)) if !map.is_empty() => {
                 for (name, value) in map {
                     path.push(name);
                     self.put_tree(item, path, value, source);
@@ -266,39 +266,39 @@ impl Settings {
                 }
             }
             // An empty file adds nothing.
-            (Kind::Table(_), _) if path.is_empty() => {}
+            (KeyType::Table(_), _) if path.is_empty() => {}
             // An empty table adds its name, but never clears the table of a lower layer.
-            (Kind::Table(_) | Kind::Map(_), value) => {
+            (KeyType::Table(_) | KeyType::Map(_), value) => {
                 place(&mut self.tree, path).get_or_insert_with(|| value);
-                if *source != Source::Default {
-                    self.origins.entry(dotted(path)).or_insert_with(|| source.clone());
+                if *source != ValueSource::Default {
+                    self.origins.entry(dotted_path(path)).or_insert_with(|| source.clone());
                 }
             }
             (_, Value::Null) => {}
             (_, value) => {
-                let key = dotted(path);
+                let key = dotted_path(path);
                 let before = place(&mut self.tree, path).replace(value);
                 let origin = self.origins.insert(key.clone(), source.clone());
                 if matches!(source, Source::File(_)) {
-                    let before = before.map(|value| (value, origin.unwrap_or(Source::Default)));
-                    self.replaced.insert(key, Replaced { path: path.clone(), before });
+                    let before = before.map(|value| (value, origin.unwrap_or(ValueSource::Default)));
+                    self.replaced.insert(key, OverriddenValue { path: path.clone(), before });
                 }
             }
         }
     }
 }
 
-fn dotted(path: &[String]) -> String {
+fn dotted_path(path: &[String]) -> String {
     path.iter().fold(String::new(), |at, name| join(&at, name))
 }
 
 /// A position in the tree, with or without a value.
-struct Place<'a> {
+struct SettingSlot<'a> {
     map: &'a mut Map<String, Value>,
     name: &'a str,
 }
 
-impl Place<'_> {
+impl SettingSlot<'_> {
     fn replace(self, value: Value) -> Option<Value> {
         self.map.insert(self.name.to_owned(), value)
     }
@@ -312,13 +312,13 @@ impl Place<'_> {
     }
 }
 
-fn place<'a>(tree: &'a mut Value, path: &'a [String]) -> Place<'a> {
+fn place<'a>(tree: &'a mut Value, path: &'a [String]) -> SettingSlot<'a> {
     let (name, tables) =
         path.split_last().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
     let map = tables.iter().fold(object(tree), |map, table| {
         object(map.entry(table.as_str()).or_insert_with(|| Value::Object(Map::new())))
     });
-    Place { map, name }
+    SettingSlot { map, name }
 }
 
 fn object(value: &mut Value) -> &mut Map<String, Value> {
@@ -338,11 +338,11 @@ fn unknown_variable(name: &str, known: &[String]) -> String {
 }
 
 /// Returns the root whose configuration file is read.
-pub(super) fn first_root(inputs: &Inputs) -> PathBuf {
+pub(super) fn first_root(inputs: &ConfigInputs) -> PathBuf {
     let from_environment = || {
         let setting = keys::settings().find(|setting| setting.path == "roots")?;
         let text = inputs.environment.get(&setting.env_name())?;
-        let value = Checker::new(Source::Default).field(
+        let value = ConfigChecker::new(ValueSource::Default).field(
             "roots",
             setting.field,
             from_text(&setting.field.kind, text),
@@ -354,7 +354,7 @@ pub(super) fn first_root(inputs: &Inputs) -> PathBuf {
 }
 
 /// Returns the user's configuration directory for docent.
-pub(super) fn user_dir(inputs: &Inputs) -> Option<PathBuf> {
+pub(super) fn user_dir(inputs: &ConfigInputs) -> Option<PathBuf> {
     let base = match inputs.environment.get("XDG_CONFIG_HOME").map(Path::new) {
         // The XDG specification requires ignoring a relative path.
         Some(path) if path.is_absolute() => path.to_owned(),
@@ -364,19 +364,19 @@ pub(super) fn user_dir(inputs: &Inputs) -> Option<PathBuf> {
 }
 
 /// Returns the inputs of this process.
-pub(crate) fn inputs(flags: Flags) -> anyhow::Result<Inputs> {
+pub(crate) fn inputs(flags: ConfigFlags) -> anyhow::Result<ConfigInputs> {
     let working_dir = std::env::current_dir().context("cannot determine the working directory")?;
-    let (environment, home) = (Environment::of_process(), std::env::home_dir());
-    Ok(Inputs { environment, home, working_dir, flags })
+    let (environment, home) = (ConfigEnvironment::of_process(), std::env::home_dir());
+    Ok(ConfigInputs { environment, home, working_dir, flags })
 }
 
 /// Returns the user's own file, whether it exists or not.
-pub(crate) fn user_file(inputs: &Inputs) -> Option<PathBuf> {
-    Some(super::edit::file_of(&user_dir(inputs)?))
+pub(crate) fn user_file(inputs: &ConfigInputs) -> Option<PathBuf> {
+    Some(super::edit::config_file_in(&user_dir(inputs)?))
 }
 
 /// Returns every possible configuration file, whether it exists or not.
-pub(crate) fn files_of(inputs: &Inputs) -> Vec<PathBuf> {
+pub(crate) fn files_of(inputs: &ConfigInputs) -> Vec<PathBuf> {
     let both = |dir: &Path| [dir.join("docent.toml"), dir.join("docent.json")];
     let user = user_dir(inputs);
     let mut files: Vec<PathBuf> = user.iter().flat_map(|dir| both(dir)).collect();
@@ -388,7 +388,7 @@ pub(crate) fn files_of(inputs: &Inputs) -> Vec<PathBuf> {
 }
 
 /// Returns the files to read, lowest layer first.
-pub(super) fn config_files(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
+pub(super) fn config_files(inputs: &ConfigInputs) -> Result<Vec<PathBuf>, ConfigError> {
     let user = user_dir(inputs).map(|dir| file_in(&dir)).transpose()?.flatten();
     let root = match &inputs.flags.config_file {
         Some(path) => Some(inputs.working_dir.join(path)),
@@ -409,7 +409,7 @@ fn file_in(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
 }
 
 /// Whether this is the file of `--config`.
-fn is_named(inputs: &Inputs, path: &Path) -> bool {
+fn is_named(inputs: &ConfigInputs, path: &Path) -> bool {
     inputs.flags.config_file.as_ref().is_some_and(|named| inputs.working_dir.join(named) == path)
 }
 
@@ -423,7 +423,7 @@ fn parse(path: &Path, is_named: bool) -> Result<Value, ConfigError> {
 
 /// Reads the text of a configuration file.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
-    regular::read_text(path, LARGEST)
+    regular::read_text(path, MAX_CONFIG_BYTES)
 }
 
 /// Reads the text of the file that the user names. A pipe, such as `<(...)` in a shell, can be read only once, so its
@@ -438,8 +438,8 @@ pub(super) fn read_named(path: &Path) -> io::Result<String> {
         return read(path);
     }
     let mut text = String::new();
-    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
-    regular::check_length(text.len(), LARGEST)?;
+    File::open(path)?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text)?;
+    regular::check_length(text.len(), MAX_CONFIG_BYTES)?;
     piped.insert(path.to_owned(), text.clone());
     Ok(text)
 }
@@ -512,7 +512,7 @@ mod tests {
             let pipe = root.path().join("pipe");
             assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
             let large = File::create(root.path().join("large")).unwrap();
-            large.set_len(LARGEST + 1).unwrap();
+            large.set_len(MAX_CONFIG_BYTES + 1).unwrap();
             std::os::unix::fs::symlink(target, root.path().join("docent.toml")).unwrap();
             let read = file_in(root.path()).and_then(|file| parse(&file.unwrap(), false));
             assert!(matches!(read, Err(ConfigError::Read { .. })), "{target}");

@@ -5,21 +5,21 @@
 //! `init` and `reference` produce text for users.
 
 mod check;
-mod doors;
+mod network_settings;
 mod edit;
 mod env_file;
 mod environment;
 mod error;
-mod extra;
-mod guards;
+mod server_entry;
+mod policy_settings;
 pub(crate) mod import;
 mod init;
 mod keys;
 mod layers;
-mod masked;
-mod places;
+mod redaction;
+mod standard_paths;
 mod raw;
-mod raw_doors;
+mod raw_network;
 mod raw_hub;
 mod raw_policy;
 mod reference;
@@ -27,30 +27,30 @@ pub(crate) mod regular;
 mod resolve;
 mod servers;
 mod show;
-mod ways;
+mod path_trust;
 
-pub(crate) use edit::{Edited, add_collection, remove_collection, write as write_file};
+pub(crate) use edit::{EditedConfigFile, add_collection, remove_collection, write as write_file};
 pub use env_file::EnvFile;
-pub use environment::Environment;
-pub(crate) use environment::HANDED;
-pub use error::{ConfigError, Problem, Source};
-pub use extra::{Extra, Fault, Held, Level as Tightness, Oauth as SignIn};
-pub(crate) use extra::{is_read, refused_name, take_over};
+pub use environment::ConfigEnvironment;
+pub(crate) use environment::AUTH_KEY_VARIABLE;
+pub use error::{ConfigError, ConfigProblem, ValueSource};
+pub use server_entry::{ServerExtension, ServerEntryProblem, SandboxSetting, SandboxLevel as Tightness, ServerOauth as SignIn};
+pub(crate) use server_entry::{is_read, check_server_name, strip_loosening};
 pub use init::{InitError, init};
-pub use layers::{Flags, Inputs, Override};
+pub use layers::{ConfigFlags, ConfigInputs, ConfigOverride};
 pub(crate) use layers::{files_of, inputs, read as read_file, user_file};
-pub(crate) use masked::Masks;
-pub(crate) use places::state_folder;
-pub use raw::{Handshake, Level, LogFormat, Transport};
+pub(crate) use redaction::ServerSecretMask;
+pub(crate) use standard_paths::state_folder;
+pub use raw::{HandshakeMode, LogLevel, LogFormat, TransportKind};
 pub use raw_policy::SandboxMode;
 pub use reference::{json_schema, reference_page};
-pub use resolve::Secret;
-pub(crate) use servers::{WITHIN, depth};
-pub(crate) use ways::{TEMPORARY, is_fixed, passed, real, settled};
+pub use resolve::SecretText;
+pub(crate) use servers::{NESTING_VARIABLE, nesting_depth};
+pub(crate) use path_trust::{TEMPORARY_FOLDERS, is_fixed, path_components, resolve_links, resolve_links_until};
 
 use docent_index::Synonyms;
 use indexmap::IndexMap;
-use layers::Settings;
+use layers::MergedSettings;
 use serde_json::Value;
 use std::{
     fmt,
@@ -64,31 +64,31 @@ use std::{
 #[derive(Clone)]
 pub struct Config {
     /// The server settings.
-    pub server: Server,
+    pub server: ServerConfig,
     /// The limits.
-    pub limits: Limits,
+    pub limits: LimitsConfig,
     /// The audit log.
-    pub audit: Audit,
+    pub audit: AuditConfig,
     /// Span export.
-    pub telemetry: Telemetry,
+    pub telemetry: TelemetryConfig,
     /// The embedding endpoint; `None` for the built-in table.
-    pub embedding: Option<Embedding>,
+    pub embedding: Option<EmbeddingConfig>,
     /// Directories that tools may read; at least one, each absolute, with links resolved.
     pub roots: Vec<PathBuf>,
     /// Documentation collections by name, in the order written.
-    pub collections: IndexMap<String, Collection>,
+    pub collections: IndexMap<String, CollectionConfig>,
     /// What docent may do.
-    pub policy: Policy,
+    pub policy: PolicyConfig,
     /// Web search.
-    pub web: Web,
+    pub web: WebConfig,
     /// Groups of synonyms in documentation.
     pub synonyms: Arc<Synonyms>,
     /// The hub settings.
-    pub hub: Hub,
+    pub hub: HubConfig,
     /// Other MCP servers, in the order written.
-    pub servers: Vec<ServerEntry>,
+    pub servers: Vec<ConfiguredServer>,
     /// Problems of server entries; also included in the warnings.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ServerEntryProblem>,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
     /// The user's cache directory for docent, if there is a home directory.
@@ -104,52 +104,52 @@ pub struct Config {
     /// Files of secrets and certificates that the configuration names.
     pub secret_files: Vec<PathBuf>,
     /// Secrets besides the keys of clients.
-    other_secrets: Vec<Secret>,
-    settings: Settings,
+    other_secrets: Vec<SecretText>,
+    settings: MergedSettings,
 }
 
 /// Settings of the hub.
 #[derive(Debug, Clone)]
-pub struct Hub {
+pub struct HubConfig {
     /// The settings of the hub crate.
-    pub settings: docent_hub::Settings,
+    pub settings: docent_hub::HubSettings,
     /// More files that name servers.
     pub registries: Vec<PathBuf>,
 }
 
 /// Another MCP server.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ServerEntry {
+pub struct ConfiguredServer {
     /// The entry with variables and secrets filled in.
-    pub server: docent_registry::Server,
+    pub server: docent_registry::McpServerEntry,
     /// The docent-specific fields.
-    pub extra: Extra,
+    pub extra: ServerExtension,
     /// Whether it comes from a project file, which may be untrusted: then it is not started.
     pub of_a_project: bool,
 }
 
 /// What docent may do.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub struct PolicyConfig {
     /// The allowed hosts.
-    pub network: docent_net::Policy,
+    pub network: docent_net::NetworkPolicy,
     /// The files served inside the roots.
-    pub files: docent_suites::files::Rules,
+    pub files: docent_suites::files::AccessRules,
     /// The rules for tools.
-    pub tools: docent_server::Policy,
+    pub tools: docent_server::ToolPolicy,
     /// Programs that may be started; empty for any.
     pub commands: Vec<String>,
     /// Programs that may not be started.
     pub denied_commands: Vec<String>,
     /// What is masked in results.
-    pub redaction: Redaction,
+    pub redaction: RedactionConfig,
     /// The sandbox.
-    pub sandbox: Sandbox,
+    pub sandbox: SandboxConfig,
 }
 
 /// What is masked in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Redaction {
+pub struct RedactionConfig {
     /// Text that looks like a secret.
     pub secrets: bool,
     /// Invisible characters; they are made visible.
@@ -158,7 +158,7 @@ pub struct Redaction {
 
 /// docent's own sandbox.
 #[derive(Debug, Clone)]
-pub struct Sandbox {
+pub struct SandboxConfig {
     /// The mode.
     pub mode: SandboxMode,
     /// Whether other programs run under bubblewrap.
@@ -171,15 +171,15 @@ pub struct Sandbox {
 
 /// Settings of the server.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct ServerConfig {
     /// Address or name to bind.
     pub host: String,
     /// Port to listen on; 0 picks a free one.
     pub port: u16,
     /// Transports, without duplicates, at least one.
-    pub transports: Vec<Transport>,
+    pub transports: Vec<TransportKind>,
     /// Whether a session must open with `initialize`.
-    pub handshake: Handshake,
+    pub handshake: HandshakeMode,
     /// Whether a non-loopback address is allowed without auth.
     pub allow_open: bool,
     /// Serves the inspector on a loopback listener.
@@ -187,33 +187,33 @@ pub struct Server {
     /// Further accepted values of the Host header, in lower case.
     pub allowed_hosts: Vec<String>,
     /// Authentication.
-    pub auth: Auth,
+    pub auth: AuthConfig,
     /// TLS; `None` if disabled.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsConfig>,
     /// OAuth access tokens.
-    pub oauth: Option<Oauth>,
+    pub oauth: Option<OauthConfig>,
     /// `None` for no limit.
-    pub rate_limit: Option<RateLimit>,
+    pub rate_limit: Option<RateLimitConfig>,
     /// Browsers' access.
-    pub cors: Cors,
+    pub cors: CorsConfig,
     /// Logging.
-    pub logging: Logging,
+    pub logging: LoggingConfig,
 }
 
 /// Authentication settings.
 #[derive(Debug, Clone)]
-pub struct Auth {
+pub struct AuthConfig {
     /// Whether a key is needed.
     pub required: bool,
     /// Keys with distinct names; `server.auth.token` is the one named `default`.
-    pub keys: Vec<Key>,
+    pub keys: Vec<ApiKey>,
     /// Client certificates.
     pub certificates: Vec<docent_auth::CertificateRule>,
 }
 
 /// TLS settings of the network transports.
 #[derive(Debug, Clone)]
-pub struct Tls {
+pub struct TlsConfig {
     /// The certificate chain.
     pub certificate: PathBuf,
     /// Its private key.
@@ -226,7 +226,7 @@ pub struct Tls {
 
 /// OAuth access tokens.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Oauth {
+pub struct OauthConfig {
     /// The public address of this server.
     pub resource: String,
     /// The accepted issuers; at least one.
@@ -235,25 +235,25 @@ pub struct Oauth {
 
 /// Web search.
 #[derive(Debug, Clone)]
-pub struct Web {
+pub struct WebConfig {
     /// The search providers, in order.
-    pub providers: Vec<docent_web::Provider>,
+    pub providers: Vec<docent_web::SearchProvider>,
 }
 
 /// A named key.
 #[derive(Debug, Clone)]
-pub struct Key {
+pub struct ApiKey {
     /// The name in audit entries.
     pub name: String,
     /// The secret that the client presents.
-    pub token: Secret,
+    pub token: SecretText,
     /// The scopes; at least one.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
 }
 
 /// A scope of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum KeyScope {
     /// `*`
     Everything,
     /// `suite:*`, stored without the `:*`.
@@ -262,7 +262,7 @@ pub enum Scope {
     Tool(String),
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for KeyScope {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Everything => out.write_str("*"),
@@ -274,7 +274,7 @@ impl fmt::Display for Scope {
 
 /// The rate limit of one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateLimit {
+pub struct RateLimitConfig {
     /// Requests per window; at least 1.
     pub requests: u32,
     /// The window.
@@ -285,7 +285,7 @@ pub struct RateLimit {
 
 /// Access from browsers on other origins.
 #[derive(Debug, Clone)]
-pub struct Cors {
+pub struct CorsConfig {
     /// Whether CORS headers are sent.
     pub enabled: bool,
     /// `scheme://host[:port]` in lower case without a trailing slash, or `*`.
@@ -294,9 +294,9 @@ pub struct Cors {
 
 /// Logging settings.
 #[derive(Debug, Clone)]
-pub struct Logging {
+pub struct LoggingConfig {
     /// The lowest level logged.
-    pub level: Level,
+    pub level: LogLevel,
     /// A file to log to in addition to stderr.
     pub file: Option<PathBuf>,
     /// The format of a line.
@@ -311,7 +311,7 @@ pub struct Logging {
 
 /// Limits on messages, calls and sessions.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct LimitsConfig {
     /// Bytes in one message.
     pub message_bytes: usize,
     /// Bytes in one part of a result.
@@ -341,12 +341,12 @@ pub struct Limits {
     /// How long the parts of a paged result stay readable.
     pub result_ttl: Duration,
     /// Limits of single tools.
-    pub tools: IndexMap<String, ToolLimits>,
+    pub tools: IndexMap<String, ToolLimitsConfig>,
 }
 
 /// Limits of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolLimits {
+pub struct ToolLimitsConfig {
     /// Overrides the general timeout.
     pub timeout: Option<Duration>,
     /// Calls per minute per client.
@@ -355,18 +355,18 @@ pub struct ToolLimits {
 
 /// The audit log.
 #[derive(Debug, Clone)]
-pub struct Audit {
+pub struct AuditConfig {
     /// Whether calls are recorded.
     pub enabled: bool,
     /// `None` stands for `audit.jsonl` in the state directory.
     pub file: Option<PathBuf>,
     /// The settings of the audit crate.
-    pub settings: docent_audit::Settings,
+    pub settings: docent_audit::AuditLogSettings,
 }
 
 /// Export of spans.
 #[derive(Debug, Clone)]
-pub struct Telemetry {
+pub struct TelemetryConfig {
     /// The full address of the collector's trace endpoint; `None` exports nothing.
     pub otlp_endpoint: Option<String>,
     /// The service name that spans carry.
@@ -375,13 +375,13 @@ pub struct Telemetry {
 
 /// An endpoint that serves an embedding model.
 #[derive(Debug, Clone)]
-pub struct Embedding {
+pub struct EmbeddingConfig {
     /// The address before `/embeddings`.
     pub url: String,
     /// The model's name at the endpoint.
     pub model: String,
     /// Sent as a bearer token.
-    pub key: Option<Secret>,
+    pub key: Option<SecretText>,
     /// Texts in one request.
     pub batch: usize,
     /// The timeout of one request.
@@ -390,7 +390,7 @@ pub struct Embedding {
 
 /// One documentation collection, from a directory or an address.
 #[derive(Debug, Clone)]
-pub struct Collection {
+pub struct CollectionConfig {
     /// The directory, file or archive, absolute.
     pub path: Option<PathBuf>,
     /// The URL of the documents on the web; without a path, they are fetched from there.
@@ -413,8 +413,8 @@ pub struct Collection {
 
 impl Config {
     /// Reads, merges and checks every layer.
-    pub fn load(inputs: &Inputs) -> Result<Self, ConfigError> {
-        resolve::resolve(Settings::gather(inputs)?, inputs)
+    pub fn load(inputs: &ConfigInputs) -> Result<Self, ConfigError> {
+        resolve::resolve(MergedSettings::gather(inputs)?, inputs)
     }
 
     /// Refuses configurations that must not be served: auth without any key, and a network listener without auth.
@@ -424,7 +424,7 @@ impl Config {
         if auth.required && no_keys && self.server.oauth.is_none() {
             return Err(ConfigError::NoKey(self.settings.origin("server.auth.required").clone()));
         }
-        let networked = self.server.transports.iter().any(|way| *way != Transport::Stdio);
+        let networked = self.server.transports.iter().any(|way| *way != TransportKind::Stdio);
         if networked && !self.server.binds_loopback() && !auth.required && !self.server.allow_open {
             let host = self.server.host.clone();
             let place = self.settings.origin("server.host").clone();
@@ -449,7 +449,7 @@ impl Config {
 
     /// Describes keys that a project file sets but may not set; `None` if there are none.
     pub fn ignored_keys(&self) -> Option<String> {
-        guards::ignored_keys(&self.settings.ignored, &self.settings_file)
+        policy_settings::ignored_keys(&self.settings.ignored, &self.settings_file)
     }
 
     /// Describes why a server from a project file is not started, and what to do.
@@ -462,21 +462,21 @@ impl Config {
     }
 
     /// Returns every secret, for masking.
-    pub fn secrets(&self) -> Vec<Secret> {
+    pub fn secrets(&self) -> Vec<SecretText> {
         let keys = self.server.auth.keys.iter().map(|key| key.token.clone());
         let models = self.embedding.iter().filter_map(|model| model.key.clone());
         keys.chain(models).chain(self.other_secrets.iter().cloned()).collect()
     }
 
     /// Returns the keys whose values differ in `other`.
-    pub(crate) fn changes(&self, other: &Self) -> Vec<String> {
+    pub(crate) fn changed_keys(&self, other: &Self) -> Vec<String> {
         let (ours, theirs) = (show::values(&self.settings), show::values(&other.settings));
         let mut keys: Vec<String> = ours.keys().chain(theirs.keys()).cloned().collect();
         keys.sort_unstable();
         keys.dedup();
         keys.retain(|key| ours.get(key) != theirs.get(key));
         // Secrets are masked, so they are compared separately.
-        let tokens = |config: &Self| -> Vec<Secret> {
+        let tokens = |config: &Self| -> Vec<SecretText> {
             config.server.auth.keys.iter().map(|key| key.token.clone()).collect()
         };
         if tokens(self) != tokens(other) {
@@ -490,16 +490,16 @@ impl Config {
 
     /// Formats every value with its source as text; secrets are masked.
     pub fn show_text(&self) -> String {
-        show::text(&self.settings, &Masks::new(&self.secrets()))
+        show::text(&self.settings, &ServerSecretMask::new(&self.secrets()))
     }
 
     /// Returns every value with its source as JSON; secrets are masked.
     pub fn show_json(&self) -> Value {
-        show::json(&self.settings, &Masks::new(&self.secrets()))
+        show::json(&self.settings, &ServerSecretMask::new(&self.secrets()))
     }
 }
 
-impl Server {
+impl ServerConfig {
     /// Whether only this machine can reach the bound address.
     pub fn binds_loopback(&self) -> bool {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
@@ -509,20 +509,20 @@ impl Server {
 }
 
 /// Returns the files that would be read; fails if two are in the same folder.
-pub fn files_in_place(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
+pub fn files_in_place(inputs: &ConfigInputs) -> Result<Vec<PathBuf>, ConfigError> {
     layers::config_files(inputs)
 }
 
 /// Checks the text of one file without the other layers; the format depends on `path`.
 pub fn check_text(path: &Path, text: &str) -> Result<(), ConfigError> {
-    let mut checker = check::Checker::new(Source::File(path.to_owned()));
+    let mut checker = check::ConfigChecker::new(ValueSource::File(path.to_owned()));
     checker.file(layers::parse_text(path, text)?);
     let problems = checker.into_problems();
     if problems.is_empty() { Ok(()) } else { Err(ConfigError::Problems(problems)) }
 }
 
 /// Returns the directory that `docent config init` writes to.
-pub fn root_of(inputs: &Inputs) -> PathBuf {
+pub fn root_of(inputs: &ConfigInputs) -> PathBuf {
     layers::first_root(inputs)
 }
 

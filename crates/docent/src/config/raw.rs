@@ -7,7 +7,7 @@
 //! are never printed, `x-default` describes the default of a key without a plain one.
 
 use super::{
-    raw_doors::{RawCertificate, RawOauth, RawTls, RawWeb},
+    raw_network::{RawCertificate, RawOauth, RawTls, RawWeb},
     raw_hub::RawHub,
     raw_policy::RawPolicy,
 };
@@ -61,9 +61,9 @@ pub(super) struct RawServer {
     #[schemars(extend("x-env" = "MCP_SERVER_PORT"))]
     pub(super) port: u16,
     /// Transports; network transports share one listener.
-    pub(super) transport: Vec<Transport>,
+    pub(super) transport: Vec<TransportKind>,
     /// Whether a session must open with `initialize`.
-    pub(super) handshake: Handshake,
+    pub(super) handshake: HandshakeMode,
     /// Allows a non-loopback address without auth.
     pub(super) allow_open: bool,
     /// Serves the inspector on a loopback listener, at the address logged at the start.
@@ -90,7 +90,7 @@ impl Default for RawServer {
             host: "127.0.0.1".into(),
             port: 8001,
             transport: vec![Transport::Stdio],
-            handshake: Handshake::Required,
+            handshake: HandshakeMode::Required,
             allow_open: false,
             inspector: true,
             allowed_hosts: Vec::new(),
@@ -177,7 +177,7 @@ pub(super) struct RawCors {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLogging {
     /// The lowest level to log.
-    pub(super) level: Level,
+    pub(super) level: LogLevel,
     /// A file to log to in addition to stderr.
     pub(super) file: Option<String>,
     /// The format of a line.
@@ -186,7 +186,7 @@ pub(super) struct RawLogging {
 
 impl Default for RawLogging {
     fn default() -> Self {
-        Self { level: Level::Info, file: None, format: LogFormat::Text }
+        Self { level: LogLevel::Info, file: None, format: LogFormat::Text }
     }
 }
 
@@ -290,7 +290,7 @@ pub(super) struct RawAudit {
     /// Number of older files to keep.
     pub(super) keep: u32,
     /// What to do with a call that can't be recorded: `drop` answers and counts it, `refuse` rejects it.
-    pub(super) on_full: OnFull,
+    pub(super) on_full: AuditFailureAction,
     /// Whether each entry is synced to disk before its call is answered.
     pub(super) sync: bool,
     /// The environment variable with the key of the hash chain; without a key, anyone who can write the file can forge
@@ -304,18 +304,18 @@ pub(super) struct RawAudit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum OnFull {
+pub(super) enum AuditFailureAction {
     /// Answer and count it.
     Drop,
     /// Reject it.
     Refuse,
 }
 
-impl From<OnFull> for docent_audit::OnFull {
-    fn from(on_full: OnFull) -> Self {
+impl From<AuditFailureAction> for docent_audit::WriteFailurePolicy {
+    fn from(on_full: AuditFailureAction) -> Self {
         match on_full {
-            OnFull::Drop => Self::Drop,
-            OnFull::Refuse => Self::Refuse,
+            AuditFailureAction::Drop => Self::Drop,
+            AuditFailureAction::Refuse => Self::Refuse,
         }
     }
 }
@@ -327,7 +327,7 @@ impl Default for RawAudit {
             file: None,
             max_bytes: 16 << 20,
             keep: 5,
-            on_full: OnFull::Drop,
+            on_full: AuditFailureAction::Drop,
             sync: false,
             key_env: None,
             key_file: None,
@@ -413,7 +413,7 @@ pub(super) struct RawCollection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Transport {
+pub enum TransportKind {
     /// Standard input and output.
     Stdio,
     /// Streamable HTTP and plain POST on `/mcp`.
@@ -429,7 +429,7 @@ pub enum Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Handshake")]
-pub enum Handshake {
+pub enum HandshakeMode {
     /// Reject everything but `initialize` and `ping` before it.
     Required,
     /// Serve requests without it.
@@ -440,7 +440,7 @@ pub enum Handshake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Level")]
-pub enum Level {
+pub enum LogLevel {
     /// Failures.
     Error,
     /// Possible problems.

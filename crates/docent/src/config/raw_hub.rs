@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(super) struct RawHub {
     /// How their tools are listed: `direct` lists all, `discover` lists four tools that find and call the others,
     /// `auto` picks one of the two by the token count of all definitions.
-    pub(super) exposure: Exposure,
+    pub(super) exposure: ToolExposure,
     /// The token count of all definitions above which `auto` picks `discover`.
     pub(super) auto_tokens: u32,
     /// Milliseconds that a list waits for servers that have never connected.
@@ -23,7 +23,7 @@ pub(super) struct RawHub {
 impl Default for RawHub {
     fn default() -> Self {
         Self {
-            exposure: Exposure::Auto,
+            exposure: ToolExposure::Auto,
             auto_tokens: 10_000,
             patience_ms: 10_000,
             registries: Vec::new(),
@@ -64,7 +64,7 @@ impl Default for RawCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Exposure")]
-pub(super) enum Exposure {
+pub(super) enum ToolExposure {
     /// All tools.
     Direct,
     /// Four tools that find and call the others.

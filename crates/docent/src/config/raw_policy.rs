@@ -72,7 +72,7 @@ pub(super) struct RawRule {
     /// What the rule does.
     // Without `with`, the schema is "this or null", which `keys` does not expand.
     #[schemars(with = "Action", extend("x-default" = "needed"))]
-    pub(super) action: Option<Action>,
+    pub(super) action: Option<RuleAction>,
     /// Calls of these tools per minute per caller, counted together; other limits also apply.
     #[schemars(range(min = 1))]
     pub(super) rate_per_minute: Option<u32>,
@@ -85,7 +85,7 @@ pub(super) struct RawRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum Action {
+pub(super) enum RuleAction {
     /// Allow the tool.
     Allow,
     /// Hide and deny the tool.

@@ -1,6 +1,6 @@
 //! Generates the published JSON Schema and the reference page from the list of keys.
 
-use super::keys::{self, Field, Kind, join};
+use super::keys::{self, ConfigKey, KeyType, join};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -99,16 +99,16 @@ const VARIABLES: &str = "
 /// Returns the reference page in Markdown.
 pub fn reference_page() -> String {
     let mut page = String::from(INTRODUCTION);
-    let Kind::Table(sections) = keys::root() else { return page };
+    let KeyType::Table(sections) = keys::root() else { return page };
     let (tables, plain): (Vec<_>, Vec<_>) =
         sections.iter().partition(|field| matches!(field.kind, Kind::Table(_)));
     for section in tables {
         write!(page, "\n## {}\n\n{}\n\n", section.name, section.about).unwrap_or_default();
-        page.push_str(HEAD);
+        page.push_str(TABLE_HEAD);
         rows(&section.kind, &section.name, true, &mut page);
     }
     page.push_str("\n## Top level\n\n");
-    page.push_str(HEAD);
+    page.push_str(TABLE_HEAD);
     for field in plain {
         row(field, &field.name, true, &mut page);
     }
@@ -116,22 +116,22 @@ pub fn reference_page() -> String {
     page
 }
 
-const HEAD: &str = "| key | environment | default | meaning |\n|---|---|---|---|\n";
+const TABLE_HEAD: &str = "| key | environment | default | meaning |\n|---|---|---|---|\n";
 
-fn rows(kind: &Kind, prefix: &str, named: bool, page: &mut String) {
-    let Kind::Table(fields) = kind else { return };
+fn rows(kind: &KeyType, prefix: &str, named: bool, page: &mut String) {
+    let KeyType::Table(fields) = kind else { return };
     for field in fields {
         let path = join(prefix, &field.name);
         match &field.kind {
-            table @ Kind::Table(_) => rows(table, &path, named, page),
+            table @ KeyType::Table(_) => rows(table, &path, named, page),
             _ => row(field, &path, named, page),
         }
     }
 }
 
 /// Adds a key, and the keys inside its entries, which have no environment name of their own.
-fn row(field: &Field, path: &str, named: bool, page: &mut String) {
-    let derived = named.then(|| keys::Setting { path, field }.env_name());
+fn row(field: &ConfigKey, path: &str, named: bool, page: &mut String) {
+    let derived = named.then(|| keys::LeafKey { path, field }.env_name());
     let variables: Vec<String> =
         derived.iter().chain(&field.extra_env).map(|name| format!("`{name}`")).collect();
     let variables = variables.join(", ");
@@ -141,15 +141,15 @@ fn row(field: &Field, path: &str, named: bool, page: &mut String) {
         (None, None) => "unset".to_owned(),
     };
     let accepted = match &field.kind {
-        Kind::List(_) | Kind::Map(_) => String::new(),
+        KeyType::List(_) | KeyType::Map(_) => String::new(),
         kind => format!(" ({kind})"),
     };
     let about = field.about.trim_end_matches('.');
     writeln!(page, "| `{path}` | {variables} | {default} | {about}{accepted} |")
         .unwrap_or_default();
     match &field.kind {
-        Kind::List(item) => rows(item, &format!("{path}[]"), false, page),
-        Kind::Map(item) => rows(item, &format!("{path}.NAME"), false, page),
+        KeyType::List(item) => rows(item, &format!("{path}[]"), false, page),
+        KeyType::Map(item) => rows(item, &format!("{path}.NAME"), false, page),
         _ => {}
     }
 }

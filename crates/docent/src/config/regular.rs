@@ -1,7 +1,7 @@
 //! Opens configuration files and files named by a configuration or the command line. A pipe, a socket or a device is
 //! rejected before it is opened, because opening one may block forever.
 
-use docent_suites::files::Kind;
+use docent_suites::files::PathKind;
 use rustix::fs::OFlags;
 use std::{
     fs::{self, File, Metadata, OpenOptions},
@@ -103,8 +103,8 @@ pub(super) fn check_length(length: usize, limit: u64) -> io::Result<()> {
 }
 
 fn check(metadata: &Metadata) -> io::Result<()> {
-    match Kind::of_open(metadata) {
-        Kind::File => Ok(()),
+    match PathKind::of_open(metadata) {
+        PathKind::File => Ok(()),
         found => {
             let reason = format!("not a regular file ({found}): replace it with one");
             Err(io::Error::new(io::ErrorKind::InvalidInput, reason))

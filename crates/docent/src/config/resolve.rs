@@ -1,13 +1,13 @@
 //! Resolves typed values: makes paths absolute, loads secrets, checks formats.
 
 use super::{
-    Auth, Collection, Config, Cors, Embedding, Key, Limits, Logging, RateLimit, Scope, Server,
-    Telemetry, ToolLimits, Transport,
-    error::{ConfigError, Problem, Source},
-    guards::{NOT_HERE, OUTSIDE, RefusedKey, ignored_keys, without},
+    AuthConfig, CollectionConfig, Config, CorsConfig, EmbeddingConfig, ApiKey, LimitsConfig, LoggingConfig, RateLimitConfig, KeyScope, ServerConfig,
+    TelemetryConfig, ToolLimitsConfig, TransportKind,
+    error::{ConfigError, ConfigProblem, ValueSource},
+    policy_settings::{NOT_THIS_MACHINE, OUTSIDE_PROJECT, RefusedKey, ignored_keys, without_keys},
     keys::join,
-    layers::{Inputs, Settings},
-    places::{cache_dir, config_folders, secret_places, settings_file},
+    layers::{ConfigInputs, MergedSettings},
+    standard_paths::{cache_dir, config_folders, secret_places, settings_file},
     raw::{
         RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
         RawTelemetry,
@@ -25,13 +25,13 @@ use std::{
 };
 
 /// The default number of requests per window for a client on the network.
-const NETWORK_REQUESTS: u32 = 100;
+const NETWORK_RATE_LIMIT: u32 = 100;
 
 /// A secret without `Debug` or `Display`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
-pub struct Secret(String);
+pub struct SecretText(String);
 
-impl Secret {
+impl SecretText {
     pub(crate) fn new(text: String) -> Self {
         Self(text)
     }
@@ -42,20 +42,20 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("***")
     }
 }
 
 pub(super) struct Resolver<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) inputs: &'a Inputs,
-    problems: Vec<Problem>,
+    pub(super) settings: &'a MergedSettings,
+    pub(super) inputs: &'a ConfigInputs,
+    problems: Vec<ConfigProblem>,
     /// Keys that a project file may not set.
     pub(super) refused: Vec<RefusedKey>,
     /// Secrets found so far, to be masked.
-    pub(super) secrets: Vec<Secret>,
+    pub(super) secrets: Vec<SecretText>,
     /// Files outside the roots that are read again with the configuration.
     pub(super) files: Vec<PathBuf>,
     /// Names and tokens of the keys of docent's own clients.
@@ -63,22 +63,22 @@ pub(super) struct Resolver<'a> {
 }
 
 /// Resolves the settings without the keys that a project file may not set. Each round drops those found by the last.
-pub(super) fn resolve(mut settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
+pub(super) fn resolve(mut settings: MergedSettings, inputs: &ConfigInputs) -> Result<Config, ConfigError> {
     loop {
         match resolve_once(settings, inputs)? {
-            Resolved::Config(config) => return Ok(*config),
-            Resolved::Refused(all, refused) => settings = without(*all, refused)?,
+            Resolution::Config(config) => return Ok(*config),
+            Resolution::Refused(all, refused) => settings = without_keys(*all, refused)?,
         }
     }
 }
 
-enum Resolved {
+enum Resolution {
     Config(Box<Config>),
     /// The settings, and the keys to drop from them.
-    Refused(Box<Settings>, Vec<RefusedKey>),
+    Refused(Box<MergedSettings>, Vec<RefusedKey>),
 }
 
-fn resolve_once(settings: Settings, inputs: &Inputs) -> Result<Resolved, ConfigError> {
+fn resolve_once(settings: MergedSettings, inputs: &ConfigInputs) -> Result<Resolution, ConfigError> {
     let raw = RawConfig::deserialize(settings.tree()).map_err(|error| {
         // The layers were checked against the same types, so this is a bug in the check.
         let what = format!("the merged configuration is invalid: {error}");
@@ -96,7 +96,7 @@ fn resolve_once(settings: Settings, inputs: &Inputs) -> Result<Resolved, ConfigE
     resolver.reserved();
     if !resolver.refused.is_empty() {
         let refused = resolver.refused;
-        return Ok(Resolved::Refused(Box::new(settings), refused));
+        return Ok(Resolution::Refused(Box::new(settings), refused));
     }
     let server = resolver.server(raw.server);
     let limits = limits(raw.limits);
@@ -120,12 +120,12 @@ fn resolve_once(settings: Settings, inputs: &Inputs) -> Result<Resolved, ConfigE
     warnings.extend(resolver.idle_listener(&server));
     let Resolver { problems, refused, secrets: other_secrets, files: secret_files, .. } = resolver;
     if !refused.is_empty() {
-        return Ok(Resolved::Refused(Box::new(settings), refused));
+        return Ok(Resolution::Refused(Box::new(settings), refused));
     }
     if !problems.is_empty() {
         return Err(ConfigError::Problems(problems));
     }
-    Ok(Resolved::Config(Box::new(Config {
+    Ok(Resolution::Config(Box::new(Config {
         server,
         limits,
         audit,
@@ -151,14 +151,14 @@ fn resolve_once(settings: Settings, inputs: &Inputs) -> Result<Resolved, ConfigE
     })))
 }
 
-fn limits(raw: RawLimits) -> Limits {
+fn limits(raw: RawLimits) -> LimitsConfig {
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let tools = raw.tools.into_iter().map(|(name, limits)| {
         let timeout = limits.timeout_ms.map(Duration::from_millis);
-        (name, ToolLimits { timeout, rate_per_minute: limits.rate_per_minute })
+        (name, ToolLimitsConfig { timeout, rate_per_minute: limits.rate_per_minute })
     });
-    Limits {
+    LimitsConfig {
         message_bytes: bytes(raw.message_bytes),
         page_bytes: bytes(raw.page_bytes),
         tool_timeout: Duration::from_millis(raw.tool_timeout_ms),
@@ -184,7 +184,7 @@ pub(super) fn read_secrets(path: &Path) -> io::Result<String> {
 }
 
 /// Whether a host, with or without its port, is this machine.
-pub(super) fn is_near(host: &str) -> bool {
+pub(super) fn is_loopback_host(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
         None => host.split(':').next(),
@@ -196,7 +196,7 @@ pub(super) fn is_near(host: &str) -> bool {
 impl Resolver<'_> {
     pub(super) fn problem(&mut self, key: &str, what: impl fmt::Display) {
         let place = self.settings.origin(key).clone();
-        self.problems.push(Problem { place, what: format!("`{key}` {what}") });
+        self.problems.push(ConfigProblem { source: place, message: format!("`{key}` {what}") });
     }
 
     /// Relative paths start from the file that names them, or from the working directory.
@@ -205,13 +205,13 @@ impl Resolver<'_> {
             return home.join(rest);
         }
         let base = match self.settings.origin(key) {
-            Source::File(file) => file.parent().unwrap_or(Path::new("")),
+            ValueSource::File(file) => file.parent().unwrap_or(Path::new("")),
             _ => &self.inputs.working_dir,
         };
         base.join(text)
     }
 
-    fn server(&mut self, raw: RawServer) -> Server {
+    fn server(&mut self, raw: RawServer) -> ServerConfig {
         let host = raw.host.trim().to_owned();
         let ip_like = host.trim_start_matches('[').trim_end_matches(']');
         let name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
@@ -223,7 +223,7 @@ impl Resolver<'_> {
             );
             self.problem("server.host", what);
         }
-        let mut transports: Vec<Transport> = Vec::new();
+        let mut transports: Vec<TransportKind> = Vec::new();
         for way in raw.transport {
             if !transports.contains(&way) {
                 transports.push(way);
@@ -239,7 +239,7 @@ impl Resolver<'_> {
         let tls = self.tls(raw.tls);
         let has_authority = tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
         let environment = &self.inputs.environment;
-        let logging = Logging {
+        let logging = LoggingConfig {
             level: raw.logging.level,
             file: self.log_file(raw.logging.file),
             format: raw.logging.format,
@@ -247,12 +247,12 @@ impl Resolver<'_> {
             debug: environment.get("DEBUG").map(str::to_owned),
             no_color: environment.get("NO_COLOR").is_some(),
         };
-        let rate_limit = raw.rate_limit.enabled.then(|| RateLimit {
-            requests: raw.rate_limit.requests.unwrap_or(NETWORK_REQUESTS),
+        let rate_limit = raw.rate_limit.enabled.then(|| RateLimitConfig {
+            requests: raw.rate_limit.requests.unwrap_or(NETWORK_RATE_LIMIT),
             window: Duration::from_millis(raw.rate_limit.window),
             holds_on_stdio: raw.rate_limit.requests.is_some(),
         });
-        Server {
+        ServerConfig {
             host,
             port: raw.port,
             transports,
@@ -269,11 +269,11 @@ impl Resolver<'_> {
         }
     }
 
-    fn auth(&mut self, raw: RawAuth, has_issuers: bool, has_authority: bool) -> Auth {
-        let mut keys: Vec<Key> = Vec::new();
+    fn auth(&mut self, raw: RawAuth, has_issuers: bool, has_authority: bool) -> AuthConfig {
+        let mut keys: Vec<ApiKey> = Vec::new();
         if let Some(token) = raw.token.filter(|token| !token.is_empty()) {
             let secret = self.secret("server.auth.token", token);
-            keys.extend(secret.map(|token| Key {
+            keys.extend(secret.map(|token| ApiKey {
                 name: "default".into(),
                 token,
                 scopes: vec![Scope::Everything],
@@ -289,10 +289,10 @@ impl Resolver<'_> {
         }
         let certificates = self.certificates(raw.certificates, &keys, has_authority);
         let is_configured = !keys.is_empty() || !certificates.is_empty() || has_issuers;
-        Auth { required: raw.required.unwrap_or(is_configured), keys, certificates }
+        AuthConfig { required: raw.required.unwrap_or(is_configured), keys, certificates }
     }
 
-    fn key(&mut self, at: usize, raw: RawKey) -> Option<Key> {
+    fn key(&mut self, at: usize, raw: RawKey) -> Option<ApiKey> {
         const KEYS: &str = "server.auth.keys";
         let label = if raw.name.is_empty() { format!("[{at}]") } else { format!("{:?}", raw.name) };
         if raw.name.trim().is_empty() {
@@ -335,7 +335,7 @@ impl Resolver<'_> {
             self.problem(KEYS, format!("{label} {what}"));
         }
         let scopes = scopes.iter().filter_map(|scope| self.scope(KEYS, &label, scope)).collect();
-        Some(Key { name: raw.name, token, scopes })
+        Some(ApiKey { name: raw.name, token, scopes })
     }
 
     /// Reads the secret from a file.
@@ -345,7 +345,7 @@ impl Resolver<'_> {
     }
 
     /// A token must fit in a header, or no client could present it.
-    pub(super) fn secret(&mut self, key: &str, token: String) -> Option<Secret> {
+    pub(super) fn secret(&mut self, key: &str, token: String) -> Option<SecretText> {
         if token.is_empty() {
             self.problem(key, "has an empty token");
             return None;
@@ -354,18 +354,18 @@ impl Resolver<'_> {
             self.problem(key, "has a token with white space or non-ASCII characters");
             return None;
         }
-        Some(Secret(token))
+        Some(SecretText(token))
     }
 
-    pub(super) fn scope(&mut self, key: &str, label: &str, text: &str) -> Option<Scope> {
+    pub(super) fn scope(&mut self, key: &str, label: &str, text: &str) -> Option<KeyScope> {
         let plain = |name: &str| {
             !name.is_empty()
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
         };
         match text.strip_suffix(":*") {
-            _ if text == "*" => Some(Scope::Everything),
-            Some(suite) if plain(suite) => Some(Scope::Suite(suite.to_owned())),
-            None if plain(text) => Some(Scope::Tool(text.to_owned())),
+            _ if text == "*" => Some(KeyScope::Everything),
+            Some(suite) if plain(suite) => Some(KeyScope::Suite(suite.to_owned())),
+            None if plain(text) => Some(KeyScope::Tool(text.to_owned())),
             _ => {
                 let what = format!(
                     "{label}: the scope {text:?} is not a tool name, a suite such as \"code:*\", or \"*\""
@@ -376,7 +376,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn cors(&mut self, raw: RawCors) -> Cors {
+    fn cors(&mut self, raw: RawCors) -> CorsConfig {
         let mut origins = Vec::new();
         for origin in raw.origins {
             let plain = origin.trim_end_matches('/').to_ascii_lowercase();
@@ -393,10 +393,10 @@ impl Resolver<'_> {
                 self.problem("server.cors.origins", what);
             }
         }
-        Cors { enabled: raw.enabled.unwrap_or(!origins.is_empty()), origins }
+        CorsConfig { enabled: raw.enabled.unwrap_or(!origins.is_empty()), origins }
     }
 
-    fn telemetry(&mut self, raw: RawTelemetry) -> Telemetry {
+    fn telemetry(&mut self, raw: RawTelemetry) -> TelemetryConfig {
         const KEY: &str = "telemetry.otlp_endpoint";
         let endpoint = raw.otlp_endpoint.filter(|text| !text.is_empty()).and_then(|text| {
             let Some((host, path)) = text.strip_prefix("http://").map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
@@ -407,17 +407,17 @@ impl Resolver<'_> {
                 self.problem(KEY, "has no plain host; write http://host:port");
                 return None;
             }
-            if !is_near(host) && self.is_of_a_project(KEY) {
-                self.refuse(KEY, Some(NOT_HERE));
+            if !is_loopback_host(host) && self.is_of_a_project(KEY) {
+                self.refuse(KEY, Some(NOT_THIS_MACHINE));
                 return None;
             }
             // As OTLP specifies: a base address stands for the trace endpoint under it.
             Some(if path.is_empty() { format!("http://{host}/v1/traces") } else { text })
         });
-        Telemetry { otlp_endpoint: endpoint, service_name: raw.service_name }
+        TelemetryConfig { otlp_endpoint: endpoint, service_name: raw.service_name }
     }
 
-    fn embedding(&mut self, raw: RawEmbedding) -> Option<Embedding> {
+    fn embedding(&mut self, raw: RawEmbedding) -> Option<EmbeddingConfig> {
         const URL: &str = "embedding.url";
         const MODEL: &str = "embedding.model";
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -442,8 +442,8 @@ impl Resolver<'_> {
             self.problem(URL, "must be http://host[:port]/path or https://…, without a user name");
             return None;
         }
-        if !is_near(host.unwrap_or_default()) && self.is_of_a_project(URL) {
-            self.refuse(URL, Some(NOT_HERE));
+        if !is_loopback_host(host.unwrap_or_default()) && self.is_of_a_project(URL) {
+            self.refuse(URL, Some(NOT_THIS_MACHINE));
             if self.is_of_a_project(MODEL) {
                 self.refuse(MODEL, Some("for an endpoint elsewhere"));
             }
@@ -466,7 +466,7 @@ impl Resolver<'_> {
             }
             None => None,
         };
-        Some(Embedding {
+        Some(EmbeddingConfig {
             url,
             model,
             key,
@@ -485,7 +485,7 @@ impl Resolver<'_> {
         for path in paths {
             match path.canonicalize() {
                 Ok(real) if inside.as_ref().is_some_and(|inside| !real.starts_with(inside)) => {
-                    self.refuse("roots", Some(OUTSIDE));
+                    self.refuse("roots", Some(OUTSIDE_PROJECT));
                 }
                 Ok(real) if real.is_dir() => {
                     if !roots.contains(&real) {
@@ -524,23 +524,23 @@ impl Resolver<'_> {
     fn collections(
         &mut self,
         raw: IndexMap<String, RawCollection>,
-    ) -> IndexMap<String, Collection> {
+    ) -> IndexMap<String, CollectionConfig> {
         let mut collections = IndexMap::new();
         for (name, raw) in raw {
             let here = join("docs.collections", &name);
-            let nameless = docent_suites::docs::Collection::name_problem(&name);
+            let nameless = docent_suites::docs::CollectionSettings::name_problem(&name);
             let placeless = (raw.path.is_none() && raw.url.is_none())
                 .then_some("it needs a `path`, or a `url` to be fetched from");
             if let Some(problem) = nameless.or(placeless) {
                 // Any key of the collection shows which file defines it.
                 let within = self.settings.origins().find(|(path, _)| path.starts_with(&here));
-                let place = within.map_or(Source::Default, |(_, source)| source.clone());
-                self.problems.push(Problem { place, what: format!("`{here}`: {problem}") });
+                let place = within.map_or(ValueSource::Default, |(_, source)| source.clone());
+                self.problems.push(ConfigProblem { place, what: format!("`{here}`: {problem}") });
                 continue;
             }
             let of_a_project = self.is_of_a_project(&join(&here, "path"));
             let path = raw.path.map(|path| self.path(&join(&here, "path"), &path));
-            let collection = Collection {
+            let collection = CollectionConfig {
                 path,
                 url: raw.url,
                 of_a_project,
@@ -557,11 +557,11 @@ impl Resolver<'_> {
     }
 
     /// `--port` without a network transport is a likely mistake: the server would read stdin and appear to hang.
-    fn idle_listener(&self, server: &Server) -> Option<String> {
-        let listens = server.transports.iter().any(|way| *way != Transport::Stdio);
+    fn idle_listener(&self, server: &ServerConfig) -> Option<String> {
+        let listens = server.transports.iter().any(|way| *way != TransportKind::Stdio);
         let flagged = ["server.port", "server.host"].into_iter().find_map(|key| {
             match self.settings.origin(key) {
-                Source::Flag(flag) => Some(*flag),
+                ValueSource::Flag(flag) => Some(*flag),
                 _ => None,
             }
         });

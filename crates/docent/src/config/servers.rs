@@ -2,19 +2,19 @@
 //! the others.
 
 use super::{
-    Extra, Fault, Held, Hub, Secret, ServerEntry, SignIn,
-    environment::Environment,
-    extra::{self, IN_YOUR_OWN, refused_name},
+    ServerExtension, ServerEntryProblem, SandboxSetting, HubConfig, SecretText, ConfiguredServer, SignIn,
+    environment::ConfigEnvironment,
+    server_entry::{self, MOVE_TO_USER_CONFIG, check_server_name},
     keys,
-    layers::Inputs,
-    masked::Masks,
-    places::holds_credentials,
-    raw_hub::{Exposure, RawHub},
+    layers::ConfigInputs,
+    redaction::ServerSecretMask,
+    standard_paths::holds_credentials,
+    raw_hub::{ToolExposure, RawHub},
     regular,
     resolve::{Resolver, read_secrets},
 };
 use docent_registry::{
-    Form, Problem, Reading, Server, Way, expand, expand_text, read, read_tables, secret_text,
+    ConfigFormat, EntryProblem, ConfigContents, McpServerEntry, EntryTransport, expand, expand_text, read, read_tables, secret_text,
     with_secrets,
 };
 use indexmap::IndexMap;
@@ -27,13 +27,13 @@ use std::{
 };
 
 /// Files of a project with servers. They may be untrusted, so they are reported but not read.
-const OF_A_PROJECT: [&str; 2] = [".mcp.json", "mcp.registry.json"];
+const PROJECT_REGISTRY_FILES: [&str; 2] = [".mcp.json", "mcp.registry.json"];
 
 /// The variable that tells a program how many docents started each other above it.
-pub(crate) const WITHIN: &str = "DOCENT_WITHIN";
+pub(crate) const NESTING_VARIABLE: &str = "DOCENT_WITHIN";
 
 /// Variables with the folders of programs' settings. git, for example, runs commands from a repository's settings.
-const HOMES: [&str; 9] = [
+const SETTINGS_PATH_VARIABLES: [&str; 9] = [
     "HOME",
     "XDG_CONFIG_HOME",
     "XDG_CONFIG_DIRS",
@@ -46,30 +46,30 @@ const HOMES: [&str; 9] = [
 ];
 
 /// Maximum nesting of docents: nesting is useful, but a docent configured as its own server would never stop starting.
-const DEEPEST: u32 = 3;
+const MAX_NESTING: u32 = 3;
 
 /// Returns how many docents are above this one.
-pub(crate) fn depth(environment: &Environment) -> u32 {
-    environment.get(WITHIN).and_then(|text| text.parse().ok()).unwrap_or(0)
+pub(crate) fn nesting_depth(environment: &ConfigEnvironment) -> u32 {
+    environment.get(NESTING_VARIABLE).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 impl Resolver<'_> {
-    pub(super) fn hub(&self, raw: &RawHub) -> Hub {
+    pub(super) fn hub(&self, raw: &RawHub) -> HubConfig {
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let code = &raw.code;
-        Hub {
-            settings: docent_hub::Settings {
+        HubConfig {
+            settings: docent_hub::HubSettings {
                 exposure: match raw.exposure {
-                    Exposure::Direct => docent_hub::Exposure::Direct,
-                    Exposure::Discover => docent_hub::Exposure::Discover,
-                    Exposure::Auto => docent_hub::Exposure::Auto,
+                    ToolExposure::Direct => docent_hub::CatalogExposure::Direct,
+                    ToolExposure::Discover => docent_hub::CatalogExposure::Discover,
+                    ToolExposure::Auto => docent_hub::CatalogExposure::Auto,
                 },
                 auto_tokens: size(raw.auto_tokens.into()),
                 patience: Duration::from_millis(raw.patience_ms),
                 traffic: None,
                 workers: None,
                 schema_check: docent_server::check_schema,
-                script: docent_script::Limits {
+                script: docent_script::ScriptLimits {
                     memory_bytes: size(code.memory_bytes),
                     time: Duration::from_millis(code.time_ms),
                     calls: size(code.calls.into()),
@@ -89,21 +89,21 @@ impl Resolver<'_> {
     pub(super) fn servers(
         &mut self,
         tables: &IndexMap<String, Value>,
-        hub: &Hub,
+        hub: &HubConfig,
         warnings: &mut Vec<String>,
-    ) -> (Vec<ServerEntry>, Vec<Fault>) {
+    ) -> (Vec<ConfiguredServer>, Vec<ServerEntryProblem>) {
         let mut faults = Vec::new();
-        let mut found = self.own_tables(tables, &mut faults);
+        let mut found = self.configured_tables(tables, &mut faults);
         for file in &hub.registries {
             match regular::read(file, regular::MAX_REGISTRY_BYTES) {
                 Ok(bytes) => {
-                    let reading = read(Form::of(file), file, &bytes);
-                    note(&reading, &mut faults);
+                    let reading = read(ConfigFormat::of(file), file, &bytes);
+                    note_problems(&reading, &mut faults);
                     let base = file.parent().unwrap_or(Path::new(".")).to_owned();
                     let (all, of_projects): (Vec<_>, Vec<_>) =
                         reading.servers.into_iter().partition(|server| server.project.is_none());
-                    faults.extend(for_projects(file, &of_projects));
-                    found.extend(all.into_iter().map(|server| Found {
+                    faults.extend(project_entries_problem(file, &of_projects));
+                    found.extend(all.into_iter().map(|server| DiscoveredServer {
                         server,
                         own: false,
                         of_a_project: false,
@@ -115,25 +115,25 @@ impl Resolver<'_> {
                         "`hub.registries`: cannot read {}: {error}",
                         file.display()
                     );
-                    faults.push(Fault { server: None, told: message, fatal: true });
+                    faults.push(ServerEntryProblem { server: None, told: message, fatal: true });
                 }
             }
         }
         self.files.extend(hub.registries.iter().cloned());
         warnings.extend(self.untrusted(hub));
-        if !found.is_empty() && depth(&self.inputs.environment) >= DEEPEST {
+        if !found.is_empty() && nesting_depth(&self.inputs.environment) >= MAX_NESTING {
             warnings.push(format!(
                 "other servers are disabled: docent was started by docent {DEEPEST} levels deep; \
                  remove docent from `mcp_servers`"
             ));
             return (Vec::new(), faults);
         }
-        let mut all: Vec<ServerEntry> = Vec::new();
+        let mut all: Vec<ConfiguredServer> = Vec::new();
         for one in found {
             let name = one.server.name.clone();
             if all.iter().any(|known| known.server.name == name) {
                 let message = format!("the server `{name}` is configured twice; using the first entry");
-                faults.push(Fault { server: Some(name), told: message, fatal: false });
+                faults.push(ServerEntryProblem { server: Some(name), told: message, fatal: false });
                 continue;
             }
             match self.entry(one) {
@@ -148,16 +148,16 @@ impl Resolver<'_> {
     }
 
     /// Reads the entries of `mcp_servers`.
-    fn own_tables(&self, tables: &IndexMap<String, Value>, faults: &mut Vec<Fault>) -> Vec<Found> {
+    fn configured_tables(&self, tables: &IndexMap<String, Value>, faults: &mut Vec<ServerEntryProblem>) -> Vec<DiscoveredServer> {
         let value = serde_json::to_value(tables).unwrap_or_default();
         let reading = read_tables(Path::new("mcp_servers"), &value);
-        note(&reading, faults);
+        note_problems(&reading, faults);
         let of_a_project = |name: &str| {
             let prefix = keys::join("mcp_servers", name);
             let its = |key: &str| key == prefix || key.starts_with(&format!("{prefix}."));
             self.settings.origins().any(|(key, _)| its(key) && self.is_of_a_project(key))
         };
-        let found = |server: Server| Found {
+        let found = |server: McpServerEntry| DiscoveredServer {
             of_a_project: of_a_project(&server.name),
             base: self.path(&keys::join("mcp_servers", &server.name), ""),
             own: true,
@@ -167,48 +167,48 @@ impl Resolver<'_> {
     }
 
     /// Resolves one entry, with its warnings, or returns its errors.
-    fn entry(&mut self, found: Found) -> Result<(ServerEntry, Vec<Fault>), Vec<Fault>> {
-        let Found { server, own, of_a_project, base } = found;
-        if let Some(problem) = refused_name(&server.name) {
+    fn entry(&mut self, found: DiscoveredServer) -> Result<(ConfiguredServer, Vec<ServerEntryProblem>), Vec<ServerEntryProblem>> {
+        let DiscoveredServer { server, own, of_a_project, base } = found;
+        if let Some(problem) = check_server_name(&server.name) {
             return Err(vec![Fault::of(&problem, true)]);
         }
-        let (mut extra, mut odd) = extra::read(&server, own);
+        let (mut extra, mut odd) = server_entry::read(&server, own);
         if odd.iter().any(|fault| fault.fatal) {
             return Err(odd);
         }
         if !of_a_project {
-            odd.extend(self.in_the_open(&server));
+            odd.extend(self.exposed_secrets(&server));
         }
         // Entries of a project file are not expanded: a variable in them may be a secret.
         let mut server =
-            if of_a_project { server } else { self.filled(&server, &mut extra, &base)? };
+            if of_a_project { server } else { self.filled(&server, &mut server_entry, &base)? };
         if extra.of_a_registry {
-            odd.extend(self.without_homes(&mut server));
+            odd.extend(self.remove_settings_paths(&mut server));
         }
-        Ok((ServerEntry { server, extra, of_a_project }, odd))
+        Ok((ConfiguredServer { server, extra, of_a_project }, odd))
     }
 
     /// Removes variables with folders of settings, because programs run commands from those.
-    fn without_homes(&self, server: &mut Server) -> Vec<Fault> {
-        let Way::Program { env, .. } = &mut server.way else { return Vec::new() };
+    fn remove_settings_paths(&self, server: &mut McpServerEntry) -> Vec<ServerEntryProblem> {
+        let EntryTransport::Program { env, .. } = &mut server.way else { return Vec::new() };
         let mut faults = Vec::new();
         env.retain(|variable, value| {
-            let is_home = HOMES.contains(&variable.as_str());
+            let is_home = SETTINGS_PATH_VARIABLES.contains(&variable.as_str());
             // A value that the program inherits anyway is not set by the registry.
             if !is_home || self.inputs.environment.get(variable) == Some(value.as_str()) {
                 return true;
             }
             let what = "ignored, because a registry can't redirect a program to other settings";
-            let problem = Problem::new(what, IN_YOUR_OWN).in_field(&format!("env.{variable}"));
-            faults.push(Fault::of(&problem.in_entry(&server.name), false));
+            let problem = EntryProblem::new(what, MOVE_TO_USER_CONFIG).in_field(&format!("env.{variable}"));
+            faults.push(ServerEntryProblem::of(&problem.in_entry(&server.name), false));
             false
         });
         faults
     }
 
     /// Finds secrets of variables in the arguments of a program, which every user of the machine can read.
-    fn in_the_open(&self, server: &Server) -> Option<Fault> {
-        let Way::Program { args, .. } = &server.way else { return None };
+    fn exposed_secrets(&self, server: &McpServerEntry) -> Option<ServerEntryProblem> {
+        let EntryTransport::Program { args, .. } = &server.way else { return None };
         let used = RefCell::new(IndexMap::new());
         let lookup = |name: &str| {
             let value = self.inputs.environment.get(name)?.to_owned();
@@ -223,12 +223,12 @@ impl Resolver<'_> {
         if used.is_empty() {
             return None;
         }
-        let masks = Masks::new(&[]);
+        let masks = ServerSecretMask::new(&[]);
         used.retain(|name, value| masks.is_secret(name, value));
         let names: Vec<String> = used.into_keys().collect();
-        (!names.is_empty()).then(|| Fault {
+        (!names.is_empty()).then(|| ServerEntryProblem {
             server: Some(server.name.clone()),
-            told: format!(
+            message: format!(
                 "the server `{}`: `args` puts the value of {} in the process list, where other users can read it; pass it \
                  in `env` if the program supports that",
                 server.name,
@@ -239,17 +239,17 @@ impl Resolver<'_> {
     }
 
     /// Returns the server with its variables and secrets filled in.
-    fn filled(
+    fn fill_variables(
         &mut self,
-        server: &Server,
-        extra: &mut Extra,
+        server: &McpServerEntry,
+        extra: &mut ServerExtension,
         base: &Path,
-    ) -> Result<Server, Vec<Fault>> {
+    ) -> Result<McpServerEntry, Vec<ServerEntryProblem>> {
         let withheld = RefCell::new(Vec::new());
-        let faults_of = |problems: Vec<Problem>| -> Vec<Fault> {
+        let faults_of = |problems: Vec<EntryProblem>| -> Vec<ServerEntryProblem> {
             let withheld = withheld.borrow();
-            let explained = problems.into_iter().map(|problem| explain(problem, &withheld));
-            explained.map(|problem| Fault::of(&problem, true)).collect()
+            let explained = problems.into_iter().map(|problem| explain_withheld(problem, &withheld));
+            explained.map(|problem| ServerEntryProblem::of(&problem, true)).collect()
         };
         let inputs = self.inputs;
         let used = RefCell::new(Vec::new());
@@ -272,7 +272,7 @@ impl Resolver<'_> {
         let read = |path: &str| -> io::Result<String> {
             let path = place(path);
             if is_bound {
-                beside(&path, base, inputs)?;
+                check_file_reference(&path, base, inputs)?;
             }
             files.borrow_mut().push(path.clone());
             let text = read_secrets(&path)?;
@@ -294,12 +294,12 @@ impl Resolver<'_> {
             return Err(vec![Fault { server: Some(server.name.clone()), told: message, fatal: true }]);
         }
         // Expanded values may be secrets; masking short ones would affect ordinary words.
-        self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(Secret::new));
+        self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(SecretText::new));
         self.secrets.extend(extra.oauth.client_secret.clone());
-        if let Way::Program { cwd: Some(cwd), .. } = &mut full.way {
+        if let EntryTransport::Program { cwd: Some(cwd), .. } = &mut full.way {
             *cwd = place(cwd).display().to_string();
         }
-        if let Held::More { read, write, .. } = &mut extra.sandbox {
+        if let SandboxSetting::More { read, write, .. } = &mut extra.sandbox {
             for path in read.iter_mut().chain(write) {
                 let text = path.to_string_lossy().into_owned();
                 *path = place(&text);
@@ -309,26 +309,26 @@ impl Resolver<'_> {
     }
 
     /// Returns the key whose token is in a server's entry.
-    fn is_a_key(&self, server: &Server, extra: &Extra) -> Option<String> {
+    fn is_a_key(&self, server: &McpServerEntry, extra: &ServerExtension) -> Option<String> {
         let mut values: Vec<&str> = match &server.way {
-            Way::Program { command, args, env, cwd, .. } => {
+            EntryTransport::Program { command, args, env, cwd, .. } => {
                 let all = args.iter().chain(env.values()).chain([command]).chain(cwd);
                 all.map(String::as_str).collect()
             }
-            Way::Remote { url, headers, .. } => {
+            EntryTransport::Remote { url, headers, .. } => {
                 headers.values().chain([url]).map(String::as_str).collect()
             }
         };
         let oauth = &extra.oauth;
         values.extend(oauth.client_id.iter().chain(&oauth.scopes).map(String::as_str));
-        values.extend(oauth.client_secret.as_ref().map(Secret::expose));
+        values.extend(oauth.client_secret.as_ref().map(SecretText::expose));
         let is_in = |token: &str| values.iter().any(|value| value.contains(token));
         self.tokens.iter().find(|(_, token)| is_in(token)).map(|(name, _)| name.clone())
     }
 
     /// Returns warnings about project files with servers, which are not read.
-    fn untrusted(&self, hub: &Hub) -> Vec<String> {
-        let files = OF_A_PROJECT.iter().map(|name| self.inputs.working_dir.join(name));
+    fn untrusted(&self, hub: &HubConfig) -> Vec<String> {
+        let files = PROJECT_REGISTRY_FILES.iter().map(|name| self.inputs.working_dir.join(name));
         let warning = |file: PathBuf| {
             format!(
                 "{} has servers but is not read, because it could come from an untrusted repo: import them with `docent servers import`, or add it to `hub.registries`",
@@ -340,8 +340,8 @@ impl Resolver<'_> {
 }
 
 /// A server entry from a file.
-struct Found {
-    server: Server,
+struct DiscoveredServer {
+    server: McpServerEntry,
     /// Whether the file is written for docent.
     own: bool,
     of_a_project: bool,
@@ -350,18 +350,18 @@ struct Found {
 }
 
 /// Adds the problems of a file. Entries that could be read despite a problem are used.
-fn note(reading: &Reading, faults: &mut Vec<Fault>) {
+fn note_problems(reading: &ConfigContents, faults: &mut Vec<ServerEntryProblem>) {
     let is_read = |name: &str| reading.servers.iter().any(|server| server.name == name);
     faults.extend(
         reading
             .problems
             .iter()
-            .map(|problem| Fault::of(problem, !problem.entry.as_deref().is_some_and(is_read))),
+            .map(|problem| ServerEntryProblem::of(problem, !problem.entry.as_deref().is_some_and(is_read))),
     );
 }
 
 /// Reports entries that a client keeps for a single project, because docent serves others as well.
-fn for_projects(file: &Path, servers: &[Server]) -> Option<Fault> {
+fn project_entries_problem(file: &Path, servers: &[McpServerEntry]) -> Option<ServerEntryProblem> {
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
     let message = format!(
         "{} has servers for a single project, which are ignored: {}; import them with `docent servers import {}`",
@@ -369,12 +369,12 @@ fn for_projects(file: &Path, servers: &[Server]) -> Option<Fault> {
         names.join(", "),
         file.display()
     );
-    (!names.is_empty()).then_some(Fault { server: None, told: message, fatal: false })
+    (!names.is_empty()).then_some(ServerEntryProblem { server: None, message: told: message, fatal: false })
 }
 
 /// Rejects a file that a registry may not refer to. docent can read more than any server, so a malicious registry could
 /// make it hand over the user's credentials.
-fn beside(path: &Path, base: &Path, inputs: &Inputs) -> io::Result<()> {
+fn check_file_reference(path: &Path, base: &Path, inputs: &ConfigInputs) -> io::Result<()> {
     let base = base.canonicalize()?;
     let real = match (path.canonicalize(), path.parent(), path.file_name()) {
         (Ok(real), ..) => real,
@@ -391,12 +391,12 @@ fn beside(path: &Path, base: &Path, inputs: &Inputs) -> io::Result<()> {
 }
 
 /// Explains why a server can't use a variable that is set but withheld from servers.
-fn explain(problem: Problem, withheld: &[String]) -> Problem {
-    let is_about = |name: &&String| problem.what == Problem::unset_variable(name).what;
+fn explain_withheld(problem: EntryProblem, withheld: &[String]) -> EntryProblem {
+    let is_about = |name: &&String| problem.what == EntryProblem::unset_variable(name).what;
     let Some(name) = withheld.iter().find(is_about) else { return problem };
     let what = format!("the variable {name} is reserved for docent and not passed to servers");
     let remedy = "use a variable of another name for the server's key".to_owned();
-    Problem { what, remedy, ..problem }
+    EntryProblem { what, remedy, ..problem }
 }
 
 /// Expands the variables and the secret in an entry's OAuth settings.
@@ -404,7 +404,7 @@ fn sign_in(
     oauth: &mut SignIn,
     lookup: &dyn Fn(&str) -> Option<String>,
     read: &dyn Fn(&str) -> io::Result<String>,
-) -> Result<(), Problem> {
+) -> Result<(), EntryProblem> {
     let filled = |field: &str, text: &str| {
         expand_text(text, lookup).map_err(|problem| problem.in_field(field))
     };
@@ -427,9 +427,9 @@ fn sign_in(
         _ => {
             let what = "the secret is set more than once";
             let remedy = "keep one of client_secret, client_secret_env and client_secret_file";
-            return Err(Problem::new(what, remedy).in_field("oauth"));
+            return Err(EntryProblem::new(what, remedy).in_field("oauth"));
         }
     };
-    oauth.client_secret = Some(Secret::new(text));
+    oauth.client_secret = Some(SecretText::new(text));
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! `docent config show`: prints every value and its source, with secrets masked.
 
 use super::{
-    error::Source,
-    keys::{self, Kind, join},
-    layers::Settings,
-    masked::{MASK, Masks},
+    error::ValueSource,
+    keys::{self, KeyType, join},
+    layers::MergedSettings,
+    redaction::{MASK, ServerSecretMask},
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -13,24 +13,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-struct Row {
+struct SettingRow {
     key: String,
     /// `None` if the key is unset.
     value: Option<Value>,
     /// The description of a default that is not a plain value.
     default_words: Option<&'static str>,
-    source: Source,
+    source: ValueSource,
     /// The project file whose value of the key is ignored.
     ignored: Option<PathBuf>,
 }
 
 /// Formats one aligned line per key.
-pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
-    let rows: Vec<(String, String)> = screened(settings, masks)
+pub(super) fn text(settings: &MergedSettings, masks: &ServerSecretMask) -> String {
+    let rows: Vec<(String, String)> = masked_rows(settings, masks)
         .into_iter()
         .map(|row| {
             let value = match (row.value, row.default_words) {
-                (_, Some(words)) if row.source == Source::Default => format!("({words})"),
+                (_, Some(words)) if row.source == ValueSource::Default => format!("({words})"),
                 (Some(value), _) => value.to_string(),
                 (None, _) => "(unset)".to_owned(),
             };
@@ -50,16 +50,16 @@ pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
 }
 
 /// Returns an object that maps each dotted key to its value and source.
-pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
-    let rows = screened(settings, masks).into_iter().map(|row| {
+pub(super) fn json(settings: &MergedSettings, masks: &ServerSecretMask) -> Value {
+    let rows = masked_rows(settings, masks).into_iter().map(|row| {
         let source = match &row.source {
-            Source::Default => json!({"kind": "default"}),
-            Source::File(path) => json!({"kind": "file", "name": path.to_string_lossy()}),
-            Source::EnvFile { path, name } => {
+            ValueSource::Default => json!({"kind": "default"}),
+            ValueSource::File(path) => json!({"kind": "file", "name": path.to_string_lossy()}),
+            ValueSource::EnvFile { path, name } => {
                 json!({"kind": "env file", "name": name, "file": path.to_string_lossy()})
             }
-            Source::Environment(name) => json!({"kind": "environment", "name": name}),
-            Source::Flag(flag) => json!({"kind": "flag", "name": flag}),
+            ValueSource::Environment(name) => json!({"kind": "environment", "name": name}),
+            ValueSource::Flag(flag) => json!({"kind": "flag", "name": flag}),
         };
         let mut shown = json!({"value": row.value, "source": source});
         if let Some(file) = &row.ignored {
@@ -71,11 +71,11 @@ pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
 }
 
 /// Returns the values by key, for comparing configurations: text that only looks like a secret is not masked.
-pub(super) fn values(settings: &Settings) -> BTreeMap<String, Value> {
+pub(super) fn values(settings: &MergedSettings) -> BTreeMap<String, Value> {
     rows(settings).into_iter().filter_map(|row| Some((row.key, row.value?))).collect()
 }
 
-fn screened(settings: &Settings, masks: &Masks) -> Vec<Row> {
+fn masked_rows(settings: &MergedSettings, masks: &ServerSecretMask) -> Vec<SettingRow> {
     let mut rows = rows(settings);
     for value in rows.iter_mut().filter_map(|row| row.value.as_mut()) {
         masks.value("", value);
@@ -83,14 +83,14 @@ fn screened(settings: &Settings, masks: &Masks) -> Vec<Row> {
     rows
 }
 
-fn rows(settings: &Settings) -> Vec<Row> {
+fn rows(settings: &MergedSettings) -> Vec<SettingRow> {
     let mut rows = Vec::new();
     for setting in keys::settings() {
         let mut names = setting.path.split('.');
         let value = names.try_fold(settings.tree(), |value, name| value.get(name));
         let first = rows.len();
         let kind = (&setting.field.kind, setting.field.secret);
-        spread(settings, setting.path, kind, value, &mut rows);
+        expand_maps(settings, setting.path, kind, value, &mut rows);
         for row in rows.iter_mut().skip(first) {
             row.default_words = setting.field.default_words.as_deref();
         }
@@ -99,42 +99,42 @@ fn rows(settings: &Settings) -> Vec<Row> {
 }
 
 /// Expands tables, because each of their entries has its own source.
-fn spread(
-    settings: &Settings,
+fn expand_maps(
+    settings: &MergedSettings,
     path: &str,
-    kind: (&Kind, bool),
+    kind: (&KeyType, bool),
     value: Option<&Value>,
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<SettingRow>,
 ) {
     match (kind.0, value) {
-        (Kind::Map(item), Some(Value::Object(map))) if !map.is_empty() => {
+        (KeyType::Map(item), Some(Value::Object(map))) if !map.is_empty() => {
             for (name, value) in map {
-                spread(settings, &join(path, name), (item, kind.1), Some(value), rows);
+                expand_maps(settings, &join(path, name), (item, kind.1), Some(value), rows);
             }
         }
-        (Kind::Table(fields), Some(Value::Object(map))) if !map.is_empty() => {
+        (KeyType::Table(fields), Some(Value::Object(map))) if !map.is_empty() => {
             for (name, value) in map {
                 let Some(field) = fields.iter().find(|field| field.name == *name) else { continue };
-                spread(settings, &join(path, name), (&field.kind, field.secret), Some(value), rows);
+                expand_maps(settings, &join(path, name), (&field.kind, field.secret), Some(value), rows);
             }
         }
-        (plain, value) => rows.push(Row {
+        (plain, value) => rows.push(SettingRow {
             key: path.to_owned(),
             value: value.map(|value| mask(plain, kind.1, value)),
             default_words: None,
             source: settings.origin(path).clone(),
-            ignored: settings.ignored_in(path).map(Path::to_owned),
+            ignored: settings.ignored_file(path).map(Path::to_owned),
         }),
     }
 }
 
-fn mask(kind: &Kind, secret: bool, value: &Value) -> Value {
+fn mask(kind: &KeyType, secret: bool, value: &Value) -> Value {
     match (kind, value) {
         _ if secret => MASK.into(),
-        (Kind::List(item), Value::Array(values)) => {
+        (KeyType::List(item), Value::Array(values)) => {
             values.iter().map(|value| mask(item, false, value)).collect()
         }
-        (Kind::Table(fields), Value::Object(map)) => {
+        (KeyType::Table(fields), Value::Object(map)) => {
             let masked = map.iter().map(|(name, value)| {
                 let field = fields.iter().find(|field| field.name == *name);
                 let value =
@@ -143,7 +143,7 @@ fn mask(kind: &Kind, secret: bool, value: &Value) -> Value {
             });
             Value::Object(masked.collect())
         }
-        (Kind::Any, value) => mask_server(value),
+        (KeyType::Any, value) => mask_server(value),
         (_, value) => value.clone(),
     }
 }

@@ -6,13 +6,13 @@ use std::fs;
 use tempfile::TempDir;
 
 /// A home, a root, and what to load them with.
-struct World {
+struct ConfigFixture {
     dir: TempDir,
     environment: Vec<(String, String)>,
     flags: Vec<(&'static str, &'static str, Value)>,
 }
 
-impl World {
+impl ConfigFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("root")).unwrap();
@@ -58,17 +58,17 @@ impl World {
         self.dir.path().join("root")
     }
 
-    fn inputs(&self) -> Inputs {
-        let overrides = self.flags.iter().map(|(flag, key, value)| Override {
+    fn inputs(&self) -> ConfigInputs {
+        let overrides = self.flags.iter().map(|(flag, key, value)| ConfigOverride {
             flag,
             key,
             value: value.clone(),
         });
-        Inputs {
+        ConfigInputs {
             environment: self.environment.iter().cloned().collect(),
             home: Some(self.dir.path().join("home")),
             working_dir: self.root(),
-            flags: Flags { overrides: overrides.collect(), ..Flags::default() },
+            flags: ConfigFlags { overrides: overrides.collect(), ..ConfigFlags::default() },
         }
     }
 
@@ -102,8 +102,8 @@ impl World {
 
 #[test]
 fn each_layer_wins_over_the_one_below() {
-    World::new().check("server.port", "8001 default");
-    let world = World::new()
+    ConfigFixture::new().check("server.port", "8001 default");
+    let world = ConfigFixture::new()
         .user_file("docent.toml", "[server]\nport = 1\nhost = \"::1\"\n[limits]\nsessions = 7")
         .check("server.port", "1 home/.config/docent/docent.toml")
         .root_file("docent.json", r#"{"server": {"port": 2}}"#)
@@ -121,14 +121,14 @@ fn each_layer_wins_over_the_one_below() {
 
 #[test]
 fn the_users_directory_follows_xdg() {
-    let world = World::new().user_file("docent.toml", "[server]\nport = 1");
+    let world = ConfigFixture::new().user_file("docent.toml", "[server]\nport = 1");
     let elsewhere = world.dir.path().join("xdg");
     fs::create_dir_all(elsewhere.join("docent")).unwrap();
     fs::write(elsewhere.join("docent/docent.json"), r#"{"server":{"port":2}}"#).unwrap();
     let world = world.env("XDG_CONFIG_HOME", elsewhere.to_str().unwrap());
     let world = world.check("server.port", "2 xdg/docent/docent.json");
     assert_eq!(world.load().cache_dir.unwrap(), world.dir.path().join("home/.cache/docent"));
-    World::new()
+    ConfigFixture::new()
         .user_file("docent.toml", "[server]\nport = 1")
         .env("XDG_CONFIG_HOME", "relative")
         .check("server.port", "1 home/.config/docent/docent.toml");
@@ -136,7 +136,7 @@ fn the_users_directory_follows_xdg() {
 
 #[test]
 fn the_environment_sets_every_kind_of_key() {
-    let world = World::new()
+    let world = ConfigFixture::new()
         .env("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "500")
         .env("DOCENT_SERVER_TRANSPORT", "http, websocket")
         .env("DOCENT_SERVER_ALLOW_OPEN", "yes")
@@ -160,14 +160,14 @@ fn the_environment_sets_every_kind_of_key() {
     assert_eq!((key.name.as_str(), key.token.expose()), ("ci", "from-the-environment"));
     assert_eq!(key.scopes, [Scope::Suite("code".into()), Scope::Tool("repo_tree".into())]);
     assert_eq!(config.limits.tools["code_search"].timeout, Some(Duration::from_millis(9)));
-    let docent_registry::Way::Program { env, .. } = &config.servers[0].server.way else { panic!() };
+    let docent_registry::EntryTransport::Program { env, .. } = &config.servers[0].server.way else { panic!() };
     assert_eq!(env["KEY"], "sekrit");
     assert_eq!(config.warnings, Vec::<String>::new());
 }
 
 #[test]
 fn a_misspelt_variable_is_a_warning() {
-    let config = World::new().env("DOCENT_LIMITS_TOOL_TIMEOUTMS", "5").load();
+    let config = ConfigFixture::new().env("DOCENT_LIMITS_TOOL_TIMEOUTMS", "5").load();
     let want = "unknown environment variable DOCENT_LIMITS_TOOL_TIMEOUTMS is ignored; did you mean DOCENT_LIMITS_TOOL_TIMEOUT_MS?";
     assert_eq!(config.warnings, [want]);
 }
@@ -179,8 +179,8 @@ fn the_server_block_works_as_other_servers_write_it() {
         "rateLimit": {"enabled": true, "requests": 100, "window": 60000},
         "cors": {"enabled": false, "origins": ["https://localhost:3000"]},
         "logging": {"level": "info", "file": "mcp-server.log"}}}"#;
-    let world = World::new().root_file("docent.json", text);
-    let Server { port, host, transports, auth, rate_limit, cors, logging, .. } =
+    let world = ConfigFixture::new().root_file("docent.json", text);
+    let ServerConfig { port, host, transports, auth, rate_limit, cors, logging, .. } =
         world.load().server;
     assert_eq!(
         (port, host.as_str(), transports.as_slice()),
@@ -196,7 +196,7 @@ fn the_server_block_works_as_other_servers_write_it() {
 
 #[test]
 fn the_shared_variables_work() {
-    let world = World::new()
+    let world = ConfigFixture::new()
         .env("MCP_SERVER_HOST", "0.0.0.0")
         .env("MCP_AUTH_REQUIRED", "true")
         .env("MCP_API_KEY", "my-secret-key")
@@ -213,7 +213,7 @@ fn the_shared_variables_work() {
 #[test]
 fn an_env_file_is_read_only_where_it_is_asked_for() {
     let text = "MCP_SERVER_PORT=8055\nMCP_API_KEY=\"from-the-file\" # ours\nDATABASE_URL=x\nDOCENT_SERVER_PORT=9\n";
-    let world = World::new().root_file(".env", text).env("MCP_API_KEY", "from-the-environment");
+    let world = ConfigFixture::new().root_file(".env", text).env("MCP_API_KEY", "from-the-environment");
     let config = world.load();
     assert_eq!(config.server.port, 8001);
     let path = world.root().join(".env");
@@ -222,7 +222,7 @@ fn an_env_file_is_read_only_where_it_is_asked_for() {
         path.display()
     );
     assert_eq!(config.warnings, [ignored]);
-    let load = |world: &World, file: EnvFile| {
+    let load = |world: &ConfigFixture, file: EnvFile| {
         let mut inputs = world.inputs();
         inputs.flags.env_file = Some(file);
         Config::load(&inputs)
@@ -258,7 +258,7 @@ fn an_env_file_is_read_only_where_it_is_asked_for() {
 #[test]
 fn the_file_of_another_server_is_read_only_where_it_is_named() {
     const NAME: &str = ".ast-copilot-helper.json";
-    let world = World::new().root_file(NAME, r#"{"server": {"port": 3001}}"#);
+    let world = ConfigFixture::new().root_file(NAME, r#"{"server": {"port": 3001}}"#);
     let config = world.load();
     let ignored = format!(
         "docent ignores {}; pass --config {NAME} to read it if you trust the project",
@@ -275,7 +275,7 @@ fn the_file_of_another_server_is_read_only_where_it_is_named() {
 
 #[test]
 fn auth_is_required_once_a_key_is_configured() {
-    let required = |world: World| world.load().server.auth.required;
+    let required = |world: ConfigFixture| world.load().server.auth.required;
     assert!(!required(World::new()));
     assert!(required(World::new().env("MCP_API_KEY", "k")));
     assert!(!required(World::new().env("MCP_API_KEY", "k").env("MCP_AUTH_REQUIRED", "false")));
@@ -283,15 +283,15 @@ fn auth_is_required_once_a_key_is_configured() {
 
 #[test]
 fn what_must_not_be_served_is_refused() {
-    let world = World::new().env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", "");
+    let world = ConfigFixture::new().env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", "");
     world.refuses("auth is required (by environment MCP_AUTH_REQUIRED) but no key is configured: set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys");
-    let world = World::new().env("MCP_SERVER_HOST", "0.0.0.0").flag(
+    let world = ConfigFixture::new().env("MCP_SERVER_HOST", "0.0.0.0").flag(
         "--transport",
         "server.transport",
         json!(["http"]),
     );
     world.refuses("refusing to listen on 0.0.0.0 without auth (environment MCP_SERVER_HOST): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it");
-    let off = World::new()
+    let off = ConfigFixture::new()
         .env("MCP_SERVER_HOST", "0.0.0.0")
         .env("MCP_AUTH_REQUIRED", "false")
         .env("MCP_API_KEY", "your-api-key-here")
@@ -301,7 +301,7 @@ fn what_must_not_be_served_is_refused() {
     open.load().check_serving().unwrap();
     let loopbacks = ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LOCALHOST"];
     for host in loopbacks {
-        let world = World::new().flag("--host", "server.host", json!(host)).flag(
+        let world = ConfigFixture::new().flag("--host", "server.host", json!(host)).flag(
             "--transport",
             "server.transport",
             json!(["http"]),
@@ -312,16 +312,16 @@ fn what_must_not_be_served_is_refused() {
 
 #[test]
 fn problems_name_their_place() {
-    let both = World::new().root_file("docent.toml", "").root_file("docent.json", "{}");
+    let both = ConfigFixture::new().root_file("docent.toml", "").root_file("docent.json", "{}");
     both.refuses("both root/docent.toml and root/docent.json exist; docent reads one of them: keep docent.toml and remove docent.json, or the other way round");
-    World::new()
+    ConfigFixture::new()
         .root_file("docent.toml", "[server]\nprot = 1\nport = \"x\"")
         .env("DOCENT_LIMITS_SESSIONS", "many")
         .refuses("root/docent.toml: unknown key `server.prot`; did you mean `server.port`?\nroot/docent.toml: `server.port` must be a whole number from 0 to 65535, but is the string \"x\"\nenvironment DOCENT_LIMITS_SESSIONS: `limits.sessions` must be a whole number from 1 to 4294967295, but is the string \"many\"");
-    World::new()
+    ConfigFixture::new()
         .root_file("docent.json", "{\n  \"server\": {,}\n}")
         .refuses("root/docent.json:2:14: not valid JSON: key must be a string");
-    let file = |text: &str| World::new().root_file("docent.toml", text);
+    let file = |text: &str| ConfigFixture::new().root_file("docent.toml", text);
     let cases = [
         (
             "server.host = \"http://x\"",
@@ -395,7 +395,7 @@ fn problems_name_their_place() {
 
 #[test]
 fn paths_start_from_the_file_that_names_them() {
-    let world = World::new()
+    let world = ConfigFixture::new()
         .user_file("docent.toml", "server.logging.file = \"user.log\"\naudit.file = \"~/audit.jsonl\"")
         .root_file("docent.toml", "roots = [\".\", \"inner\"]\n[docs.collections.z]\npath = \"docs\"\n[docs.collections.a]\nurl = \"https://a\"");
     fs::create_dir(world.root().join("inner")).unwrap();
@@ -414,7 +414,7 @@ fn paths_start_from_the_file_that_names_them() {
 
 #[test]
 fn a_token_may_come_from_a_file() {
-    let world = World::new()
+    let world = ConfigFixture::new()
         .root_file(
             "docent.toml",
             "server.auth.keys = [{ name = \"a\", token_file = \"key\", scopes = [\"*\"] }]",
@@ -426,11 +426,11 @@ fn a_token_may_come_from_a_file() {
 
 #[test]
 fn the_root_file_is_the_first_roots() {
-    let world = World::new().root_file("docent.toml", "[server]\nport = 1");
+    let world = ConfigFixture::new().root_file("docent.toml", "[server]\nport = 1");
     let other = world.dir.path().join("other");
     fs::create_dir_all(&other).unwrap();
     fs::write(other.join("docent.toml"), "[server]\nport = 2").unwrap();
-    let port = |inputs: &Inputs| {
+    let port = |inputs: &ConfigInputs| {
         Config::load(inputs).map_or_else(|e| panic!("{e}"), |config| config.server.port)
     };
     let mut inputs = world.inputs();
@@ -451,7 +451,7 @@ fn the_root_file_is_the_first_roots() {
 
 #[test]
 fn a_flag_without_effect_is_a_warning() {
-    let world = World::new().flag("--port", "server.port", json!(9));
+    let world = ConfigFixture::new().flag("--port", "server.port", json!(9));
     assert_eq!(
         world.load().warnings,
         ["--port has no effect: stdio is the only transport; add --transport http"]
@@ -460,7 +460,7 @@ fn a_flag_without_effect_is_a_warning() {
 
 #[test]
 fn secrets_are_masked_wherever_they_are_shown() {
-    let world = World::new().root_file(
+    let world = ConfigFixture::new().root_file(
         "docent.toml",
         "server.auth.token = \"sekrit-1\"\nserver.auth.keys = [{ name = \"a\", token = \"sekrit-2\", scopes = [\"*\"] }]\n\
          [mcp_servers.x]\nurl = \"https://x\"\nheaders = { Authorization = \"sekrit-3\" }",
@@ -475,7 +475,7 @@ fn secrets_are_masked_wherever_they_are_shown() {
 fn what_only_looks_like_a_secret_is_masked_but_still_compared() {
     let world = |password: &str| {
         let text = format!("[docs.collections.x]\nurl = \"https://u:{password}@docs.test/\"");
-        World::new().user_file("docent.toml", &text)
+        ConfigFixture::new().user_file("docent.toml", &text)
     };
     let (one, other) = (world("sekrit-1").load(), world("sekrit-2").load());
     let shown = format!("{}{}", one.show_text(), one.show_json());
@@ -503,7 +503,7 @@ fn one_text_is_checked_by_itself() {
 #[test]
 fn an_endpoint_needs_an_address_and_a_model() {
     assert!(World::new().load().embedding.is_none(), "the table that is built in");
-    let world = World::new()
+    let world = ConfigFixture::new()
         .user_file("docent.toml", "[embedding]\nkey_env = \"KEY\"")
         .root_file("docent.toml", "[embedding]\nurl = \"http://localhost:1/v1\"")
         .env("DOCENT_EMBEDDING_MODEL", "m")
@@ -527,7 +527,7 @@ fn a_project_does_not_say_where_code_is_sent() {
     let model = "model = \"m\"";
     let world = |keys: &str| {
         let text = format!("[embedding]\n{model}\n{keys}");
-        World::new().env("KEY", "sekrit").root_file("docent.toml", &text)
+        ConfigFixture::new().env("KEY", "sekrit").root_file("docent.toml", &text)
     };
     for url in ["https://evil.example/v1", "http://localhost.evil.example", "http://10.0.0.1/v1"] {
         let config = world(&format!("url = {url:?}")).load();
@@ -560,7 +560,7 @@ fn a_key_that_a_project_may_not_set_leaves_what_the_user_set() {
     let project = "policy.network.hosts = [\"evil.example\"]\npolicy.redaction.secrets = false\naudit.file = \"x\"\n\
                    server.port = 2\nserver.logging.file = \"../x.log\"\nroots = [\"..\"]\n\
                    mcp_servers.mine.command = \"b\"\nmcp_servers.theirs.command = \"c\"";
-    let world = World::new()
+    let world = ConfigFixture::new()
         .user_file("docent.toml", user)
         .root_file("docent.toml", project)
         .check("policy.network.hosts", "[\"docs.example.com\"] home/.config/docent/docent.toml")
@@ -595,8 +595,8 @@ fn a_key_that_a_project_may_not_set_leaves_what_the_user_set() {
     assert_eq!(row["ignored"], json!({"kind": "file", "name": file}), "{row}");
     assert!(config.show_json()["server.port"]["ignored"].is_null());
     assert!(config.show_text().contains(&format!(", ignored in {file}\n")));
-    let named = Inputs {
-        flags: Flags { config_file: Some("docent.toml".into()), ..Flags::default() },
+    let named = ConfigInputs {
+        flags: ConfigFlags { config_file: Some("docent.toml".into()), ..ConfigFlags::default() },
         ..world.inputs()
     };
     let named = Config::load(&named).unwrap_or_else(|error| panic!("{error}"));
@@ -609,7 +609,7 @@ fn a_project_opens_no_door_beyond_this_machine() {
     let project = "server.host = \"0.0.0.0\"\nserver.port = 9\nserver.auth.required = false\n\
                    server.tls = { certificate = \"a\", key = \"b\", client_ca = \"c\" }\n\
                    server.auth.certificates = [{ name = \"x\", subject = \"*\", scopes = [\"*\"] }]";
-    let world = World::new()
+    let world = ConfigFixture::new()
         .root_file("docent.toml", project)
         .check("server.host", "\"127.0.0.1\" default")
         .check("server.port", "9 root/docent.toml")
@@ -627,35 +627,35 @@ fn a_project_opens_no_door_beyond_this_machine() {
 
 #[test]
 fn hints_name_the_file_that_the_user_has() {
-    let setting = |world: &World| world.load().policy.network.setting.to_string();
+    let setting = |world: &ConfigFixture| world.load().policy.network.setting.to_string();
     assert_eq!(setting(&World::new()), "~/.config/docent/docent.toml");
     assert_eq!(
         setting(&World::new().user_file("docent.json", "{}")),
         "~/.config/docent/docent.json"
     );
-    let world = World::new().env("XDG_CONFIG_HOME", "/x");
+    let world = ConfigFixture::new().env("XDG_CONFIG_HOME", "/x");
     assert_eq!(setting(&world), "/x/docent/docent.toml");
     let world = world.root_file("own.toml", "");
     let mut inputs = world.inputs();
     inputs.flags.config_file = Some("own.toml".into());
     let named = inputs.working_dir.join("own.toml").display().to_string();
     assert_eq!(Config::load(&inputs).unwrap().policy.network.setting.to_string(), named);
-    let world = World::new().env("DOCENT_POLICY_NETWORK_HOSTS", "a.test");
+    let world = ConfigFixture::new().env("DOCENT_POLICY_NETWORK_HOSTS", "a.test");
     assert_eq!(setting(&world), "the environment variable DOCENT_POLICY_NETWORK_HOSTS");
     // A key set by a project file is not where hosts can be added.
-    let world = World::new().root_file("docent.toml", "policy.network.hosts = [\"a.test\"]");
+    let world = ConfigFixture::new().root_file("docent.toml", "policy.network.hosts = [\"a.test\"]");
     assert_eq!(setting(&world), "~/.config/docent/docent.toml");
 }
 
 #[test]
 fn half_an_endpoint_says_what_to_add() {
-    World::new().env("DOCENT_EMBEDDING_URL", "http://localhost:1").refuses(
+    ConfigFixture::new().env("DOCENT_EMBEDDING_URL", "http://localhost:1").refuses(
         "environment DOCENT_EMBEDDING_URL: `embedding.url` is set without a model: add `embedding.model`, the model's name at the endpoint",
     );
-    World::new().env("DOCENT_EMBEDDING_MODEL", "m").refuses(
+    ConfigFixture::new().env("DOCENT_EMBEDDING_MODEL", "m").refuses(
         "environment DOCENT_EMBEDDING_MODEL: `embedding.model` is set without an address: add `embedding.url`, such as http://localhost:11434/v1",
     );
-    let world = || World::new().env("DOCENT_EMBEDDING_MODEL", "m");
+    let world = || ConfigFixture::new().env("DOCENT_EMBEDDING_MODEL", "m");
     for url in ["localhost:1", "ftp://x", "http://", "http://me:sekrit@x/v1"] {
         world().env("DOCENT_EMBEDDING_URL", url).refuses(
             "environment DOCENT_EMBEDDING_URL: `embedding.url` must be http://host[:port]/path or https://…, without a user name",
@@ -678,7 +678,7 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
         )
     };
     let load = |value: &str| {
-        World::new()
+        ConfigFixture::new()
             .user_file("docent.toml", &entry(value))
             .env("MCP_API_KEY", "from-the-environment")
             .env("DOCENT_OTHER_SECRET", "mine")
@@ -702,7 +702,7 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
             "server.auth.keys = [{name = \"ann\", token = \"inbound-token\", scopes = [\"*\"]}]";
         let text = format!("{key}\n[mcp_servers.a]\n{entry}");
         let config =
-            World::new().user_file("docent.toml", &text).env("SAME", "inbound-token").load();
+            ConfigFixture::new().user_file("docent.toml", &text).env("SAME", "inbound-token").load();
         assert_eq!(config.servers, [], "{entry}");
         assert!(config.warnings.iter().any(|warning| warning.contains("the key `ann`")), "{entry}");
     }
@@ -714,7 +714,7 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
 
 #[test]
 fn credentials_are_known_before_they_are_there() {
-    let world = World::new().env("XDG_CONFIG_HOME", "/x").env("XDG_CACHE_HOME", "/c");
+    let world = ConfigFixture::new().env("XDG_CONFIG_HOME", "/x").env("XDG_CACHE_HOME", "/c");
     let places = world.load().secret_places;
     let home = world.dir.path().join("home");
     for want in [".ssh", ".kube/config", ".config/docent"].map(|place| home.join(place)) {
@@ -742,7 +742,7 @@ fn a_registry_names_no_file_elsewhere() {
         (".config/docent/servers.json", remote("bearer_token_file", json!(git)), false),
     ];
     for (registry, entry, is_used) in cases {
-        let config = World::new()
+        let config = ConfigFixture::new()
             .home_file("registry/key", "of-its-own\n")
             .home_file("key", "above-it\n")
             .home_file(".config/docent/key", "beside-docent-s\n")
@@ -756,7 +756,7 @@ fn a_registry_names_no_file_elsewhere() {
         assert!(!opened, "{entry}: docent's own sandbox opens it");
     }
     let own = format!("[mcp_servers.a]\nurl = \"https://a.test/\"\nbearer_token_file = {git:?}");
-    let world = World::new().home_file(".git-credentials", "mine\n");
+    let world = ConfigFixture::new().home_file(".git-credentials", "mine\n");
     assert_eq!(world.user_file("docent.toml", &own).load().servers.len(), 1);
 }
 
@@ -765,7 +765,7 @@ fn a_registry_names_no_file_elsewhere() {
 fn a_registry_s_link_leads_to_no_file_elsewhere() {
     let entry =
         json!({"mcpServers": {"a": {"url": "https://a.test/", "bearer_token_file": "link"}}});
-    let world = World::new()
+    let world = ConfigFixture::new()
         .home_file(".git-credentials", "sekrit\n")
         .registry("registry/servers.json", &entry);
     let link = world.dir.path().join("home/registry/link");
@@ -776,7 +776,7 @@ fn a_registry_s_link_leads_to_no_file_elsewhere() {
 #[test]
 #[cfg(unix)]
 fn a_pipe_or_a_device_holds_no_secret_of_a_server() {
-    let world = World::new().user_file("long", &"x".repeat(70_000));
+    let world = ConfigFixture::new().user_file("long", &"x".repeat(70_000));
     let folder = world.dir.path().join("home/.config/docent");
     let made = std::process::Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap();
     assert!(made.success());
@@ -796,7 +796,7 @@ fn a_pipe_or_a_device_holds_no_secret_of_a_server() {
 
 #[test]
 fn a_registry_s_servers_for_one_project_are_passed_over() {
-    let config = World::new()
+    let config = ConfigFixture::new()
         .registry(
             ".claude.json",
             &json!({
@@ -819,10 +819,10 @@ fn a_registry_leads_no_program_to_other_settings() {
     });
     let servers = json!({"a": {"command": "x", "env": env}});
     let given = |config: &Config| match &config.servers[0].server.way {
-        docent_registry::Way::Program { env, .. } => env.keys().cloned().collect::<Vec<_>>(),
-        docent_registry::Way::Remote { .. } => Vec::new(),
+        docent_registry::EntryTransport::Program { env, .. } => env.keys().cloned().collect::<Vec<_>>(),
+        docent_registry::EntryTransport::Remote { .. } => Vec::new(),
     };
-    let config = World::new()
+    let config = ConfigFixture::new()
         .env("XDG_DATA_HOME", "/data")
         .registry("registry/servers.json", &json!({"mcpServers": servers}))
         .load();
@@ -831,7 +831,7 @@ fn a_registry_leads_no_program_to_other_settings() {
     for name in ["HOME", "XDG_CONFIG_HOME", "GIT_DIR"] {
         assert!(warning.contains(&format!("env.{name}: ")), "{warning}");
     }
-    let own = World::new()
+    let own = ConfigFixture::new()
         .env("XDG_DATA_HOME", "/data")
         .env("DOCENT_MCP_SERVERS", &servers.to_string())
         .load();
@@ -842,7 +842,7 @@ fn a_registry_leads_no_program_to_other_settings() {
 fn a_secret_among_the_arguments_of_a_server_is_reported() {
     let text =
         "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"${HOME_OF_X}/y\", \"--key=${API_KEY}\"]";
-    let world = World::new().user_file("docent.toml", text).env("HOME_OF_X", "/srv/x");
+    let world = ConfigFixture::new().user_file("docent.toml", text).env("HOME_OF_X", "/srv/x");
     let config = world.env("API_KEY", "sekrit-1").load();
     let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
     assert!(warning.contains("the value of API_KEY in the process list"), "{warning}");
@@ -852,7 +852,7 @@ fn a_secret_among_the_arguments_of_a_server_is_reported() {
 #[test]
 fn a_project_names_no_server_that_is_started() {
     let servers = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = \"${OWN}\" }";
-    let config = World::new().root_file("docent.toml", servers).env("OWN", "secret-of-mine").load();
+    let config = ConfigFixture::new().root_file("docent.toml", servers).env("OWN", "secret-of-mine").load();
     assert!(config.servers[0].of_a_project);
     assert!(!format!("{:?}", config.servers).contains("secret-of-mine"));
     assert_eq!(crate::servers::all(&config), []);
@@ -862,7 +862,7 @@ fn a_project_names_no_server_that_is_started() {
 fn docent_behind_itself_ends() {
     let world = |within: &str| {
         let servers = "[mcp_servers.a]\ncommand = \"docent\"";
-        World::new().user_file("docent.toml", servers).env("DOCENT_WITHIN", within)
+        ConfigFixture::new().user_file("docent.toml", servers).env("DOCENT_WITHIN", within)
     };
     for (within, count) in [("0", 1), ("2", 1), ("3", 0), ("9", 0)] {
         let config = world(within).load();
@@ -875,7 +875,7 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
     let entry = |oauth: &str| {
         let text =
             format!("[mcp_servers.a]\nurl = \"https://a.test/\"\n[mcp_servers.a.oauth]\n{oauth}");
-        World::new()
+        ConfigFixture::new()
             .user_file("docent.toml", &text)
             .user_file("secret", "of-a-file\n")
             .env("SECRET", "of-a-variable")
@@ -921,7 +921,7 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
 #[test]
 fn another_secret_of_a_server_is_no_other_key() {
     let text = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = { file = \"secret\" } }";
-    let world = World::new().user_file("docent.toml", text).user_file("secret", "first-one");
+    let world = ConfigFixture::new().user_file("docent.toml", text).user_file("secret", "first-one");
     let first = world.load();
     let world = world.user_file("secret", "second-one");
     assert_eq!(first.changes(&world.load()), ["mcp_servers"]);

@@ -1,34 +1,34 @@
 //! Checks the sandboxes of downstream servers, and what the servers can still do.
 
-use super::{Mark, Report, words};
+use super::{CheckStatus, DoctorReport, format_names};
 use crate::{
-    config::{Config, Inputs, ServerEntry, Tightness as Level},
-    sandbox::{self, Open},
+    config::{Config, ConfigInputs, ConfiguredServer, Tightness as Level},
+    sandbox::{self, GuardedAccess},
     servers,
 };
 use docent_net::Url;
-use docent_registry::Way;
-use docent_sandbox::{Confinement, Mode, Offered, Ports};
+use docent_registry::EntryTransport;
+use docent_sandbox::{Confinement, ConfinementMode, SandboxSupport, PortSet};
 use docent_screen::one_line;
 use std::path::Path;
 
 /// Adds a line per server, and what all servers together can reach and change.
-pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, report: &mut Report) {
+pub(super) fn examine(config: &Config, inputs: &ConfigInputs, offered: &SandboxSupport, report: &mut DoctorReport) {
     for entry in &config.servers {
         let (mark, detail) = server(config, entry, offered);
         report.add("server", mark, format!("{}: {detail}", entry.server.name));
     }
-    for name in doubted(config) {
+    for name in unreadable_approvals(config) {
         let detail = format!(
             "{name}: the approval file is unreadable, and its tools are held back: list them with docent servers test {name}, and approve them with docent servers approve {name}"
         );
-        report.add("server", Mark::Warn, detail);
+        report.add("server", CheckStatus::Warn, detail);
     }
-    for odd in kept_from_clients(config) {
-        report.add("server", Mark::Warn, odd);
+    for odd in blocked_tools(config) {
+        report.add("server", CheckStatus::Warn, odd);
     }
-    for odd in left_out(config) {
-        report.add("server", Mark::Warn, odd);
+    for odd in ineffective_sandbox_settings(config) {
+        report.add("server", CheckStatus::Warn, odd);
     }
     network(config, report);
     let (allowed, denied) = (&config.policy.commands, &config.policy.denied_commands);
@@ -41,30 +41,30 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
         some => format!(" but {}", some.join(", ")),
     };
     let detail = format!("{allowed}{denied} can be started as a server (policy.downstream)");
-    report.add("programs", Mark::Ok, detail);
-    for exposed in sandbox::exposed(config, inputs) {
-        report.add("configuration", Mark::Warn, exposed.to_string());
+    report.add("programs", CheckStatus::Ok, detail);
+    for exposed in sandbox::exposed_files(config, inputs) {
+        report.add("configuration", CheckStatus::Warn, exposed.to_string());
     }
 }
 
 /// Returns servers whose approval file is unreadable.
-fn doubted(config: &Config) -> impl Iterator<Item = &str> {
-    let memory = servers::memory(config);
+fn unreadable_approvals(config: &Config) -> impl Iterator<Item = &str> {
+    let memory = servers::approval_memory(config);
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let names = used.map(|entry| entry.server.name.as_str());
-    names.filter(move |name| memory.kept(name).is_some_and(|known| known.doubted))
+    names.filter(move |name| memory.load_any(name).is_some_and(|known| known.doubted))
 }
 
 /// Describes tools that are hidden from clients because they need approval or are unusable.
-fn kept_from_clients(config: &Config) -> Vec<String> {
-    let memory = servers::memory(config);
+fn blocked_tools(config: &Config) -> Vec<String> {
+    let memory = servers::approval_memory(config);
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let mut all = Vec::new();
     for entry in used {
         let name = &entry.server.name;
-        let Some(known) = memory.load(&servers::one(entry, config)) else { continue };
+        let Some(known) = memory.load(&servers::spec_of(entry, config)) else { continue };
         let held: Vec<_> = known.undecided().map(|(tool, ..)| one_line(tool)).collect();
-        if !held.is_empty() {
+        if !sandboxed_programs.is_empty() {
             all.push(format!(
                 "{name}: held back: {}; review and approve with docent servers approve {name}",
                 held.join(", ")
@@ -78,24 +78,24 @@ fn kept_from_clients(config: &Config) -> Vec<String> {
 }
 
 /// Returns the servers that are programs, with their sandboxes. Servers on the network have none.
-fn held(config: &Config) -> impl Iterator<Item = (&ServerEntry, Option<&Path>, Confinement, Mode)> {
+fn sandboxed_programs(config: &Config) -> impl Iterator<Item = (&ConfiguredServer, Option<&Path>, Confinement, ConfinementMode)> {
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
-    let places = sandbox::changeable(config, &[]);
+    let places = sandbox::changeable_paths(config, &[]);
     used.filter_map(move |entry| {
-        let Way::Program { cwd, .. } = &entry.server.way else { return None };
+        let EntryTransport::Program { cwd, .. } = &entry.server.way else { return None };
         let cwd = cwd.as_deref().map(Path::new);
         let (confined, mode) =
-            sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
+            sandbox::of_a_server(config, &entry.extra, cwd, &GuardedAccess::default(), &places);
         Some((entry, cwd, confined, mode))
     })
 }
 
 /// Describes sandbox settings that have no effect.
-fn left_out(config: &Config) -> Vec<String> {
-    let held = held(config).filter(|(_, _, _, mode)| *mode != Mode::Off);
+fn ineffective_sandbox_settings(config: &Config) -> Vec<String> {
+    let held = sandboxed_programs(config).filter(|(_, _, _, mode)| *mode != ConfinementMode::Off);
     let mut all: Vec<String> = held
         .flat_map(|(entry, cwd, confined, _)| {
-            sandbox::left_out(config, &entry.server.name, &entry.extra, cwd, &confined)
+            sandbox::left_out_paths(config, &entry.server.name, &entry.extra, cwd, &confined)
         })
         .collect();
     all.sort();
@@ -104,15 +104,15 @@ fn left_out(config: &Config) -> Vec<String> {
 }
 
 /// Reports which programs may use the network, and on which ports.
-fn network(config: &Config, report: &mut Report) {
+fn network(config: &Config, report: &mut DoctorReport) {
     let (mut wholly, mut by_port) = (Vec::new(), Vec::new());
-    for (entry, _, confined, mode) in held(config) {
+    for (entry, _, confined, mode) in sandboxed_programs(config) {
         let name = entry.server.name.as_str();
-        let connect = if mode == Mode::Off { Ports::Any } else { confined.connect };
+        let connect = if mode == ConfinementMode::Off { PortSet::Any } else { confined.connect };
         match connect {
-            Ports::Any => wholly.push(name),
-            Ports::Some(_) => by_port.push(name),
-            Ports::None => {}
+            PortSet::Any => wholly.push(name),
+            PortSet::Some(_) => by_port.push(name),
+            PortSet::None => {}
         }
     }
     if !wholly.is_empty() {
@@ -120,70 +120,70 @@ fn network(config: &Config, report: &mut Report) {
             "{} the whole network, not only allowed hosts: set `sandbox = {{ network = false }}` in an entry to block it",
             words(&wholly, "the server %s can use", "the servers %s can use")
         );
-        report.add("network", Mark::Ok, detail);
+        report.add("network", CheckStatus::Ok, detail);
     }
     if !by_port.is_empty() {
         let detail = format!(
             "{} any host, but only on the ports of policy.network: the kernel filters by port, not by host",
             words(&by_port, "the server %s can reach", "the servers %s can reach")
         );
-        report.add("network", Mark::Ok, detail);
+        report.add("network", CheckStatus::Ok, detail);
     }
 }
 
 /// Describes a server's sandbox, what it can still do, and what strict would block.
-fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, String) {
+fn server(config: &Config, entry: &ConfiguredServer, offered: &SandboxSupport) -> (CheckStatus, String) {
     if entry.of_a_project {
         let why = "not started: set by a project file, which could come from an untrusted repo";
-        return (Mark::Warn, why.to_owned());
+        return (CheckStatus::Warn, why.to_owned());
     }
     if entry.server.disabled {
-        return (Mark::Ok, "disabled".to_owned());
+        return (CheckStatus::Ok, "disabled".to_owned());
     }
     let cwd = match &entry.server.way {
-        Way::Program { cwd, .. } => cwd.as_deref().map(Path::new),
-        Way::Remote { url, .. } => {
+        EntryTransport::Program { cwd, .. } => cwd.as_deref().map(Path::new),
+        EntryTransport::Remote { url, .. } => {
             // The rest of an address may contain a key.
             let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
             let host = host.unwrap_or_else(|| "an address".to_owned());
-            return (Mark::Ok, format!("at {host}, outside docent's sandbox"));
+            return (CheckStatus::Ok, format!("at {host}, outside docent's sandbox"));
         }
     };
     let level = sandbox::level(config, &entry.extra);
-    if level == Level::Off {
+    if level == SandboxLevel::Off {
         let what = "no sandbox: it can read credentials and write wherever you can; set `sandbox = \"guarded\"` in its entry";
-        return (Mark::Warn, what.to_owned());
+        return (CheckStatus::Warn, what.to_owned());
     }
-    let places = sandbox::changeable(config, &[]);
+    let places = sandbox::changeable_paths(config, &[]);
     let (confined, mode) =
-        sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
-    if mode == Mode::Off {
+        sandbox::of_a_server(config, &entry.extra, cwd, &GuardedAccess::default(), &places);
+    if mode == ConfinementMode::Off {
         let what =
             "no sandbox (policy.sandbox.mode is off): it can read credentials and write wherever you can";
-        return (Mark::Warn, what.to_owned());
+        return (CheckStatus::Warn, what.to_owned());
     }
     let (mark, holds) = match docent_sandbox::plan(&confined, mode, offered) {
         Ok(planned) => {
             let missing: Vec<&str> = planned.missing().map(|control| control.name).collect();
             match missing.as_slice() {
-                [] => (Mark::Ok, "all controls active".to_owned()),
-                some => (Mark::Warn, format!("not available here: {}", some.join(", "))),
+                [] => (CheckStatus::Ok, "all controls active".to_owned()),
+                some => (CheckStatus::Warn, format!("not available here: {}", some.join(", "))),
             }
         }
-        Err(error) => (Mark::Fail, format!("it would not start: {error}")),
+        Err(error) => (CheckStatus::Fail, format!("it would not start: {error}")),
     };
     let network = match &confined.connect {
-        Ports::Any => "uses the network".to_owned(),
-        Ports::None => "has no network".to_owned(),
-        Ports::Some(ports) => format!("uses the network on the ports {ports:?}"),
+        PortSet::Any => "uses the network".to_owned(),
+        PortSet::None => "has no network".to_owned(),
+        PortSet::Some(ports) => format!("uses the network on the ports {ports:?}"),
     };
     let mut named = config.policy.sandbox.write.clone();
-    named.extend(sandbox::own_writes(config, &entry.extra, cwd));
+    named.extend(sandbox::server_write_paths(config, &entry.extra, cwd));
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     let named = named.join(", ");
     let detail = match (level, named.as_str()) {
-        (Level::Strict, "") => format!("strict; {holds}; it reads the roots and {network}"),
-        (Level::Strict, named) => {
+        (SandboxLevel::Strict, "") => format!("strict; {holds}; it reads the roots and {network}"),
+        (SandboxLevel::Strict, named) => {
             format!("strict; {holds}; it reads the roots, writes to {named}, and {network}")
         }
         (_, named) => {

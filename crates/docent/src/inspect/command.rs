@@ -1,22 +1,22 @@
 //! `docent inspect`: serves the inspector on its own listener, for docent itself or for one other server.
 
-use super::{Clerk, address, pages, token, traffic};
+use super::{LocalBackend, address, pages, token, traffic};
 use crate::{
-    config::{self, Config, Inputs},
+    config::{self, Config, ConfigInputs},
     logging, sandbox, serve,
-    servers::{self, Dial, Means},
+    servers::{self, ServerDialer, HubResources},
     shell::{
-        args::{Target, TargetFlags},
+        args::{ServerTarget, TargetFlags},
         spec,
     },
 };
 use anyhow::Context as _;
 use clap::Args;
-use docent_hub::Way;
-use docent_inspector::Token;
-use docent_server::{Audit, Server};
+use docent_hub::ServerTransport;
+use docent_inspector::InspectorToken;
+use docent_server::{AuditSink, McpServer};
 use docent_traffic::{Capture, Traffic};
-use docent_transport::http::{self, Web};
+use docent_transport::http::{self, HttpServerSetup};
 use std::{
     io::{self, IsTerminal as _},
     net::{Ipv4Addr, TcpListener},
@@ -46,9 +46,9 @@ pub(crate) struct InspectFlags {
 }
 
 /// The inspector's listener, opened before the sandbox is entered.
-pub(crate) struct Opened {
+pub(crate) struct InspectorListener {
     pub(crate) listener: TcpListener,
-    pub(crate) token: Token,
+    pub(crate) token: InspectorToken,
     pub(crate) traffic: Arc<Traffic>,
 }
 
@@ -72,18 +72,18 @@ pub(crate) fn run(flags: &InspectFlags) -> anyhow::Result<()> {
     })?;
     let traffic = traffic();
     traffic.set(Capture { on: true, payloads: flags.payloads });
-    let opened = Opened { listener, token: token()?, traffic };
+    let opened = InspectorListener { listener, token: token()?, traffic };
     // Start the browser now, because the sandbox prevents it later.
     show(&opened, flags.no_open)?;
-    if target == Target::Docent {
-        itself(&config, inputs, opened)
+    if target == ServerTarget::Docent {
+        inspect_docent(&config, inputs, opened)
     } else {
-        other(&target, &config, inputs, opened)
+        inspect_server(&target, &config, inputs, opened)
     }
 }
 
 /// Prints the address, and opens it if this is a terminal.
-fn show(opened: &Opened, no_open: bool) -> anyhow::Result<()> {
+fn show(opened: &InspectorListener, no_open: bool) -> anyhow::Result<()> {
     let address = address(opened.listener.local_addr()?, false, &opened.token);
     crate::cli::print(&format!("{address}\n"))?;
     if !no_open && io::stdout().is_terminal() {
@@ -100,33 +100,33 @@ pub(crate) fn open_browser(address: &str) {
     drop(command.spawn());
 }
 
-fn itself(config: &Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
-    let means = servers::lasting_means(config, inputs.environment.clone())?;
+fn inspect_docent(config: &Config, inputs: ConfigInputs, opened: InspectorListener) -> anyhow::Result<()> {
+    let means = servers::serving_resources(config, inputs.environment.clone())?;
     let in_force = sandbox::enter(config)?;
     let guard = logging::init(config)?;
-    sandbox::tell(&in_force);
-    serve::run(config, inputs, serve::Start { means, inspect: Some(opened) })?;
+    sandbox::log_sandbox(&in_force);
+    serve::run(config, inputs, serve::ServerStart { means, inspect: Some(opened) })?;
     drop(guard);
     Ok(())
 }
 
-fn other(target: &Target, config: &Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
+fn inspect_server(target: &ServerTarget, config: &Config, inputs: ConfigInputs, opened: InspectorListener) -> anyhow::Result<()> {
     let given = spec(target, config)?;
-    let starts = |way: &Way| matches!(way, Way::Program { .. });
-    let wanted = starts(&given.way) || servers::all(config).iter().any(|one| starts(&one.way));
+    let starts = |way: &ServerTransport| matches!(way, Way::Program { .. });
+    let wanted = starts(&given.way) || servers::all_specs(config).iter().any(|one| starts(&one.way));
     let keeper = if wanted { Some(servers::keeper(config, &inputs.environment)?) } else { None };
-    let means = Means::new(config, keeper, inputs.environment);
+    let means = HubResources::new(config, keeper, inputs.environment);
     let _guard = logging::init(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let audit = Audit::off();
-        let server = Server::new(serve::setup(config, Vec::new(), audit))?;
-        let dial = Arc::new(Dial::new(config.clone(), means));
-        let clerk = Clerk { inside: None, given: Some(given), dial };
+        let audit = AuditSink::off();
+        let server = McpServer::new(serve::setup(config, Vec::new(), audit))?;
+        let dial = Arc::new(ServerDialer::new(config.clone(), means));
+        let clerk = LocalBackend { inside: None, given: Some(given), dial };
         let closing = CancellationToken::new();
         tokio::spawn(serve::close_on_signal(closing.clone()));
-        let Opened { listener, token, traffic } = opened;
-        let web = Web {
+        let InspectorListener { listener, token, traffic } = opened;
+        let web = HttpServerSetup {
             pages: Some(pages(token, clerk, traffic)),
             stopped: closing.clone(),
             closing,

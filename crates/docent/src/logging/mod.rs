@@ -8,18 +8,18 @@ mod recent;
 mod redact;
 mod telemetry;
 
-pub(crate) use recent::between;
+pub(crate) use recent::lines_between;
 pub use redact::Redactor;
-pub use telemetry::{adopt, parent_from};
+pub use telemetry::{set_parent, parent_from};
 
 use crate::{
-    config::{Config, Level, LogFormat, Logging, Secret, Transport},
+    config::{Config, LogLevel, LogFormat, LoggingConfig, SecretText, TransportKind},
     state::resolve_folder,
 };
 use anyhow::Context as _;
-use docent_files::{Access, Folder};
+use docent_files::{FileAccess, ManagedFolder};
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use redact::Masked;
+use redact::MaskingWriter;
 use std::{
     fs::File,
     io::{self, IsTerminal},
@@ -33,15 +33,15 @@ use tracing_subscriber::{
     layer::SubscriberExt,
 };
 
-type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Keeps the span exporter alive; dropping it sends the last spans.
 #[must_use = "the last spans are sent when this is dropped"]
-pub struct Guard {
+pub struct TelemetryGuard {
     provider: Option<SdkTracerProvider>,
 }
 
-impl Drop for Guard {
+impl Drop for TelemetryGuard {
     fn drop(&mut self) {
         if let Some(provider) = &self.provider {
             telemetry::finish(provider);
@@ -50,25 +50,25 @@ impl Drop for Guard {
 }
 
 /// Sets up logging for the whole process. Must be called once, before the runtime starts.
-pub fn init(config: &Config) -> anyhow::Result<Guard> {
+pub fn init(config: &Config) -> anyhow::Result<TelemetryGuard> {
     let logging = &config.server.logging;
     let redactor = Redactor::new(&config.secrets());
     REDACTOR.set(redactor.clone()).unwrap_or_default();
-    panics::follow();
+    panics::install_hook();
     let colors = io::stderr().is_terminal() && !logging.no_color;
-    let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colors), colors)?];
+    let mut layers: Vec<BoxedLayer> = vec![lines(logging, Stderr(redactor.clone(), colors), colors)?];
     if let Some(path) = &logging.file {
         let path = resolve_folder(path);
         let file = open(&path).with_context(|| {
             format!("cannot open the log file {} (server.logging.file)", path.display())
         })?;
-        let file: Kept = Arc::new(RwLock::new(Arc::new(file)));
+        let file: SharedLogFile = Arc::new(RwLock::new(Arc::new(file)));
         layers.push(lines(logging, LogFile(Arc::clone(&file), redactor.clone()), false)?);
-        KEPT.set((path, file)).unwrap_or_default();
+        LOG_FILE.set((path, file)).unwrap_or_default();
     }
     // Only a network listener has an inspector.
-    if config.server.inspector && config.server.transports != [Transport::Stdio] {
-        layers.push(recent::Recent(redactor).with_filter(directives(logging)).boxed());
+    if config.server.inspector && config.server.transports != [TransportKind::Stdio] {
+        layers.push(recent::RecentLines(redactor).with_filter(directives(logging)).boxed());
     }
     let mut provider = None;
     if let Some(endpoint) = &config.telemetry.otlp_endpoint {
@@ -76,7 +76,7 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
             telemetry::start(endpoint, &config.telemetry).with_context(|| {
                 format!("cannot export spans to {endpoint} (telemetry.otlp_endpoint)")
             })?;
-        let ours = Targets::new().with_targets([("docent", Level::Info), ("mcp", Level::Info)]);
+        let ours = Targets::new().with_targets([("docent", LogLevel::Info), ("mcp", LogLevel::Info)]);
         // Events inside spans are not exported: only log output is masked.
         let spans = filter_fn(move |metadata| {
             metadata.is_span() && ours.would_enable(metadata.target(), metadata.level())
@@ -89,7 +89,7 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
-    Ok(Guard { provider })
+    Ok(TelemetryGuard { provider })
 }
 
 /// Whether `DEBUG` names one of docent's log targets.
@@ -97,12 +97,12 @@ pub(crate) fn traces(config: &Config) -> bool {
     debug_names(&config.server.logging).any(|name| debug_target(name).is_some())
 }
 
-fn debug_names(logging: &Logging) -> impl Iterator<Item = &str> {
+fn debug_names(logging: &LoggingConfig) -> impl Iterator<Item = &str> {
     logging.debug.as_deref().unwrap_or_default().split([',', ' ']).map(str::trim)
 }
 
 /// Creates a layer that writes lines to one output.
-fn lines<W>(logging: &Logging, writer: W, colors: bool) -> anyhow::Result<Boxed>
+fn lines<W>(logging: &LoggingConfig, writer: W, colors: bool) -> anyhow::Result<BoxedLayer>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
@@ -127,11 +127,11 @@ where
 
 /// Returns the default filter: docent at the configured level, its dependencies one level quieter, and the targets in
 /// `DEBUG`.
-fn directives(logging: &Logging) -> Targets {
+fn directives(logging: &LoggingConfig) -> Targets {
     let others = match logging.level {
-        Level::Error => Level::Error,
-        Level::Warn | Level::Info => Level::Warn,
-        Level::Debug | Level::Trace => Level::Info,
+        LogLevel::Error => LogLevel::Error,
+        LogLevel::Warn | LogLevel::Info => LogLevel::Warn,
+        LogLevel::Debug | LogLevel::Trace => LogLevel::Info,
     };
     let mut targets = Targets::new()
         .with_default(others)
@@ -142,10 +142,10 @@ fn directives(logging: &Logging) -> Targets {
     }
     for target in debug_names(logging).filter_map(debug_target) {
         // A name in DEBUG adds lines, and never removes lines that the level shows.
-        if logging.level != Level::Trace {
+        if logging.level != LogLevel::Trace {
             targets = target
                 .iter()
-                .fold(targets, |targets, target| targets.with_target(*target, Level::Debug));
+                .fold(targets, |targets, target| targets.with_target(*target, LogLevel::Debug));
         }
     }
     targets
@@ -163,54 +163,54 @@ fn debug_target(name: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-impl From<Level> for LevelFilter {
-    fn from(level: Level) -> Self {
+impl From<LogLevel> for LevelFilter {
+    fn from(level: LogLevel) -> Self {
         match level {
-            Level::Error => Self::ERROR,
-            Level::Warn => Self::WARN,
-            Level::Info => Self::INFO,
-            Level::Debug => Self::DEBUG,
-            Level::Trace => Self::TRACE,
+            LogLevel::Error => Self::ERROR,
+            LogLevel::Warn => Self::WARN,
+            LogLevel::Info => Self::INFO,
+            LogLevel::Debug => Self::DEBUG,
+            LogLevel::Trace => Self::TRACE,
         }
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let folder = Folder::exact(path.parent().unwrap_or(Path::new("/")));
-    folder.make(Access::Private)?;
+    let folder = ManagedFolder::exact(path.parent().unwrap_or(Path::new("/")));
+    folder.make(FileAccess::Private)?;
     let name = path.file_name().unwrap_or_default();
     if folder.status(name)?.is_some_and(|there| there.is_channel()) {
         let reason = "a named pipe or a socket; use a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    Ok(folder.append(name, Access::Private)?.into_file())
+    Ok(folder.append(name, FileAccess::Private)?.into_file())
 }
 
-struct Stderr(Redactor, bool);
+struct MaskedStderr(Redactor, bool);
 
-impl<'a> MakeWriter<'a> for Stderr {
-    type Writer = Masked<io::Stderr>;
+impl<'a> MakeWriter<'a> for MaskedStderr {
+    type Writer = MaskingWriter<io::Stderr>;
 
     /// Locked for each whole line while it is written, but not while it is searched for secrets.
     fn make_writer(&'a self) -> Self::Writer {
-        Masked { inner: io::stderr(), redactor: self.0.clone(), colors: self.1 }
+        MaskingWriter { inner: io::stderr(), redactor: self.0.clone(), colors: self.1 }
     }
 }
 
 /// Opened for appending, so that each line is one write at the end of the file, even with other writers.
-struct LogFile(Kept, Redactor);
+struct LogFile(SharedLogFile, Redactor);
 
 /// A file that can be reopened.
-type Kept = Arc<RwLock<Arc<File>>>;
+type SharedLogFile = Arc<RwLock<Arc<File>>>;
 
 /// The log file of this process, for [`reopen`].
-static KEPT: OnceLock<(PathBuf, Kept)> = OnceLock::new();
+static LOG_FILE: OnceLock<(PathBuf, SharedLogFile)> = OnceLock::new();
 
 /// The redactor of every line.
 static REDACTOR: OnceLock<Redactor> = OnceLock::new();
 
 /// Masks secrets in a text, as in a log line.
-pub(crate) fn masked(text: &str) -> String {
+pub(crate) fn mask_text(text: &str) -> String {
     match REDACTOR.get() {
         Some(redactor) => redactor.mask(text).into_owned(),
         None => text.to_owned(),
@@ -218,7 +218,7 @@ pub(crate) fn masked(text: &str) -> String {
 }
 
 /// Adds secrets to mask in every line from now on.
-pub(crate) fn mask(secrets: &[Secret]) {
+pub(crate) fn mask_secrets(secrets: &[SecretText]) {
     if let Some(redactor) = REDACTOR.get() {
         redactor.learn(secrets);
     }
@@ -226,7 +226,7 @@ pub(crate) fn mask(secrets: &[Secret]) {
 
 /// Reopens the log file by name, after log rotation has moved the open one.
 pub(crate) fn reopen() {
-    let Some((path, kept)) = KEPT.get() else { return };
+    let Some((path, kept)) = LOG_FILE.get() else { return };
     match open(path) {
         Ok(file) => *kept.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(file),
         Err(error) => {
@@ -236,11 +236,11 @@ pub(crate) fn reopen() {
 }
 
 impl<'a> MakeWriter<'a> for LogFile {
-    type Writer = Masked<Arc<File>>;
+    type Writer = MaskingWriter<Arc<File>>;
 
     fn make_writer(&'a self) -> Self::Writer {
         let file = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
-        Masked { inner: file, redactor: self.1.clone(), colors: false }
+        MaskingWriter { inner: file, redactor: self.1.clone(), colors: false }
     }
 }
 
@@ -251,9 +251,9 @@ mod tests {
 
     /// The least severe level that each of the four targets is written at.
     #[track_caller]
-    fn check(level: Level, debug: &str, want: [Tracing; 4]) {
+    fn check(level: LogLevel, debug: &str, want: [Tracing; 4]) {
         let debug = (!debug.is_empty()).then(|| debug.to_owned());
-        let logging = Logging {
+        let logging = LoggingConfig {
             level,
             file: None,
             format: LogFormat::Text,
@@ -277,22 +277,22 @@ mod tests {
         const I: Tracing = Tracing::INFO;
         const W: Tracing = Tracing::WARN;
         const T: Tracing = Tracing::TRACE;
-        check(Level::Info, "", [I, I, I, W]);
-        check(Level::Info, "mcp:protocol", [D, I, I, W]);
-        check(Level::Info, "mcp:*", [D, D, I, W]);
-        check(Level::Info, "docent:tools", [I, I, D, W]);
-        check(Level::Warn, "docent:tools, mcp:protocol", [D, W, D, W]);
-        check(Level::Info, "*", [D, D, D, W]);
-        check(Level::Info, "express:*,1", [I, I, I, W]);
-        check(Level::Debug, "", [D, D, D, I]);
-        check(Level::Trace, "mcp:*", [T, T, T, I]);
-        check(Level::Error, "", [Tracing::ERROR; 4]);
+        check(LogLevel::Info, "", [I, I, I, W]);
+        check(LogLevel::Info, "mcp:protocol", [D, I, I, W]);
+        check(LogLevel::Info, "mcp:*", [D, D, I, W]);
+        check(LogLevel::Info, "docent:tools", [I, I, D, W]);
+        check(LogLevel::Warn, "docent:tools, mcp:protocol", [D, W, D, W]);
+        check(LogLevel::Info, "*", [D, D, D, W]);
+        check(LogLevel::Info, "express:*,1", [I, I, I, W]);
+        check(LogLevel::Debug, "", [D, D, D, I]);
+        check(LogLevel::Trace, "mcp:*", [T, T, T, I]);
+        check(LogLevel::Error, "", [Tracing::ERROR; 4]);
     }
 
     #[test]
     fn the_sdk_is_heard_only_when_everything_is() {
         let heard = |level| {
-            let logging = Logging {
+            let logging = LoggingConfig {
                 level,
                 file: None,
                 format: LogFormat::Text,

@@ -1,7 +1,7 @@
 //! The last step of a log line: masks secrets, and keeps each event on one line of bounded length.
 
-use crate::config::Secret;
-use docent_screen::{Options, Screen, one_line};
+use crate::config::SecretText;
+use docent_screen::{ScreenOptions, Screen, one_line};
 use serde_json::json;
 use std::{
     borrow::Cow,
@@ -10,32 +10,32 @@ use std::{
 };
 
 /// Maximum size of a line in bytes: its text may come from others.
-const LONGEST: usize = 256 * 1024;
+const MAX_LINE_BYTES: usize = 256 * 1024;
 /// Bytes searched beyond the end of a truncated line, to find a secret that begins before it.
-const BEYOND: usize = 16 * 1024;
+const LOOKAHEAD_BYTES: usize = 16 * 1024;
 /// The ANSI codes of the log layer: off, bold, dimmed, italic, and a color per level.
-const PAINT: [u8; 9] = [0, 1, 2, 3, 31, 32, 33, 34, 35];
+const LOG_STYLE_CODES: [u8; 9] = [0, 1, 2, 3, 31, 32, 33, 34, 35];
 
 /// Masks secrets. Cheap to clone; clones share their secrets. Built with the first line that needs it.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<Known>>);
+pub struct Redactor(Arc<RwLock<KnownSecrets>>);
 
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     secrets: Vec<String>,
     screen: OnceLock<Screen>,
 }
 
 impl Redactor {
     /// Masks these in addition to what looks like a secret.
-    pub fn new(secrets: &[Secret]) -> Self {
+    pub fn new(secrets: &[SecretText]) -> Self {
         let redactor = Self::default();
         redactor.learn(secrets);
         redactor
     }
 
     /// Masks these as well.
-    pub fn learn(&self, secrets: &[Secret]) {
+    pub fn add_secrets(&self, secrets: &[SecretText]) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let new = secrets.iter().map(|secret| secret.expose().to_owned());
         let new: Vec<String> = new.filter(|secret| !known.secrets.contains(secret)).collect();
@@ -48,17 +48,17 @@ impl Redactor {
     /// Returns the text with every secret masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let made = || Screen::new(known.secrets.clone(), Options::for_logs());
+        let made = || Screen::new(known.secrets.clone(), ScreenOptions::for_logs());
         known.screen.get_or_init(made).redact(text)
     }
 
     /// Returns the beginning of the text with every secret masked, and whether it was truncated.
     pub(super) fn mask_head(&self, text: &str, most: usize) -> (String, bool) {
-        let head = text.get(..text.floor_char_boundary(most + BEYOND)).unwrap_or(text);
+        let head = text.get(..text.floor_char_boundary(most + LOOKAHEAD_BYTES)).unwrap_or(text);
         let mut masked = self.mask(head).into_owned();
         let was_longer = head.len() < text.len();
         // The end of the searched text may be the beginning of a secret.
-        let unsure = if was_longer { BEYOND } else { 0 };
+        let unsure = if was_longer { LOOKAHEAD_BYTES } else { 0 };
         let kept = masked.floor_char_boundary(most.min(masked.len().saturating_sub(unsure)));
         let is_cut = was_longer || kept < masked.len();
         masked.truncate(kept);
@@ -67,25 +67,25 @@ impl Redactor {
 }
 
 /// A writer that masks secrets. One `write` must be one whole line, as the log layer does.
-pub(super) struct Masked<W> {
+pub(super) struct MaskingWriter<W> {
     pub(super) inner: W,
     pub(super) redactor: Redactor,
     /// Whether lines have colors, which are control characters of our own.
     pub(super) colors: bool,
 }
 
-impl<W: Write> Write for Masked<W> {
+impl<W: Write> Write for MaskingWriter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches('\n');
-        let (masked, is_cut) = self.redactor.mask_head(text, LONGEST);
+        let (masked, is_cut) = self.redactor.mask_head(text, MAX_LINE_BYTES);
         // Untrusted text must not look like a separate line, nor control the terminal.
         let mut safe = one_line(&masked).into_owned();
         if self.colors {
-            safe = painted(safe);
+            safe = restore_colors(safe);
         }
         if is_cut {
-            safe = cut_short(&safe, text, self.colors);
+            safe = truncate_line(&safe, text, self.colors);
         }
         self.inner.write_all(format!("{safe}\n").as_bytes())?;
         Ok(line.len())
@@ -97,14 +97,14 @@ impl<W: Write> Write for Masked<W> {
 }
 
 /// Restores the layer's own colors in an escaped line. Untrusted text may use them too: they only change colors.
-fn painted(line: String) -> String {
-    PAINT.iter().fold(line, |line, code| {
+fn restore_colors(line: String) -> String {
+    LOG_STYLE_CODES.iter().fold(line, |line, code| {
         line.replace(&format!("<ESC[{code}m>"), &format!("\u{1b}[{code}m"))
     })
 }
 
 /// Marks a line as truncated. A JSON line stays valid JSON.
-fn cut_short(line: &str, text: &str, colors: bool) -> String {
+fn truncate_line(line: &str, text: &str, colors: bool) -> String {
     let bytes = text.len();
     if text.starts_with('{') {
         return json!({"cut": line, "bytes": bytes}).to_string();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn written(line: &str, colors: bool) -> String {
-        let mut masked = Masked { inner: Vec::new(), redactor: Redactor::default(), colors };
+        let mut masked = MaskingWriter { inner: Vec::new(), redactor: Redactor::default(), colors };
         masked.write_all(line.as_bytes()).unwrap();
         String::from_utf8(masked.inner).unwrap()
     }
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_cut_and_says_so() {
         let token = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
-        let before = "x ".repeat(LONGEST / 2 - 10);
-        for after in ["y ".repeat(LONGEST), "y ".repeat(LONGEST / 100)] {
+        let before = "x ".repeat(MAX_LINE_BYTES / 2 - 10);
+        for after in ["y ".repeat(MAX_LINE_BYTES), "y ".repeat(MAX_LINE_BYTES / 100)] {
             let line = format!("{before}{token} {after}\n");
             for (colors, end) in [(false, ""), (true, "\u{1b}[0m")] {
                 let output = written(&line, colors);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(output["bytes"], line.len() - 1);
         let head = output["cut"].as_str().unwrap();
         assert!(head.starts_with("{\"message\":\"x ") && !head.contains("ghp_"));
-        let line = "z ".repeat(LONGEST / 2);
+        let line = "z ".repeat(MAX_LINE_BYTES / 2);
         assert_eq!(written(&line, false), format!("{line}\n"), "one that is not stays whole");
     }
 }

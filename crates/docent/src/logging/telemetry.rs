@@ -3,7 +3,7 @@
 //! The SDK batches on its own thread and sends through a small blocking client, so the runtime never waits for a
 //! collector.
 
-use crate::config::Telemetry;
+use crate::config::TelemetryConfig;
 use async_trait::async_trait;
 use opentelemetry::{
     Context,
@@ -21,14 +21,14 @@ use std::time::Duration;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 /// The timeout of one export, including the last one at exit.
-const PATIENCE: Duration = Duration::from_secs(3);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Sends requests with a blocking client: the batch thread has nothing else to do.
 #[derive(Debug)]
-struct Client(ureq::Agent);
+struct OtlpClient(ureq::Agent);
 
 #[async_trait]
-impl HttpClient for Client {
+impl HttpClient for OtlpClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (parts, body) = request.into_parts();
         let request = Request::from_parts(parts, body.to_vec());
@@ -40,10 +40,10 @@ impl HttpClient for Client {
 /// Starts the export; the provider must be shut down for the last spans to be sent.
 pub(super) fn start(
     endpoint: &str,
-    telemetry: &Telemetry,
+    telemetry: &TelemetryConfig,
 ) -> Result<(SdkTracerProvider, SdkTracer), ExporterBuildError> {
     let agent = ureq::Agent::config_builder()
-        .timeout_global(Some(PATIENCE))
+        .timeout_global(Some(EXPORT_TIMEOUT))
         .http_status_as_error(false)
         // A proxy from the environment would see every span, and a redirect would send headers with keys elsewhere.
         .proxy(None)
@@ -52,9 +52,9 @@ pub(super) fn start(
         .new_agent();
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(Client(agent))
+        .with_http_client(OtlpClient(agent))
         .with_endpoint(endpoint)
-        .with_timeout(PATIENCE)
+        .with_timeout(EXPORT_TIMEOUT)
         .build()?;
     let resource = Resource::builder().with_service_name(telemetry.service_name.clone()).build();
     let provider =
@@ -65,15 +65,15 @@ pub(super) fn start(
 
 /// Sends the remaining spans.
 pub(super) fn finish(provider: &SdkTracerProvider) {
-    if let Err(error) = provider.shutdown_with_timeout(PATIENCE) {
+    if let Err(error) = provider.shutdown_with_timeout(EXPORT_TIMEOUT) {
         tracing::warn!(%error, "the last spans were not exported");
     }
 }
 
 /// Returns the remote parent of a W3C `traceparent`; an empty context if it is malformed.
 pub fn parent_from(traceparent: &str) -> Context {
-    struct Header<'a>(&'a str);
-    impl Extractor for Header<'_> {
+    struct TraceHeader<'a>(&'a str);
+    impl Extractor for TraceHeader<'_> {
         fn get(&self, key: &str) -> Option<&str> {
             (key == "traceparent").then_some(self.0)
         }
@@ -81,12 +81,12 @@ pub fn parent_from(traceparent: &str) -> Context {
             vec!["traceparent"]
         }
     }
-    TraceContextPropagator::new().extract_with_context(&Context::new(), &Header(traceparent))
+    TraceContextPropagator::new().extract_with_context(&Context::new(), &TraceHeader(traceparent))
 }
 
 /// Makes `span` a child of the span in `traceparent`. Must be called before the span is entered; does nothing if spans
 /// are not exported.
-pub fn adopt(span: &tracing::Span, traceparent: &str) {
+pub fn set_parent(span: &tracing::Span, traceparent: &str) {
     // Fails only if no export is configured, and then there is nothing to do.
     span.set_parent(parent_from(traceparent)).unwrap_or_default();
 }

@@ -1,7 +1,7 @@
 //! Determines what a guarded server may read and run: this machine without other users' files and without credentials.
 
-use super::changeable;
-use crate::config::{Config, TEMPORARY, real, settled};
+use super::changeable_paths;
+use crate::config::{Config, TEMPORARY_FOLDERS, resolve_links, resolve_links_until};
 use std::{
     fs::{self, FileType},
     path::{Path, PathBuf},
@@ -9,7 +9,7 @@ use std::{
 
 /// What a guarded server may read and run, determined before docent's own sandbox is entered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Open {
+pub(crate) struct GuardedAccess {
     pub(crate) home: Option<PathBuf>,
     pub(super) paths: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
@@ -19,7 +19,7 @@ pub(crate) struct Open {
 }
 
 /// Folders in a home directory with programs and their downloads, but without credentials.
-const TOOLS: [&str; 28] = [
+const TOOL_FOLDERS: [&str; 28] = [
     ".npm",
     ".nvm",
     ".fnm",
@@ -51,7 +51,7 @@ const TOOLS: [&str; 28] = [
 ];
 
 /// The subset that package runners write to.
-const CACHES: [&str; 9] = [
+const WRITABLE_TOOL_FOLDERS: [&str; 9] = [
     ".npm",
     ".bun",
     ".deno",
@@ -64,7 +64,7 @@ const CACHES: [&str; 9] = [
 ];
 
 /// Secrets of the system in `/etc`, which only root can read.
-const OF_ROOT: [&str; 16] = [
+const ETC_SECRETS: [&str; 16] = [
     "shadow",
     "shadow-",
     "gshadow",
@@ -83,37 +83,37 @@ const OF_ROOT: [&str; 16] = [
     "mysql/debian.cnf",
 ];
 /// Name prefixes of devices that access a disk directly.
-const DISKS: [&str; 3] = ["sg", "ng", "nvme"];
+const RAW_DISK_PREFIXES: [&str; 3] = ["sg", "ng", "nvme"];
 
 /// Folders of other users and the kernel (closed), and of settings and devices (opened selectively).
-const CLOSED: [&str; 6] = ["/home", "/root", "/proc", "/sys", "/etc", "/dev"];
+const CLOSED_FOLDERS: [&str; 6] = ["/home", "/root", "/proc", "/sys", "/etc", "/dev"];
 
 /// Folders of programs that are fully open to every server: there is nothing to close in them.
-const WHOLE: [&str; 3] = ["/usr", "/nix/store", "/gnu/store"];
+const PROGRAM_FOLDERS: [&str; 3] = ["/usr", "/nix/store", "/gnu/store"];
 
 /// Scans this machine: everything but homes, root's secrets and disks; of the user's own home, entries without a
 /// leading dot and the folders of tools. Credentials are usually elsewhere; those that are not are excluded.
-pub(crate) fn look(config: &Config, search: &str) -> Open {
+pub(crate) fn scan(config: &Config, search: &str) -> GuardedAccess {
     let home = config.home.as_deref().filter(|home| home.is_dir());
     // A home directory of `/` counts as none.
-    let own = home.map(real).filter(|own| own.parent().is_some());
+    let own = home.map(resolve_links).filter(|own| own.parent().is_some());
     let (own, secrets) = (own.as_deref(), secrets(config));
-    let mut wide: Vec<PathBuf> = CLOSED.iter().map(|place| real(Path::new(place))).collect();
+    let mut wide: Vec<PathBuf> = CLOSED_FOLDERS.iter().map(|place| resolve_links(Path::new(place))).collect();
     let mut closed = wide.clone();
     wide.extend(own.map(Path::to_owned));
-    closed.extend(own.into_iter().flat_map(beside).chain(own.into_iter().flat_map(behind_hidden)));
+    closed.extend(own.into_iter().flat_map(other_homes).chain(own.into_iter().flat_map(hidden_link_targets)));
     closed.extend(secrets.iter().filter(|secret| !is_hidden(secret, own)).cloned());
     // A root is fully open.
-    let whole = WHOLE.map(|place| real(Path::new(place)));
+    let whole = PROGRAM_FOLDERS.map(|place| resolve_links(Path::new(place)));
     closed.retain(|place| !config.roots.iter().chain(&whole).any(|open| place.starts_with(open)));
     // So are temporary folders: programs there must stay usable even next to a secret.
-    let temporary = TEMPORARY.map(|place| real(Path::new(place)));
+    let temporary = TEMPORARY_FOLDERS.map(|place| resolve_links(Path::new(place)));
     let is_kept = |place: &&PathBuf| !temporary.iter().any(|open| place.starts_with(open));
     let kept: Vec<PathBuf> = closed.iter().filter(is_kept).cloned().collect();
-    let mut paths = without(Path::new("/"), &kept);
+    let mut paths = entries_except(Path::new("/"), &kept);
     let mut names = Vec::new();
     for (home, own) in home.into_iter().zip(own) {
-        let shown = without(own, &closed).into_iter();
+        let shown = entries_except(own, &closed).into_iter();
         let shown: Vec<PathBuf> = shown.filter(|path| !is_hidden(path, Some(own))).collect();
         if home != own {
             let inner = shown.iter().filter_map(|path| path.strip_prefix(own).ok());
@@ -127,19 +127,19 @@ pub(crate) fn look(config: &Config, search: &str) -> Open {
             && !secrets.iter().any(|secret| path.starts_with(secret))
     };
     let holds_secret = |path: &PathBuf| secrets.iter().any(|secret| secret.starts_with(path));
-    let write = caches(home).into_iter().map(|cache| (settled(&cache, &config.roots), cache));
+    let write = caches(home).into_iter().map(|cache| (resolve_links_until(&cache, &config.roots), cache));
     let (write, mut write_names): (Vec<PathBuf>, Vec<PathBuf>) =
         write.filter(|(cache, _)| may_be_named(cache) && !holds_secret(cache)).unzip();
     write_names.retain(|name| !write.contains(name));
-    let places = changeable(config, &write);
-    let tools = home.into_iter().flat_map(|home| TOOLS.map(|tool| home.join(tool)));
+    let places = changeable_paths(config, &write);
+    let tools = home.into_iter().flat_map(|home| TOOL_FOLDERS.map(|tool| home.join(tool)));
     for name in tools.chain(programs(search, &[home, own])) {
-        let path = settled(&name, &places);
+        let path = resolve_links_until(&name, &places);
         if !may_be_named(&path) {
             continue;
         }
         if holds_secret(&path) {
-            paths.extend(without(&path, &secrets));
+            paths.extend(entries_except(&path, &secrets));
             continue;
         }
         if name != path {
@@ -150,15 +150,15 @@ pub(crate) fn look(config: &Config, search: &str) -> Open {
     let (settings, devices) = (Path::new("/etc"), Path::new("/dev"));
     let in_settings = secrets.iter().filter(|secret| secret.starts_with(settings)).cloned();
     let in_settings: Vec<PathBuf> = secrets_in(settings).into_iter().chain(in_settings).collect();
-    paths.extend(open_but(settings, &in_settings));
-    paths.extend(open_but(devices, &disks_in(devices)));
+    paths.extend(open_except(settings, &in_settings));
+    paths.extend(open_except(devices, &disks_in(devices)));
     for paths in [&mut paths, &mut names] {
         // The supervisor gets paths as text.
         paths.retain(|path| path.to_str().is_some());
         paths.sort();
         paths.dedup();
     }
-    Open { home: home.map(Path::to_owned), paths, write, names, write_names }
+    GuardedAccess { home: home.map(Path::to_owned), paths, write, names, write_names }
 }
 
 /// Returns the real paths of credentials and of docent's private files: its settings, the secrets that they name,
@@ -173,7 +173,7 @@ fn secrets(config: &Config) -> Vec<PathBuf> {
     let named = config.secret_files.iter().filter(|file| !is_public(file));
     let own = config.files().iter().chain(&config.cache_dir);
     let all = config.secret_places.iter().chain(named).chain(own);
-    let mut all: Vec<PathBuf> = all.map(|path| real(path)).collect();
+    let mut all: Vec<PathBuf> = all.map(|path| resolve_links(path)).collect();
     all.retain(|path| !config.roots.iter().any(|root| path.starts_with(root)));
     all.sort();
     // A path inside another one is excluded with it.
@@ -182,20 +182,20 @@ fn secrets(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Returns folders of other users' homes: the parent of this home, and its ancestors with such names.
-fn beside(home: &Path) -> Vec<PathBuf> {
+fn other_homes(home: &Path) -> Vec<PathBuf> {
     // Some systems have root's home in /var, among system folders.
     let is_system = |folder: &Path| folder.parent().is_none() || folder == Path::new("/var");
     let folder = home.parent().filter(|folder| !is_system(folder)).unwrap_or(home);
-    let above = home.ancestors().skip(1).filter(|folder| is_of_homes(folder));
+    let above = home.ancestors().skip(1).filter(|folder| is_home_parent(folder));
     std::iter::once(folder).chain(above).map(Path::to_owned).collect()
 }
 
 /// Returns the targets of hidden links in a home, where users may keep settings. Outside of the home, a target with
 /// programs is an installation.
-fn behind_hidden(home: &Path) -> Vec<PathBuf> {
+fn hidden_link_targets(home: &Path) -> Vec<PathBuf> {
     let links =
         entries(home).filter(|(path, kind)| kind.is_symlink() && is_hidden(path, Some(home)));
-    let ends = links.map(|(link, _)| real(&link));
+    let ends = links.map(|(link, _)| resolve_links(&link));
     ends.filter(|end| end.starts_with(home) || !end.join("bin").is_dir()).collect()
 }
 
@@ -212,12 +212,12 @@ fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, FileType)> {
     entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?)))
 }
 
-fn listed(folder: &Path) -> impl Iterator<Item = PathBuf> {
+fn list_folder(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries(folder).map(|(path, _)| path)
 }
 
 pub(super) fn caches(home: Option<&Path>) -> Vec<PathBuf> {
-    home.into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache))).collect()
+    home.into_iter().flat_map(|home| WRITABLE_TOOL_FOLDERS.map(|cache| home.join(cache))).collect()
 }
 
 /// Returns secrets among the system's settings.
@@ -226,8 +226,8 @@ fn secrets_in(etc: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("ssh_host_") && name.ends_with("_key")
     };
-    let mut secrets: Vec<PathBuf> = OF_ROOT.iter().map(|place| etc.join(place)).collect();
-    secrets.extend(listed(&etc.join("ssh")).filter(is_host_key));
+    let mut secrets: Vec<PathBuf> = ETC_SECRETS.iter().map(|place| etc.join(place)).collect();
+    secrets.extend(list_folder(&etc.join("ssh")).filter(is_host_key));
     secrets
 }
 
@@ -238,7 +238,7 @@ fn disks_in(devices: &Path) -> Vec<PathBuf> {
     let is_raw = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_numbered = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
-        DISKS.iter().any(|disk| name.strip_prefix(disk).is_some_and(is_numbered))
+        RAW_DISK_PREFIXES.iter().any(|disk| name.strip_prefix(disk).is_some_and(is_numbered))
     };
     let around = |(path, kind): (PathBuf, FileType)| {
         let mut all: Vec<_> = kind.is_dir().then(|| entries(&path)).into_iter().flatten().collect();
@@ -261,12 +261,12 @@ fn disks_in(_devices: &Path) -> Vec<PathBuf> {
 /// replaced, a server with a rule for the file instead of the folder can't read it until it is restarted. So the folder
 /// is opened as a whole if permissions protect the secrets, and split for a user who can read one of them, which is
 /// root.
-fn open_but(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+fn open_except(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
     let files = |secret: &PathBuf| {
-        if secret.is_dir() { listed(secret).collect() } else { vec![secret.clone()] }
+        if secret.is_dir() { list_folder(secret).collect() } else { vec![secret.clone()] }
     };
     if secrets.iter().flat_map(files).any(|file| is_readable(&file)) {
-        without(folder, secrets)
+        entries_except(folder, secrets)
     } else {
         vec![folder.to_owned()]
     }
@@ -285,20 +285,20 @@ fn is_readable(file: &Path) -> bool {
 
 /// Returns the contents of a folder except these, in as few paths as possible. Links are excluded: a rule for a link
 /// would open its target.
-fn without(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+fn entries_except(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
     let mut open = Vec::new();
     for (path, _) in entries(folder).filter(|(_, kind)| !kind.is_symlink()) {
         // Most folders have none, so check this first.
         if !secrets.iter().any(|secret| secret.starts_with(&path)) {
             open.push(path);
         } else if !secrets.contains(&path) {
-            open.extend(without(&path, secrets));
+            open.extend(entries_except(&path, secrets));
         }
     }
     open
 }
 
-fn is_of_homes(folder: &Path) -> bool {
+fn is_home_parent(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "home" || name == "Users")
 }
 
@@ -307,13 +307,13 @@ fn programs(search: &str, homes: &[Option<&Path>]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
         let beside = folder.parent().filter(|beside| {
-            let is_home = *beside == Path::new("/root") || beside.parent().is_some_and(is_of_homes);
-            let is_of = |home: &&Path| beside.starts_with(home) || home.starts_with(beside);
-            !is_home && beside.parent().is_some() && !homes.iter().flatten().any(is_of)
+            let is_home = *other_homes == Path::new("/root") || other_homes.parent().is_some_and(is_home_parent);
+            let is_of = |home: &&Path| other_homes.starts_with(home) || home.starts_with(other_homes);
+            !is_home && other_homes.parent().is_some() && !homes.iter().flatten().any(is_of)
         });
         let beside =
-            beside.filter(|beside| !beside.ends_with(".cargo") && !beside.ends_with(".local"));
-        all.extend(beside.map(Path::to_owned));
+            other_homes.filter(|beside| !other_homes.ends_with(".cargo") && !other_homes.ends_with(".local"));
+        all.extend(other_homes.map(Path::to_owned));
         all.push(folder);
     }
     all
@@ -337,7 +337,7 @@ mod tests {
         symlink("../settings", home.join(".settings")).unwrap();
         symlink("../venvs/main", home.join(".venv")).unwrap();
         symlink("../venvs", home.join("shown")).unwrap();
-        let mut ends = behind_hidden(&home);
+        let mut ends = hidden_link_targets(&home);
         ends.sort();
         assert_eq!(ends, [home.join("kept"), at.join("settings")]);
     }
@@ -355,7 +355,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("shadow", etc.join("link")).unwrap();
         let open = || {
-            let mut open = open_but(etc, &secrets_in(etc));
+            let mut open = open_except(etc, &secrets_in(etc));
             open.sort();
             open
         };

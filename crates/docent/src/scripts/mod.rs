@@ -5,13 +5,13 @@ mod worker;
 pub(crate) use worker::run as run_worker;
 
 use crate::{
-    config::{Config, Environment},
+    config::{Config, ConfigEnvironment},
     sandbox,
-    servers::{self, Means},
+    servers::{self, HubResources},
 };
-use docent_keeper::{Child, Confinement, Ended, Keeper, Launch, Mode, OWN_EXECUTABLE, Process};
+use docent_keeper::{SupervisedChild, Confinement, ProgramEnd, Supervisor, Launch, ConfinementMode, OWN_EXECUTABLE, SupervisedProcess};
 use docent_script::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
-use docent_tool::Running;
+use docent_tool::BoxedFuture;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
@@ -21,13 +21,13 @@ use std::{
 use tokio::{io::AsyncReadExt, net::unix::pipe, sync::OnceCell};
 
 /// The hidden subcommand of a worker.
-pub(crate) const SUBCOMMAND: &str = "__script";
+pub(crate) const WORKER_SUBCOMMAND: &str = "__script";
 
 /// Maximum bytes of a worker's standard error: it only shows why a worker ended.
 const MAX_STDERR_BYTES: usize = 4096;
 
 /// What Rust prints when it is out of memory, before it ends the process.
-const OUT_OF_MEMORY: &str = "memory allocation of";
+const OUT_OF_MEMORY_PREFIX: &str = "memory allocation of";
 
 /// The signal that the kernel sends at the CPU time limit.
 const SIGXCPU: i32 = 24;
@@ -38,20 +38,20 @@ const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 /// The settings of a worker, passed at its start.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
-    mode: Mode,
+struct WorkerSettings {
+    mode: ConfinementMode,
     /// The configured memory limit of a script.
     memory_bytes: usize,
 }
 
 /// Returns the script workers of a hub.
-pub(crate) fn workers(config: &Config, means: &Means) -> Arc<Workers> {
+pub(crate) fn workers(config: &Config, means: &HubResources) -> Arc<Workers> {
     // Scripts are sandboxed even if servers are not: they lose nothing by it.
     let mode = match sandbox::mode(config) {
-        Mode::Strict => Mode::Strict,
-        Mode::Auto | Mode::Off => Mode::Auto,
+        ConfinementMode::Strict => ConfinementMode::Strict,
+        ConfinementMode::Auto | ConfinementMode::Off => ConfinementMode::Auto,
     };
-    let description = Description { mode, memory_bytes: config.hub.settings.script.memory_bytes };
+    let description = WorkerSettings { mode, memory_bytes: config.hub.settings.script.memory_bytes };
     Workers::new(Arc::new(KeeperWorkers {
         keeper: OnceCell::new_with(means.keeper.clone()),
         config: config.clone(),
@@ -63,10 +63,10 @@ pub(crate) fn workers(config: &Config, means: &Means) -> Arc<Workers> {
 /// Starts workers through the supervisor.
 struct KeeperWorkers {
     /// Started with docent, or with the first script if docent has no sandbox.
-    keeper: OnceCell<Keeper>,
+    keeper: OnceCell<Supervisor>,
     config: Config,
-    environment: Environment,
-    description: Description,
+    environment: ConfigEnvironment,
+    description: WorkerSettings,
 }
 
 impl fmt::Debug for KeeperWorkers {
@@ -76,7 +76,7 @@ impl fmt::Debug for KeeperWorkers {
 }
 
 impl KeeperWorkers {
-    async fn spawn(&self) -> Result<Child, String> {
+    async fn spawn(&self) -> Result<SupervisedChild, String> {
         let start = async { servers::keeper(&self.config, &self.environment) };
         let keeper = self.keeper.get_or_try_init(|| start).await.map_err(|error| {
             format!("the process that starts programs did not start with docent ({error:#}); restart docent")
@@ -86,9 +86,9 @@ impl KeeperWorkers {
         // The worker sandboxes itself, more tightly than is possible before a program is loaded.
         let mut launch = Launch::new(
             OWN_EXECUTABLE,
-            [SUBCOMMAND, description.as_str()],
+            [WORKER_SUBCOMMAND, description.as_str()],
             Confinement::default(),
-            Mode::Off,
+            ConfinementMode::Off,
         );
         launch.environment.kept.clear();
         launch.cwd = Some("/".into());
@@ -97,9 +97,9 @@ impl KeeperWorkers {
 }
 
 impl StartWorker for KeeperWorkers {
-    fn start(&self) -> Running<'_, Result<StartedWorker, String>> {
+    fn start(&self) -> BoxedFuture<'_, Result<StartedWorker, String>> {
         Box::pin(async {
-            let Child { stdin, stdout, stderr, process } = self.spawn().await?;
+            let SupervisedChild { stdin, stdout, stderr, process } = self.spawn().await?;
             tracing::debug!(pid = process.pid(), "started a script worker");
             let said = Arc::new(Mutex::new(Vec::new()));
             let reading = tokio::spawn(read_stderr(stderr, Arc::clone(&said)));
@@ -122,13 +122,13 @@ async fn read_stderr(mut stderr: pipe::Receiver, said: Arc<Mutex<Vec<u8>>>) {
 
 /// A worker's process. It ends when this is dropped, or when docent ends.
 struct KeptProcess {
-    process: Process,
+    process: SupervisedProcess,
     said: Arc<Mutex<Vec<u8>>>,
     reading: Mutex<Option<tokio::task::JoinHandle<()>>>,
 }
 
 impl WorkerProcess for KeptProcess {
-    fn exit(&self) -> Running<'_, WorkerExit> {
+    fn exit(&self) -> BoxedFuture<'_, WorkerExit> {
         Box::pin(async {
             let ended = self.process.ended().await;
             let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -141,7 +141,7 @@ impl WorkerProcess for KeptProcess {
         })
     }
 
-    fn kill(&self) -> Running<'_, ()> {
+    fn kill(&self) -> BoxedFuture<'_, ()> {
         Box::pin(async {
             let ended = self.process.end(Duration::ZERO).await;
             tracing::debug!(pid = self.process.pid(), %ended, "ended a script worker");
@@ -150,10 +150,10 @@ impl WorkerProcess for KeptProcess {
 }
 
 /// Returns why a worker ended by itself.
-fn exit(ended: Ended, said: &str) -> WorkerExit {
+fn exit(ended: ProgramEnd, said: &str) -> WorkerExit {
     match ended {
-        Ended::Signal(SIGXCPU) => WorkerExit::OutOfTime,
-        _ if said.contains(OUT_OF_MEMORY) => WorkerExit::OutOfMemory,
+        ProgramEnd::Signal(SIGXCPU) => WorkerExit::OutOfTime,
+        _ if said.contains(OUT_OF_MEMORY_PREFIX) => WorkerExit::OutOfMemory,
         ended => {
             let said = docent_screen::one_line(said.trim());
             let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
@@ -169,15 +169,15 @@ mod tests {
     #[test]
     fn an_end_is_explained() {
         for (ended, said, want) in [
-            (Ended::Signal(SIGXCPU), "", WorkerExit::OutOfTime),
-            (Ended::Signal(6), "memory allocation of 7 bytes failed\n", WorkerExit::OutOfMemory),
+            (ProgramEnd::Signal(SIGXCPU), "", WorkerExit::OutOfTime),
+            (ProgramEnd::Signal(6), "memory allocation of 7 bytes failed\n", WorkerExit::OutOfMemory),
             (
-                Ended::Signal(9),
+                ProgramEnd::Signal(9),
                 "",
                 WorkerExit::Other("it was ended by signal 9 (SIGKILL)".to_owned()),
             ),
             (
-                Ended::Code(1),
+                ProgramEnd::Code(1),
                 "docent: no\n",
                 WorkerExit::Other("it ended with exit code 1 (docent: no)".to_owned()),
             ),

@@ -2,11 +2,11 @@
 
 use super::{
     command::{ApproveFlags, entry},
-    memory,
+    approval_memory,
 };
 use crate::{analyze::Printed, cli};
 use anyhow::bail;
-use docent_hub::Memory;
+use docent_hub::ServerStateStore;
 use docent_screen::{one_line, visible};
 use docent_tool::Object;
 use serde_json::{Value, json};
@@ -18,17 +18,17 @@ use std::{
 };
 
 /// Lines of context around a change.
-const AROUND: usize = 3;
+const DIFF_CONTEXT_LINES: usize = 3;
 /// The time limit of the diff: after that, more lines than necessary appear as changed.
-const COMPARING: Duration = Duration::from_secs(2);
+const DIFF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The outcome of an approval.
 #[derive(Debug)]
-struct Decided {
+struct ApprovalOutcome {
     /// The definitions as shown.
     shown: String,
     /// The result in words.
-    told: String,
+    message: String,
     /// The tools whose definitions are approved.
     approved: Vec<String>,
 }
@@ -39,20 +39,20 @@ pub(super) fn approve(flags: &ApproveFlags) -> anyhow::Result<Printed> {
     entry(&config, name)?;
     // If no one can see or answer the question, naming the server counts as approval.
     let asks = !yes && io::stdin().is_terminal() && io::stderr().is_terminal();
-    let agrees = |shown: &str| if asks { agreed(shown) } else { Ok(true) };
-    let Decided { shown, told: message, approved } = decide(&memory(&config), name, tools, agrees)?;
+    let agrees = |shown: &str| if asks { confirm(shown) } else { Ok(true) };
+    let ApprovalOutcome { shown, message: told: message, approved } = decide(&approval_memory(&config), name, tools, agrees)?;
     let text = if asks { message } else { shown + &message };
     Ok(common.printed(text, &json!({"server": name, "approved": approved})))
 }
 
 /// Shows the held-back tools of a server, all or those named, and approves exactly these if `agrees` returns true.
 fn decide(
-    memory: &Memory,
+    memory: &ServerStateStore,
     name: &str,
     tools: &[String],
     agrees: impl FnOnce(&str) -> anyhow::Result<bool>,
-) -> anyhow::Result<Decided> {
-    let known = memory.kept(name).unwrap_or_default();
+) -> anyhow::Result<ApprovalOutcome> {
+    let known = memory.load_any(name).unwrap_or_default();
     let is_wanted = |tool: &str| tools.is_empty() || tools.iter().any(|wanted| wanted == tool);
     let (mut shown, mut seen) = (String::new(), BTreeMap::new());
     for (tool, before, now) in known.held().filter(|held| is_wanted(held.0)) {
@@ -60,7 +60,7 @@ fn decide(
         seen.insert(tool.to_owned(), now.clone());
     }
     let nothing =
-        |message| Decided { shown: String::new(), told: message, approved: Vec::new() };
+        |message| ApprovalOutcome { shown: String::new(), message: told: message, approved: Vec::new() };
     if seen.is_empty() && known.doubted && known.held_back.is_empty() {
         return Ok(nothing(format!(
             "The approval file of `{name}` is unreadable, and its tools are not known: run docent servers test {name}, then approve.\n"
@@ -83,7 +83,7 @@ fn decide(
         "Approved: {}. A running docent applies this with the next call or list.\n",
         names.join(", ")
     );
-    Ok(Decided { shown, told: message, approved })
+    Ok(ApprovalOutcome { shown, message: told: message, approved })
 }
 
 /// Returns the change of a definition as a unified diff, with hidden characters made visible.
@@ -95,16 +95,16 @@ fn difference(tool: &str, before: Option<&Object>, now: &Object) -> String {
         format!("{value:#}\n")
     };
     let (old, new) = (before.map(text).unwrap_or_default(), text(now));
-    let diff = TextDiff::configure().timeout(COMPARING).diff_lines(old, new);
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(old, new);
     let tool = one_line(tool);
     let was = if before.is_some() { "as approved" } else { "never approved" };
     let (was, is) = (format!("{tool}, {was}"), format!("{tool}, current"));
-    let text = diff.unified_diff().context_radius(AROUND).header(&was, &is).to_string();
+    let text = diff.unified_diff().context_radius(DIFF_CONTEXT_LINES).header(&was, &is).to_string();
     visible(&text).into_owned()
 }
 
 /// Shows the change and asks.
-fn agreed(shown: &str) -> anyhow::Result<bool> {
+fn confirm(shown: &str) -> anyhow::Result<bool> {
     let mut out = io::stderr();
     write!(out, "{shown}Approve this? [y/N] ")?;
     out.flush()?;
@@ -116,19 +116,19 @@ fn agreed(shown: &str) -> anyhow::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_hub::Remembered;
+    use docent_hub::StoredServerState;
 
     #[test]
     fn what_was_not_shown_is_not_approved() {
         let folder = tempfile::tempdir().unwrap();
-        let memory = Memory::new(folder.path().to_owned());
+        let memory = ServerStateStore::new(folder.path().to_owned());
         let tool = |about: &str| -> Object {
             json!({"name": "a", "description": about}).as_object().unwrap().clone()
         };
-        let held = |about: &str| Remembered {
+        let held = |about: &str| StoredServerState {
             tools: vec![tool("one")],
             held_back: [("a".to_owned(), tool(about))].into(),
-            ..Remembered::default()
+            ..StoredServerState::default()
         };
         memory.save("s", &held("two"));
         let change_while_asking = |shown: &str| {

@@ -1,20 +1,20 @@
 //! `docent servers`: lists, adds, removes, imports, tests and approves other MCP servers, and signs in at them.
 
-use super::{Dial, approve, edits, import, memory, trial};
+use super::{ServerDialer, approve, edits, import, approval_memory, trial};
 use crate::{
-    analyze::{Printed, UsedWrongly},
+    analyze::{Printed, UsageError},
     cli,
-    config::{self, Config, Fault, Flags, Inputs, Masks, ServerEntry},
+    config::{self, Config, ServerEntryProblem, ConfigFlags, ConfigInputs, ServerSecretMask, ConfiguredServer},
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use docent_registry::{Places, Platform};
+use docent_registry::{ClientFolders, OsPlatform};
 use docent_screen::one_line;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
 /// Printed if no server is configured.
-pub(super) const NONE: &str =
+pub(super) const NO_SERVERS: &str =
     "No servers configured: run docent servers add NAME -- PROGRAM, or docent servers import\n";
 
 /// The subcommands of `docent servers`.
@@ -23,16 +23,16 @@ pub(crate) enum ServersCommand {
     /// List servers with their command or address, tools, and tools held back
     List {
         #[command(flatten)]
-        common: Common,
+        common: ServersCommonArgs,
     },
     /// Add a server to your own configuration
-    Add(Box<AddFlags>),
+    Add(Box<AddServerArgs>),
     /// Remove a server from your own configuration
     Remove {
         /// Name of the server
         name: String,
         #[command(flatten)]
-        common: Common,
+        common: ServersCommonArgs,
     },
     /// Import servers from Claude Desktop, Claude Code, VS Code, Cursor, Windsurf, Zed, Codex, Gemini CLI or Goose
     Import {
@@ -43,14 +43,14 @@ pub(crate) enum ServersCommand {
         #[arg(long)]
         dry_run: bool,
         #[command(flatten)]
-        common: Common,
+        common: ServersCommonArgs,
     },
     /// Start servers, list their tools, and stop them; exits 1 if one fails
     Test {
         /// Servers to test [default: all]
         names: Vec<String>,
         #[command(flatten)]
-        common: Common,
+        common: ServersCommonArgs,
     },
     /// Review tools that are held back, and approve them
     Approve(ApproveFlags),
@@ -59,13 +59,13 @@ pub(crate) enum ServersCommand {
         /// The server
         name: String,
         #[command(flatten)]
-        common: Common,
+        common: ServersCommonArgs,
     },
 }
 
 /// The flags of `docent servers add`.
 #[derive(Args)]
-pub(crate) struct AddFlags {
+pub(crate) struct AddServerArgs {
     /// Name of the server, which prefixes its tools: `NAME__tool`
     pub(super) name: String,
     /// Address of the server, instead of a program
@@ -87,7 +87,7 @@ pub(crate) struct AddFlags {
     #[arg(long)]
     pub(super) replace: bool,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: ServersCommonArgs,
     /// Program to start, with its arguments
     #[arg(value_name = "PROGRAM", last = true)]
     pub(super) program: Vec<String>,
@@ -104,12 +104,12 @@ pub(crate) struct ApproveFlags {
     #[arg(long, short)]
     pub(super) yes: bool,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: ServersCommonArgs,
 }
 
 /// Flags of every command.
 #[derive(Args)]
-pub(crate) struct Common {
+pub(crate) struct ServersCommonArgs {
     /// Configuration file to read and write instead of your own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -118,14 +118,14 @@ pub(crate) struct Common {
     pub(super) json: bool,
 }
 
-impl Common {
-    pub(super) fn inputs(&self) -> anyhow::Result<Inputs> {
-        let flags = Flags { config_file: self.config.clone(), ..Flags::default() };
+impl ServersCommonArgs {
+    pub(super) fn inputs(&self) -> anyhow::Result<ConfigInputs> {
+        let flags = ConfigFlags { config_file: self.config.clone(), ..ConfigFlags::default() };
         config::inputs(flags)
     }
 
     /// Returns the file to write to. `by_hand` is the advice for files that can't be edited.
-    pub(super) fn file(&self, inputs: &Inputs, by_hand: &str) -> anyhow::Result<PathBuf> {
+    pub(super) fn file(&self, inputs: &ConfigInputs, by_hand: &str) -> anyhow::Result<PathBuf> {
         let own = || {
             config::user_file(inputs)
                 .context("no home directory; name a file with --config")
@@ -154,11 +154,11 @@ impl Common {
 }
 
 /// Returns the entry of a name, or an error that says why there is none.
-pub(super) fn entry<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a ServerEntry> {
+pub(super) fn entry<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a ConfiguredServer> {
     if let Some(entry) = config.servers.iter().find(|entry| entry.server.name == name) {
         return Ok(entry);
     }
-    let its = |fault: &&Fault| fault.fatal && fault.server.as_deref() == Some(name);
+    let its = |fault: &&ServerEntryProblem| fault.fatal && fault.server.as_deref() == Some(name);
     if let Some(fault) = config.faults.iter().find(its) {
         bail!("cannot use the server {name:?}: {}", fault.told);
     }
@@ -167,11 +167,11 @@ pub(super) fn entry<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Se
         [] => "none are configured".to_owned(),
         known => format!("known: {}", known.join(", ")),
     };
-    bail!(UsedWrongly(format!("unknown server {name:?}; {known}")))
+    bail!(UsageError(format!("unknown server {name:?}; {known}")))
 }
 
 /// Returns why a valid entry is not started.
-pub(super) fn why_not_started(entry: &ServerEntry) -> Option<&'static str> {
+pub(super) fn skip_reason(entry: &ConfiguredServer) -> Option<&'static str> {
     match (entry.of_a_project, entry.server.disabled) {
         (true, _) => Some("not trusted: set by a project file"),
         (_, true) => Some("disabled"),
@@ -192,20 +192,20 @@ pub(crate) fn run(command: ServersCommand) -> anyhow::Result<Printed> {
     }
 }
 
-fn list(common: &Common) -> anyhow::Result<Printed> {
+fn list(common: &ServersCommonArgs) -> anyhow::Result<Printed> {
     let config = cli::load(&common.inputs()?)?;
-    let (memory, masks) = (memory(&config), Masks::new(&config.secrets()));
+    let (memory, masks) = (approval_memory(&config), ServerSecretMask::new(&config.secrets()));
     let (mut rows, mut text) = (Vec::new(), String::new());
     for entry in &config.servers {
         let server = &entry.server;
         let summary = masks.server(server);
-        let known = memory.load(&super::one(entry, &config));
+        let known = approval_memory.load(&super::spec_of(entry, &config));
         let tools = known.as_ref().map(|known| known.tools.len());
         let held: Vec<String> =
             known.iter().flat_map(|known| known.held_back.keys().cloned()).collect();
         let protocol =
             known.as_ref().and_then(|known| Some(known.era.as_ref()?.version().to_owned()));
-        let state = match (why_not_started(entry), tools) {
+        let state = match (skip_reason(entry), tools) {
             (Some(why), _) => why.to_owned(),
             (_, Some(count)) => format!("{count} tools, {}", protocol.as_deref().unwrap_or("?")),
             (_, None) => "not seen yet".to_owned(),
@@ -242,38 +242,38 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
         writeln!(text, "note: {note}").unwrap_or_default();
     }
     if rows.is_empty() {
-        text.push_str(NONE);
+        text.push_str(NO_SERVERS);
     }
     Ok(common.printed(text, &json!({"servers": rows, "notes": notes})))
 }
 
 /// Returns where clients keep their configuration on this machine.
-pub(crate) fn places(inputs: &Inputs) -> anyhow::Result<Places> {
+pub(crate) fn places(inputs: &ConfigInputs) -> anyhow::Result<ClientFolders> {
     let home = inputs.home.clone().context("no home directory")?;
     let config_home = inputs
         .environment
         .get("XDG_CONFIG_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
-    Ok(Places {
+    Ok(ClientFolders {
         config_home: config_home.unwrap_or_else(|| home.join(".config")),
         app_data: inputs.environment.get("APPDATA").map(PathBuf::from),
         project: Some(inputs.working_dir.clone()),
         platform: if cfg!(target_os = "macos") {
-            Platform::Mac
+            OsPlatform::Mac
         } else if cfg!(windows) {
-            Platform::Windows
+            OsPlatform::Windows
         } else {
-            Platform::Linux
+            OsPlatform::Linux
         },
         home,
     })
 }
 
 /// Prints the address, and opens it in the system's browser.
-struct Terminal;
+struct TerminalBrowser;
 
-impl docent_dial::oauth::Browser for Terminal {
+impl docent_dial::oauth::Browser for TerminalBrowser {
     fn open(&self, url: &str) -> Result<(), String> {
         use std::io::Write as _;
         writeln!(std::io::stderr(), "Sign in here: {url}").unwrap_or_default();
@@ -282,16 +282,16 @@ impl docent_dial::oauth::Browser for Terminal {
     }
 }
 
-fn login(name: &str, common: &Common) -> anyhow::Result<Printed> {
+fn login(name: &str, common: &ServersCommonArgs) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
     let config = cli::load(&inputs)?;
     let entry = entry(&config, name)?;
-    if let Some(why) = why_not_started(entry) {
+    if let Some(why) = skip_reason(entry) {
         bail!("the server {name:?} is {why}");
     }
-    let spec = super::one(entry, &config);
-    let means = super::Means::new(&config, None, inputs.environment.clone());
-    let dial = Dial::new(config, means).with_browser(Arc::new(Terminal));
+    let spec = super::spec_of(entry, &config);
+    let means = super::HubResources::new(&config, None, inputs.environment.clone());
+    let dial = ServerDialer::new(config, means).with_browser(Arc::new(TerminalBrowser));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(dial.login(&spec)).map_err(|failure| anyhow::anyhow!("{failure}"))?;
     Ok(common.printed(format!("Signed in to {name}.\n"), &json!({"signedIn": name})))

@@ -1,18 +1,18 @@
 //! Starts servers and opens connections for the hub.
 
-use super::{Means, tokens};
+use super::{HubResources, tokens};
 use crate::{
-    config::{self, Config, Extra, Secret},
+    config::{self, Config, ServerExtension, SecretText},
     sandbox,
 };
 use docent_dial::{
-    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
-    oauth::{Browser, Client, FileStore, MemoryStore, OauthSettings, OauthSignIn, Store},
+    TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running, http,
+    oauth::{Browser, OauthClient, FileTokenStore, MemoryTokenStore, OauthSettings, OauthSignIn, TokenStore},
     open_detecting, pipes, sse, websocket,
 };
-use docent_hub::{Dialer, Pace, Spec, Tail, Told, Way};
-use docent_keeper::{Keeper, Process};
-use docent_sandbox::{Launch, Mode, Origin, clean_environment};
+use docent_hub::{Dialer, LogThrottle, ServerSpec, StderrTail, ThrottleDecision, ServerTransport};
+use docent_keeper::{Supervisor, SupervisedProcess};
+use docent_sandbox::{Launch, ConfinementMode, VariableOrigin, clean_environment};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -23,42 +23,42 @@ use std::{
 use tokio::{task::JoinHandle, time::timeout};
 
 /// How long a program has to end by itself, and again after it was asked to.
-const GRACE: Duration = Duration::from_secs(1);
+const EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// How long to wait for a program to exit and for its last stderr lines after its output has ended.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const FINAL_OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Maximum length of a line of a program's standard error, in bytes.
-const LONGEST_LINE: usize = 4096;
+const MAX_STDERR_LINE_BYTES: usize = 4096;
 
 /// Reaches servers for the hub. The configuration may change while it is in use.
-pub(crate) struct Dial {
-    now: RwLock<Now>,
-    means: Means,
+pub(crate) struct ServerDialer {
+    now: RwLock<DialSettings>,
+    means: HubResources,
     /// Opens sign-in pages for the user, if there is one.
     browser: Option<Arc<dyn Browser>>,
     /// Warnings about sandboxes that were logged, each only once.
-    told: Mutex<BTreeSet<String>>,
+    warned: Mutex<BTreeSet<String>>,
 }
 
 /// The configuration, and the paths that programs may change under it.
 #[derive(Clone)]
-struct Now {
+struct DialSettings {
     config: Arc<Config>,
     places: Arc<[PathBuf]>,
 }
 
-impl Now {
-    fn new(config: Config, means: &Means) -> Self {
-        let places = sandbox::changeable(&config, &means.open.write).into();
+impl DialSettings {
+    fn new(config: Config, means: &HubResources) -> Self {
+        let places = sandbox::changeable_paths(&config, &means.open.write).into();
         Self { config: Arc::new(config), places }
     }
 }
 
-impl Dial {
-    pub(crate) fn new(config: Config, means: Means) -> Self {
-        let now = RwLock::new(Now::new(config, &means));
-        Self { now, means, browser: None, told: Mutex::default() }
+impl ServerDialer {
+    pub(crate) fn new(config: Config, means: HubResources) -> Self {
+        let now = RwLock::new(DialSettings::new(config, &means));
+        Self { now, means, browser: None, warned: Mutex::default() }
     }
 
     /// The same with a user at a terminal, who can sign in.
@@ -67,22 +67,22 @@ impl Dial {
         self
     }
 
-    pub(crate) fn renew(&self, config: Config) {
-        let next = Now::new(config, &self.means);
+    pub(crate) fn set_config(&self, config: Config) {
+        let next = DialSettings::new(config, &self.means);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = next;
     }
 
-    fn now(&self) -> Now {
+    fn settings(&self) -> DialSettings {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn config(&self) -> Arc<Config> {
-        self.now().config
+        self.settings().config
     }
 
     /// Logs a warning the first time it occurs.
     fn warn_once(&self, odd: String) {
-        let mut warned = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         if !warned.contains(&odd) {
             tracing::warn!("{odd}");
             warned.insert(odd);
@@ -90,7 +90,7 @@ impl Dial {
     }
 
     /// Returns the docent-specific fields of a server's entry.
-    fn extra(config: &Config, name: &str) -> Extra {
+    fn extension(config: &Config, name: &str) -> ServerExtension {
         let mut all = config.servers.iter();
         all.find(|entry| entry.server.name == name)
             .map(|entry| entry.extra.clone())
@@ -100,12 +100,12 @@ impl Dial {
     async fn start(
         &self,
         launch: Launch,
-        spec: &Spec,
-        listener: Arc<dyn Listener>,
-        stderr: Arc<Tail>,
-    ) -> Result<Arc<dyn Line>, Failure> {
-        let keeper: &Keeper = self.means.keeper.as_ref().ok_or_else(|| {
-            Failure::Unreachable(
+        spec: &ServerSpec,
+        listener: Arc<dyn TransportListener>,
+        stderr: Arc<StderrTail>,
+    ) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
+        let keeper: &Supervisor = self.means.keeper.as_ref().ok_or_else(|| {
+            TransportFailure::Unreachable(
                 "cannot start programs: the process that starts them did not start with docent; restart docent"
                     .into(),
             )
@@ -113,7 +113,7 @@ impl Dial {
         let child = keeper
             .spawn(&launch)
             .await
-            .map_err(|failed| Failure::Unreachable(failed.to_string()))?;
+            .map_err(|failed| TransportFailure::Unreachable(failed.to_string()))?;
         for warning in child.process.warnings() {
             // What the kernel lacks was logged for docent itself.
             if warning.starts_with("bubblewrap ") {
@@ -123,45 +123,45 @@ impl Dial {
             }
         }
         let (name, pid) = (spec.name.clone(), child.process.pid());
-        tell_start(&name, pid, &launch);
+        log_start(&name, pid, &launch);
         let reading = tokio::spawn(async move {
-            let mut pace = Pace::default();
+            let mut pace = LogThrottle::default();
             let each = |line: &[u8]| {
                 let line = String::from_utf8_lossy(line);
                 stderr.push(&line);
-                told(&name, &line, pace.next(Instant::now()));
+                log_stderr_line(&name, &line, pace.next(Instant::now()));
             };
             // It ends with the program.
-            pipes::each_line(child.stderr, LONGEST_LINE, each).await.unwrap_or_default();
+            pipes::each_line(child.stderr, MAX_STDERR_LINE_BYTES, each).await.unwrap_or_default();
         });
         let bytes = self.config().limits.message_bytes;
         let process = Arc::new(child.process);
-        let ending = Ending {
+        let ending = ExitListener {
             listener,
             process: Arc::downgrade(&process),
             reading: Mutex::new(Some(reading)),
         };
         let pipes = pipes::open(child.stdout, child.stdin, bytes, Arc::new(ending));
-        Ok(Arc::new(Program { pipes, process }))
+        Ok(Arc::new(ProgramTransport { pipes, process }))
     }
 
     fn launch(
         &self,
-        spec: &Spec,
+        spec: &ServerSpec,
         (command, args): (&str, &[String]),
         env: &BTreeMap<String, String>,
         cwd: Option<&Path>,
     ) -> Launch {
-        let Now { config, places } = self.now();
+        let DialSettings { config, places } = self.settings();
         let own = &self.means.environment;
         let inherited = own
             .names()
             .filter_map(|name| Some((OsString::from(name), OsString::from(own.get(name)?))));
         let configured = env.iter().map(|(name, value)| (name.into(), value.into()));
         let mut environment = clean_environment(inherited, configured);
-        let depth = config::depth(own).saturating_add(1).to_string();
-        environment.kept.insert(config::WITHIN.into(), depth.into());
-        for dropped in environment.dropped.iter().filter(|one| one.origin == Origin::Configured) {
+        let depth = config::nesting_depth(own).saturating_add(1).to_string();
+        environment.kept.insert(config::NESTING_VARIABLE.into(), depth.into());
+        for dropped in environment.dropped.iter().filter(|one| one.origin == VariableOrigin::Configured) {
             tracing::warn!(
                 server = spec.name,
                 variable = dropped.name,
@@ -169,10 +169,10 @@ impl Dial {
                 dropped.reason
             );
         }
-        let (extra, open) = (Self::extra(&config, &spec.name), &self.means.open);
+        let (extra, open) = (Self::extension(&config, &spec.name), &self.means.open);
         let (confinement, mode) = sandbox::of_a_server(&config, &extra, cwd, open, &places);
-        if mode != Mode::Off {
-            for odd in sandbox::left_out(&config, &spec.name, &extra, cwd, &confinement) {
+        if mode != ConfinementMode::Off {
+            for odd in sandbox::left_out_paths(&config, &spec.name, &extra, cwd, &confinement) {
                 self.warn_once(odd);
             }
         }
@@ -185,21 +185,21 @@ impl Dial {
     }
 
     /// Returns the OAuth settings of a server, unless its entry has a token of its own.
-    fn sign_in(&self, spec: &Spec, url: &str) -> Result<Option<Arc<OauthSignIn>>, Failure> {
-        let Way::Remote { headers, .. } = &spec.way else { return Ok(None) };
+    fn sign_in(&self, spec: &ServerSpec, url: &str) -> Result<Option<Arc<OauthSignIn>>, TransportFailure> {
+        let ServerTransport::Remote { headers, .. } = &spec.transport else { return Ok(None) };
         if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
             return Ok(None);
         }
         let config = self.config();
-        let store: Arc<dyn Store> = match tokens(&config) {
-            Some(folder) => Arc::new(FileStore::new(folder)),
-            None => Arc::new(MemoryStore::default()),
+        let store: Arc<dyn TokenStore> = match tokens(&config) {
+            Some(folder) => Arc::new(FileTokenStore::new(folder)),
+            None => Arc::new(MemoryTokenStore::default()),
         };
         let mut settings = OauthSettings::new(&spec.name, url, store);
-        let oauth = Self::extra(&config, &spec.name).oauth;
+        let oauth = Self::extension(&config, &spec.name).oauth;
         if let Some(id) = oauth.client_id {
-            let secret = oauth.client_secret.as_ref().map(Secret::expose).map(str::to_owned);
-            settings.client = Client::Registered { id, secret };
+            let secret = oauth.client_secret.as_ref().map(SecretText::expose).map(str::to_owned);
+            settings.client = OauthClient::Registered { id, secret };
         }
         settings.is_configured = config.servers.iter().any(|one| one.server.name == spec.name);
         settings.scopes = oauth.scopes;
@@ -209,25 +209,25 @@ impl Dial {
     }
 
     /// Signs in to a server, whether or not it has asked for it yet.
-    pub(crate) async fn login(&self, spec: &Spec) -> Result<(), Failure> {
-        let Way::Remote { url, .. } = &spec.way else {
-            return Err(Failure::Unreachable("it is a program, and needs no sign-in".into()));
+    pub(crate) async fn login(&self, spec: &ServerSpec) -> Result<(), TransportFailure> {
+        let ServerTransport::Remote { url, .. } = &spec.transport else {
+            return Err(TransportFailure::Unreachable("it is a program, and needs no sign-in".into()));
         };
         match self.sign_in(spec, url)? {
             Some(sign_in) => sign_in.login().await,
             None => {
-                Err(Failure::Unreachable("its entry has an Authorization header already".into()))
+                Err(TransportFailure::Unreachable("its entry has an Authorization header already".into()))
             }
         }
     }
 
     async fn connect(
         &self,
-        spec: &Spec,
-        listener: Arc<dyn Listener>,
-    ) -> Result<Arc<dyn Line>, Failure> {
-        let Way::Remote { url, sse, headers } = &spec.way else {
-            return Err(Failure::Unreachable("it has no address".into()));
+        spec: &ServerSpec,
+        listener: Arc<dyn TransportListener>,
+    ) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
+        let ServerTransport::Remote { url, sse, headers } = &spec.transport else {
+            return Err(TransportFailure::Unreachable("it has no address".into()));
         };
         let mut settings = HttpSettings::new(url);
         settings.headers =
@@ -245,89 +245,89 @@ impl Dial {
     }
 }
 
-impl Dialer for Dial {
+impl Dialer for ServerDialer {
     fn dial<'a>(
         &'a self,
-        spec: &'a Spec,
-        listener: Arc<dyn Listener>,
-        stderr: Arc<Tail>,
-    ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
+        spec: &'a ServerSpec,
+        listener: Arc<dyn TransportListener>,
+        stderr: Arc<StderrTail>,
+    ) -> Running<'a, Result<Arc<dyn ClientTransport>, TransportFailure>> {
         Box::pin(async move {
-            match &spec.way {
-                Way::Program { command, args, env, cwd } => {
+            match &spec.transport {
+                ServerTransport::Program { command, args, env, cwd } => {
                     let launch = self.launch(spec, (command, args), env, cwd.as_deref());
                     self.start(launch, spec, listener, stderr).await
                 }
-                Way::Remote { .. } => self.connect(spec, listener).await,
+                ServerTransport::Remote { .. } => self.connect(spec, listener).await,
             }
         })
     }
 }
 
 /// A program connected by pipes, which ends with its connection.
-struct Program {
-    pipes: Arc<dyn Line>,
-    process: Arc<Process>,
+struct ProgramTransport {
+    pipes: Arc<dyn ClientTransport>,
+    process: Arc<SupervisedProcess>,
 }
 
-impl Line for Program {
-    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+impl ClientTransport for ProgramTransport {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), TransportFailure>> {
         self.pipes.send(outgoing)
     }
 
     fn close(&self) -> Running<'_, ()> {
         Box::pin(async move {
             self.pipes.close().await;
-            let ended = self.process.end(GRACE).await;
+            let ended = self.process.end(EXIT_GRACE).await;
             tracing::debug!(?ended, "a server has ended");
         })
     }
 }
 
 /// Logs the start of a program, with the names of its variables only: values may be secrets.
-fn tell_start(server: &str, pid: u32, launch: &Launch) {
+fn log_start(server: &str, pid: u32, launch: &Launch) {
     let environment: Vec<_> = launch.environment.kept.keys().collect();
     tracing::info!(server, pid, program = %launch.program.display(), arguments = ?launch.args, ?environment, "started");
 }
 
 /// Logs a line of a program's standard error.
-fn told(name: &str, line: &str, how: Told) {
+fn log_stderr_line(name: &str, line: &str, how: ThrottleDecision) {
     let line = docent_screen::one_line(line);
-    if how == Told::Quietly {
+    if how == ThrottleDecision::Quiet {
         return tracing::debug!(target: "docent::servers", server = name, "{line}");
     }
     tracing::info!(target: "docent::servers", server = name, "{line}");
-    if how == Told::Last {
-        let (most, seconds) = (Pace::MOST, Pace::WHILE.as_secs());
+    if how == ThrottleDecision::LastNormal {
+        let (most, seconds) = (LogThrottle::LINES_PER_WINDOW, LogThrottle::WINDOW.as_secs());
         tracing::info!(target: "docent::servers", server = name, "more than {most} lines in {seconds} s on its standard error: the rest is logged at debug");
     }
 }
 
 /// Waits for a program to exit before reporting the end of its output, so that the exit status is known.
-struct Ending {
-    listener: Arc<dyn Listener>,
+struct ExitListener {
+    listener: Arc<dyn TransportListener>,
     /// Weak: the program ends with its connection.
-    process: Weak<Process>,
+    process: Weak<SupervisedProcess>,
     reading: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Listener for Ending {
-    fn event(&self, event: Event) {
-        let Event::Closed(failure) = event else { return self.listener.event(event) };
+impl TransportListener for ExitListener {
+    fn event(&self, event: TransportEvent) {
+        let TransportEvent::Closed(failure) = event else { return self.listener.event(event) };
         let (listener, process) = (Arc::clone(&self.listener), self.process.upgrade());
         let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
         tokio::spawn(async move {
             let ended = match &process {
-                Some(process) => timeout(LAST_WORDS, process.ended()).await.ok(),
+                Some(process) => timeout(FINAL_OUTPUT_TIMEOUT, process.ended()).await.ok(),
                 None => None,
             };
             drop(process);
             if let Some(reading) = reading {
                 // Report its last stderr lines with the exit. A descendant may keep its standard error open.
-                drop(timeout(LAST_WORDS, reading).await);
+                drop(timeout(FINAL_OUTPUT_TIMEOUT, reading).await);
             }
-            let failure = ended.map_or(failure, |ended| Failure::Lost(ended.to_string()));
-            listener.event(Event::Closed(failure));
+            let failure = ended.map_or(failure, |ended| TransportFailure::Lost(ended.to_string()));
+            listener.event(TransportEvent::Closed(failure));
         });
     }
 }
@@ -339,9 +339,9 @@ mod tests {
     use std::io::{self, Write};
 
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Written {
+    impl Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -353,15 +353,15 @@ mod tests {
 
     #[test]
     fn a_start_is_logged_with_the_names_of_its_variables() {
-        let mut launch = Launch::new("prog", ["--flag"], Confinement::default(), Mode::Auto);
+        let mut launch = Launch::new("prog", ["--flag"], Confinement::default(), ConfinementMode::Auto);
         let configured = [("PLAIN", "qwerty"), ("LD_PRELOAD", "evil.so")];
         let configured = configured.map(|(name, value)| (name.into(), value.into()));
         launch.environment = clean_environment([], configured);
-        let written = Written::default();
+        let written = CapturedLog::default();
         let writer = written.clone();
         let subscriber =
             tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        tracing::subscriber::with_default(subscriber, || tell_start("one", 7, &launch));
+        tracing::subscriber::with_default(subscriber, || log_start("one", 7, &launch));
         let line = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         assert!(line.contains(r#"arguments=["--flag"] environment=["PLAIN"]"#), "{line}");
         assert!(!line.contains("qwerty") && !line.contains("LD_PRELOAD"), "{line}");

@@ -1,39 +1,39 @@
 //! `docent servers add` and `remove`: edits the entries in the user's own file.
 
 use super::{
-    command::{AddFlags, Common},
-    memory,
+    command::{AddServerArgs, ServersCommonArgs},
+    approval_memory,
 };
 use crate::{
-    analyze::{Printed, UsedWrongly},
+    analyze::{Printed, UsageError},
     cli, config,
 };
 use anyhow::{Context as _, bail};
-use docent_registry::{RemoteKind, Server, Way, with_table, without_table};
+use docent_registry::{RemoteKind, McpServerEntry, EntryTransport, with_table, without_table};
 use indexmap::IndexMap;
 use serde_json::json;
 use std::fmt::Write as _;
 
 /// The URL schemes of servers.
-const SCHEMES: [&str; 4] = ["https://", "http://", "wss://", "ws://"];
+const SERVER_SCHEMES: [&str; 4] = ["https://", "http://", "wss://", "ws://"];
 
-pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
+pub(super) fn add(flags: &AddServerArgs) -> anyhow::Result<Printed> {
     let inputs = flags.common.inputs()?;
     let file = flags.common.file(&inputs, "add the entry under `mcpServers` by hand")?;
-    if let Some(problem) = config::refused_name(&flags.name) {
-        bail!(UsedWrongly(problem.to_string()));
+    if let Some(problem) = config::check_server_name(&flags.name) {
+        bail!(UsageError(problem.to_string()));
     }
-    let server = Server::new(flags.name.clone(), way(flags)?);
+    let server = McpServerEntry::new(flags.name.clone(), endpoint(flags)?);
     let text = config::read_file(&file).ok();
     let edited = with_table(text.as_deref(), &server, flags.replace).map_err(|problem| {
         let is_there = !flags.replace && with_table(text.as_deref(), &server, true).is_ok();
         let more = if is_there { "; replace it with --replace" } else { "" };
-        UsedWrongly(format!("{problem}{more}"))
+        UsageError(format!("{problem}{more}"))
     })?;
     config::write_file(&file, &edited.text)?;
     let mut output =
         format!("Added to {}. To test it: docent servers test {}\n", file.display(), flags.name);
-    let notes = faults_of(&flags.name, &inputs);
+    let notes = entry_problems(&flags.name, &inputs);
     for note in &notes {
         writeln!(output, "note: {note}").unwrap_or_default();
     }
@@ -41,16 +41,16 @@ pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
 }
 
 /// Returns the problems of an entry as configured now, such as an unset variable.
-fn faults_of(name: &str, inputs: &config::Inputs) -> Vec<String> {
+fn entry_problems(name: &str, inputs: &config::ConfigInputs) -> Vec<String> {
     let faults = cli::load(inputs).map(|config| config.faults).unwrap_or_default();
     let its = faults.into_iter().filter(|fault| fault.server.as_deref() == Some(name));
     its.map(|fault| fault.told).collect()
 }
 
-fn way(flags: &AddFlags) -> anyhow::Result<Way> {
+fn endpoint(flags: &AddServerArgs) -> anyhow::Result<EntryTransport> {
     let refuse = |used: bool, flag: &str, whose: &str| -> anyhow::Result<()> {
         if used {
-            bail!(UsedWrongly(format!("{flag} only applies to {whose}: omit it")));
+            bail!(UsageError(format!("{flag} only applies to {whose}: omit it")));
         }
         Ok(())
     };
@@ -59,53 +59,53 @@ fn way(flags: &AddFlags) -> anyhow::Result<Way> {
             refuse(!flags.env.is_empty(), "--env", "a program")?;
             refuse(flags.cwd.is_some(), "--cwd", "a program")?;
             let lower = url.to_ascii_lowercase();
-            if !url.contains("${") && !SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
-                bail!(UsedWrongly(format!(
+            if !url.contains("${") && !SERVER_SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
+                bail!(UsageError(format!(
                     "invalid server address {url:?}: it must begin with {}",
                     SCHEMES.join(", ")
                 )));
             }
             refuse(flags.sse && lower.starts_with("ws"), "--sse", "an http or https address")?;
             let kind = flags.sse.then_some(RemoteKind::Sse);
-            Ok(Way::Remote { url: url.clone(), kind, headers: pairs(&flags.header)? })
+            Ok(EntryTransport::Remote { url: url.clone(), kind, headers: parse_pairs(&flags.header)? })
         }
         (None, Some((command, args))) => {
             refuse(!flags.header.is_empty(), "--header", "an address")?;
             refuse(flags.sse, "--sse", "an address")?;
-            Ok(Way::Program {
+            Ok(EntryTransport::Program {
                 command: command.clone(),
                 args: args.to_vec(),
-                env: pairs(&flags.env)?,
+                env: parse_pairs(&flags.env)?,
                 inherit: Vec::new(),
                 cwd: flags.cwd.clone(),
             })
         }
         (None, None) => {
-            bail!(UsedWrongly("name a program after --, or an address with --url".into()))
+            bail!(UsageError("name a program after --, or an address with --url".into()))
         }
     }
 }
 
-fn pairs(texts: &[String]) -> anyhow::Result<IndexMap<String, String>> {
+fn parse_pairs(texts: &[String]) -> anyhow::Result<IndexMap<String, String>> {
     let pair = |text: &String| {
         let split = text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        split.ok_or_else(|| UsedWrongly(format!("{text:?} must be NAME=VALUE")).into())
+        split.ok_or_else(|| UsageError(format!("{text:?} must be NAME=VALUE")).into())
     };
     texts.iter().map(pair).collect()
 }
 
-pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
+pub(super) fn remove(name: &str, common: &ServersCommonArgs) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
     let file = common.file(&inputs, "remove the entry from `mcpServers` by hand")?;
     let text =
         config::read_file(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let edited = without_table(&text, name).map_err(|problem| UsedWrongly(problem.to_string()))?;
+    let edited = without_table(&text, name).map_err(|problem| UsageError(problem.to_string()))?;
     if !edited.changed {
-        bail!(UsedWrongly(format!("{} has no server {name:?}", file.display())));
+        bail!(UsageError(format!("{} has no server {name:?}", file.display())));
     }
     config::write_file(&file, &edited.text)?;
     if let Ok(config) = cli::load(&inputs) {
-        memory(&config).forget(name);
+        approval_memory(&config).forget(name);
     }
     let output = format!("Removed from {}.\n", file.display());
     Ok(common.printed(output, &json!({"removed": name, "file": file})))

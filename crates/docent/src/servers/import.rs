@@ -1,17 +1,17 @@
 //! `docent servers import`: imports the servers of other clients into the user's own file.
 
-use super::command::{Common, places};
+use super::command::{ServersCommonArgs, places};
 use crate::{
-    analyze::{Printed, UsedWrongly},
+    analyze::{Printed, UsageError},
     cli,
     config::{
-        self, Inputs, Masks,
+        self, ConfigInputs, ServerSecretMask,
         regular::{self, MAX_REGISTRY_BYTES},
     },
 };
 use anyhow::bail;
 use docent_registry::{
-    Client, Form, Places, Problem, Scope, Server, Way, candidates, expand, find, read, with_table,
+    McpClient, ConfigFormat, ClientFolders, EntryProblem, ConfigScope, McpServerEntry, EntryTransport, candidates, expand, find, read, with_table,
 };
 use serde_json::{Value, json};
 use std::{
@@ -20,23 +20,23 @@ use std::{
 };
 
 /// A file to import servers from.
-struct Source {
+struct ImportSource {
     path: PathBuf,
-    form: Form,
+    form: ConfigFormat,
     /// Whether entries for a single project are imported as well.
     with_projects: bool,
 }
 
-pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow::Result<Printed> {
+pub(super) fn import(from: &[String], dry_run: bool, common: &ServersCommonArgs) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
     // Reports what the project may not set. Servers are imported even if the configuration is invalid.
     drop(cli::load(&inputs));
     let file = common.file(&inputs, "add the entries under `mcpServers` by hand")?;
     let sources = sources(from, &inputs)?;
-    let mut taking = Taking {
+    let mut taking = ServerImport {
         inputs: &inputs,
         text: config::read_file(&file).unwrap_or_default(),
-        told: String::new(),
+        report: String::new(),
         added: Vec::new(),
         left_out: Vec::new(),
         there_already: 0,
@@ -45,7 +45,7 @@ pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow:
     for source in &sources {
         taking.take_all(source);
     }
-    let Taking { text, told: mut output, added, left_out, there_already, broken, .. } = taking;
+    let ServerImport { text, report: told: mut output, added, left_out, there_already, broken, .. } = taking;
     if !added.is_empty() && !dry_run {
         config::write_file(&file, &text)?;
     }
@@ -58,19 +58,19 @@ pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow:
 }
 
 /// Returns the files to import from. Project-level files may come from an untrusted repo, so they must be named.
-fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
+fn sources(from: &[String], inputs: &ConfigInputs) -> anyhow::Result<Vec<ImportSource>> {
     let places = places(inputs)?;
     let found = find(&places);
     if from.is_empty() {
-        let own = found.iter().filter(|source| source.scope == Scope::User);
-        let own = own.map(|source| Source {
+        let own = found.iter().filter(|source| source.scope == ConfigScope::User);
+        let own = own.map(|source| ImportSource {
             path: source.path.clone(),
-            form: Form::Client(source.client),
+            form: ConfigFormat::Client(source.client),
             with_projects: false,
         });
-        let own: Vec<Source> = own.collect();
+        let own: Vec<ImportSource> = own.collect();
         if own.is_empty() {
-            let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
+            let known: Vec<&str> = McpClient::ALL.iter().map(|client| client.id()).collect();
             bail!("no client configuration found; supported clients: {}", known.join(", "));
         }
         return Ok(own);
@@ -78,16 +78,16 @@ fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     for word in from {
         let path = inputs.working_dir.join(word);
-        match Client::parse(word) {
+        match McpClient::parse(word) {
             _ if path.is_file() => {
-                sources.push(Source { form: Form::of(&path), path, with_projects: true });
+                sources.push(ImportSource { form: ConfigFormat::of(&path), path, with_projects: true });
             }
             Some(client) => {
                 let its = found.iter().filter(|source| source.client == client);
                 let before = sources.len();
-                sources.extend(its.map(|source| Source {
+                sources.extend(its.map(|source| ImportSource {
                     path: source.path.clone(),
-                    form: Form::Client(client),
+                    form: ConfigFormat::Client(client),
                     with_projects: true,
                 }));
                 if sources.len() == before {
@@ -98,7 +98,7 @@ fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
                 }
             }
             None => {
-                let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
+                let known: Vec<&str> = McpClient::ALL.iter().map(|client| client.id()).collect();
                 bail!(UsedWrongly(format!(
                     "{word:?} is neither a file nor a client; supported clients: {}",
                     known.join(", ")
@@ -109,17 +109,17 @@ fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
     Ok(sources)
 }
 
-fn looked_for(client: Client, places: &Places) -> String {
+fn searched_file(client: McpClient, places: &ClientFolders) -> String {
     let all = candidates(client, places);
     all.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The state of an import.
-struct Taking<'a> {
-    inputs: &'a Inputs,
+struct ServerImport<'a> {
+    inputs: &'a ConfigInputs,
     /// The new contents of the file.
     text: String,
-    told: String,
+    report: String,
     added: Vec<Value>,
     left_out: Vec<String>,
     there_already: usize,
@@ -127,8 +127,8 @@ struct Taking<'a> {
     broken: bool,
 }
 
-impl Taking<'_> {
-    fn take_all(&mut self, source: &Source) {
+impl ServerImport<'_> {
+    fn take_all(&mut self, source: &ImportSource) {
         let bytes = match regular::read(&source.path, MAX_REGISTRY_BYTES) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -155,8 +155,8 @@ impl Taking<'_> {
         }
     }
 
-    fn take(&mut self, mut server: Server, path: &Path) {
-        if let Some(problem) = config::refused_name(&server.name) {
+    fn take(&mut self, mut server: McpServerEntry, path: &Path) {
+        if let Some(problem) = config::check_server_name(&server.name) {
             return self.leave_out(problem.to_string());
         }
         let (read, unread): (Vec<_>, Vec<_>) = std::mem::take(&mut server.unknown)
@@ -167,21 +167,21 @@ impl Taking<'_> {
             .iter()
             .map(|(field, _)| format!("{field} is not supported by docent and was dropped"))
             .collect();
-        notes.extend(config::take_over(&mut server));
+        notes.extend(config::strip_loosening(&mut server));
         match with_table(Some(&self.text), &server, false) {
             Ok(edited) if edited.changed => self.text = edited.text,
             Ok(_) => {
                 self.there_already += 1;
-                return self.say(&format!("{}  already exists", server.name));
+                return self.push_line(&format!("{}  already exists", server.name));
             }
             Err(problem) => return self.leave_out(problem.to_string()),
         }
-        let summary = Masks::new(&[]).server(&server);
-        self.say(&format!("{}  {summary}  (from {})", server.name, path.display()));
+        let summary = ServerSecretMask::new(&[]).server(&server);
+        self.push_line(&format!("{}  {summary}  (from {})", server.name, path.display()));
         let environment = &self.inputs.environment;
         let missing = expand(&server, &|name: &str| environment.get(name).map(str::to_owned));
         notes.extend(
-            missing.err().into_iter().flatten().map(|problem: Problem| problem.to_string()),
+            missing.err().into_iter().flatten().map(|problem: EntryProblem| problem.to_string()),
         );
         for note in &notes {
             self.say(&format!("  note: {note}"));
@@ -191,16 +191,16 @@ impl Taking<'_> {
     }
 
     fn leave_out(&mut self, what: String) {
-        self.say(&format!("skipped: {what}"));
+        self.push_line(&format!("skipped: {what}"));
         self.left_out.push(what);
     }
 
-    fn say(&mut self, line: &str) {
+    fn push_line(&mut self, line: &str) {
         writeln!(self.told, "{line}").unwrap_or_default();
     }
 }
 
 /// Whether an entry starts docent, which must not import itself.
-fn is_docent(server: &Server) -> bool {
+fn is_docent(server: &McpServerEntry) -> bool {
     matches!(&server.way, Way::Program { command, .. } if Path::new(command).file_stem().is_some_and(|name| name == "docent"))
 }

@@ -10,71 +10,71 @@ mod trial;
 mod watch;
 
 pub(crate) use command::{ServersCommand, places, run};
-pub(crate) use dialer::Dial;
-pub(crate) use spec::{all, one};
+pub(crate) use dialer::ServerDialer;
+pub(crate) use spec::{all_specs, spec_of};
 pub(crate) use watch::KeeperWatch;
 
 use crate::{
-    config::{Config, Environment},
+    config::{Config, ConfigEnvironment},
     sandbox, scripts,
 };
 use anyhow::Context as _;
-use docent_hub::{Hub, Memory};
-use docent_keeper::{Begun, Commands, Keeper};
-use docent_registry::Way;
+use docent_hub::{Hub, ServerStateStore};
+use docent_keeper::{UnconfiguredSupervisor, CommandPolicy, Supervisor};
+use docent_registry::EntryTransport;
 use docent_traffic::Traffic;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// What is needed to reach servers.
-pub(crate) struct Means {
+pub(crate) struct HubResources {
     /// Starts programs; created before the sandbox is entered. `None` if no program is needed.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) keeper: Option<Supervisor>,
     /// The environment that programs may inherit.
-    pub(crate) environment: Environment,
+    pub(crate) environment: ConfigEnvironment,
     /// The files that programs may read and run.
-    pub(crate) open: sandbox::Open,
+    pub(crate) open: sandbox::GuardedAccess,
 }
 
 /// The same for serving: servers may be added later, when the sandbox no longer lets this process start programs.
-pub(crate) fn lasting_means(config: &Config, environment: Environment) -> anyhow::Result<Means> {
-    let means = means(config, environment)?;
+pub(crate) fn serving_resources(config: &Config, environment: ConfigEnvironment) -> anyhow::Result<HubResources> {
+    let means = hub_resources(config, environment)?;
     if means.keeper.is_some() {
         return Ok(means);
     }
     // If there is nothing to start yet, a failure is not fatal.
     let keeper = keeper(config, &means.environment).ok();
-    Ok(Means::new(config, keeper, means.environment))
+    Ok(HubResources::new(config, keeper, means.environment))
 }
 
 /// Starts the supervisor process if there are programs to start.
-pub(crate) fn means(config: &Config, environment: Environment) -> anyhow::Result<Means> {
-    let program = |way: &Way| matches!(way, Way::Program { .. });
+pub(crate) fn hub_resources(config: &Config, environment: ConfigEnvironment) -> anyhow::Result<HubResources> {
+    let program = |way: &EntryTransport| matches!(way, Way::Program { .. });
     let wanted =
         config.servers.iter().any(|entry| !entry.of_a_project && program(&entry.server.way));
     let keeper = if wanted { Some(keeper(config, &environment)?) } else { None };
-    Ok(Means::new(config, keeper, environment))
+    Ok(HubResources::new(config, keeper, environment))
 }
 
-impl Means {
+impl HubResources {
     /// Scans the machine. Must be called before the sandbox is entered.
-    pub(crate) fn new(config: &Config, keeper: Option<Keeper>, environment: Environment) -> Self {
+    pub(crate) fn new(config: &Config, keeper: Option<Supervisor>, environment: ConfigEnvironment) -> Self {
         let search = environment.get("PATH").unwrap_or_default();
         let open = match keeper {
-            Some(_) => sandbox::look(config, search),
-            None => sandbox::Open::default(),
+            Some(_) => sandbox::scan(config, search),
+            None => sandbox::GuardedAccess::default(),
         };
         Self { keeper, environment, open }
     }
 }
 
 /// Starts the supervisor process. Must be called while this process has one thread.
-pub(crate) fn keeper(config: &Config, environment: &Environment) -> anyhow::Result<Keeper> {
-    settle(begin()?, config, environment)
+pub(crate) fn keeper(config: &Config, environment: &ConfigEnvironment) -> anyhow::Result<Supervisor> {
+    start_supervisor(begin_supervisor()?, config, environment)
 }
 
 /// Begins to start the supervisor before the configuration is loaded.
-pub(crate) fn begin() -> anyhow::Result<Begun> {
-    Begun::start(&executable()?).context("can't start the process that starts servers")
+pub(crate) fn begin_supervisor() -> anyhow::Result<UnconfiguredSupervisor> {
+    UnconfiguredSupervisor::start(&executable()?).context("can't start the process that starts servers")
 }
 
 fn executable() -> anyhow::Result<PathBuf> {
@@ -82,26 +82,26 @@ fn executable() -> anyhow::Result<PathBuf> {
 }
 
 /// Passes the policy's allowed programs to the supervisor.
-pub(crate) fn settle(
-    begun: Begun,
+pub(crate) fn start_supervisor(
+    begun: UnconfiguredSupervisor,
     config: &Config,
-    environment: &Environment,
-) -> anyhow::Result<Keeper> {
-    let mut settings = docent_keeper::Settings::new(executable()?);
-    settings.commands = Commands {
+    environment: &ConfigEnvironment,
+) -> anyhow::Result<Supervisor> {
+    let mut settings = docent_keeper::SupervisorSettings::new(executable()?);
+    settings.commands = CommandPolicy {
         allowed: config.policy.commands.clone(),
         denied: config.policy.denied_commands.clone(),
         path: environment.get("PATH").map(OsString::from),
     };
-    settings.own = Some(scripts::SUBCOMMAND.to_owned());
-    begun.settle(settings).context("can't start the process that starts servers")
+    settings.own = Some(scripts::WORKER_SUBCOMMAND.to_owned());
+    begun.configure(settings).context("can't start the process that starts servers")
 }
 
 /// Returns the store of definitions and approvals.
-pub(crate) fn memory(config: &Config) -> Memory {
+pub(crate) fn approval_memory(config: &Config) -> ServerStateStore {
     match &config.cache_dir {
-        Some(folder) => Memory::new(folder.join("servers")),
-        None => Memory::none(),
+        Some(folder) => ServerStateStore::new(folder.join("servers")),
+        None => ServerStateStore::disabled(),
     }
 }
 
@@ -113,24 +113,24 @@ pub(crate) fn tokens(config: &Config) -> Option<PathBuf> {
 /// Creates the hub of all configured servers. Must be called inside a runtime.
 pub(crate) fn hub(
     config: &Config,
-    means: Means,
+    means: HubResources,
     traffic: Option<Arc<Traffic>>,
-) -> (Arc<Hub>, Arc<Dial>) {
+) -> (Arc<Hub>, Arc<ServerDialer>) {
     let workers = scripts::workers(config, &means);
-    let dial = Arc::new(Dial::new(config.clone(), means));
+    let dial = Arc::new(ServerDialer::new(config.clone(), means));
     let workers = Some(workers);
-    let settings = docent_hub::Settings { traffic, workers, ..config.hub.settings.clone() };
-    let hub = Hub::new(settings, Arc::clone(&dial) as _, memory(config));
-    hub.configure(all(config));
+    let settings = docent_hub::HubSettings { traffic, workers, ..config.hub.settings.clone() };
+    let hub = Hub::new(settings, Arc::clone(&dial) as _, approval_memory(config));
+    hub.configure(all_specs(config));
     (hub, dial)
 }
 
 /// Applies another configuration: only changed servers are restarted. The sandbox rules from the policy and the roots
 /// stay as they were at the start, as they do for docent itself.
-pub(crate) fn reconfigure(hub: &Hub, dial: &Dial, config: &Config) {
+pub(crate) fn reconfigure(hub: &Hub, dial: &ServerDialer, config: &Config) {
     let (mut config, start) = (config.clone(), dial.config());
     config.policy.sandbox.clone_from(&start.policy.sandbox);
     config.roots.clone_from(&start.roots);
-    dial.renew(config.clone());
-    hub.configure(all(&config));
+    dial.set_config(config.clone());
+    hub.configure(all_specs(&config));
 }

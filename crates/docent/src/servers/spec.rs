@@ -1,8 +1,8 @@
 //! Converts configured servers to the hub's specs.
 
-use crate::config::{Config, Extra, Secret, ServerEntry};
-use docent_hub::{About, Retry, Spec, Way};
-use docent_registry::{RemoteKind, Sensitivity, Visibility};
+use crate::config::{Config, ServerExtension, SecretText, ConfiguredServer};
+use docent_hub::{ServerDescription, RetryPolicy, ServerSpec, ServerTransport};
+use docent_registry::{RemoteKind, Sensitivity, EntryVisibility};
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Names of docent's own tools, which no other tool may have.
-const TOOLS: [&str; 18] = [
+const DOCENT_TOOLS: [&str; 18] = [
     "analyze_repository",
     "check_documentation",
     "parse_files",
@@ -33,18 +33,18 @@ const TOOLS: [&str; 18] = [
 ];
 
 /// Returns every server that may be started.
-pub(crate) fn all(config: &Config) -> Vec<Spec> {
-    let usable = |entry: &&ServerEntry| !entry.of_a_project && !entry.server.disabled;
-    let mut specs: Vec<Spec> =
-        config.servers.iter().filter(usable).map(|entry| one(entry, config)).collect();
-    for problem in settle_renames(&mut specs) {
+pub(crate) fn all_specs(config: &Config) -> Vec<ServerSpec> {
+    let usable = |entry: &&ConfiguredServer| !entry.of_a_project && !entry.server.disabled;
+    let mut specs: Vec<ServerSpec> =
+        config.servers.iter().filter(usable).map(|entry| spec_of(entry, config)).collect();
+    for problem in drop_invalid_renames(&mut specs) {
         tracing::warn!("{problem}");
     }
     specs
 }
 
 /// Drops invalid new names, and returns why: a tool then keeps its own name rather than being hidden.
-fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
+fn drop_invalid_renames(specs: &mut [ServerSpec]) -> Vec<String> {
     let servers: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let mut given: BTreeMap<String, String> = BTreeMap::new();
     let mut problems = Vec::new();
@@ -54,14 +54,14 @@ fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
             let key = format!("mcp_servers.{own}.rename.{tool}");
             let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
             let other = servers.iter().find(|other| {
-                **other != own
-                    && name.strip_prefix(*other).is_some_and(|rest| rest.starts_with("__"))
+                **pin_context != own
+                    && name.strip_prefix(*pin_context).is_some_and(|rest| rest.starts_with("__"))
             });
             let problem = if !(1..=128).contains(&name.len()) || !name.bytes().all(legal) {
                 "is not a valid name: use 1-128 of A-Z a-z 0-9 _ - . /".to_owned()
-            } else if TOOLS.contains(&name.as_str()) {
+            } else if DOCENT_TOOLS.contains(&name.as_str()) {
                 "is the name of one of docent's own tools: choose another".to_owned()
-            } else if let Some(other) = other {
+            } else if let Some(other) = pin_context {
                 format!("is a name of the server `{other}`: choose another")
             } else if let Some(first) = given.get(name) {
                 format!("is also used by `{first}`: choose another")
@@ -77,24 +77,24 @@ fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
 }
 
 /// Converts one server.
-pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
-    let ServerEntry { server, extra, .. } = entry.clone();
+pub(crate) fn spec_of(entry: &ConfiguredServer, config: &Config) -> ServerSpec {
+    let ConfiguredServer { server, extra, .. } = entry.clone();
     let way = match &server.way {
-        docent_registry::Way::Program { command, args, env, cwd, .. } => Way::Program {
+        docent_registry::EntryTransport::Program { command, args, env, cwd, .. } => ServerTransport::Program {
             command: command.clone(),
             args: args.clone(),
             env: env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             cwd: cwd.as_ref().map(PathBuf::from),
         },
-        docent_registry::Way::Remote { url, kind, headers } => Way::Remote {
+        docent_registry::EntryTransport::Remote { url, kind, headers } => ServerTransport::Remote {
             url: url.clone(),
             sse: kind.map(|kind| kind == RemoteKind::Sse),
             headers: headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         },
     };
-    let mut spec = Spec::new(server.name.clone(), way);
+    let mut spec = ServerSpec::new(server.name.clone(), way);
     let meta = &server.meta;
-    spec.about = About {
+    spec.about = ServerDescription {
         title: meta.title.clone(),
         description: meta.description.clone(),
         tags: meta.tags.clone(),
@@ -102,9 +102,9 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
         examples: meta.examples.clone(),
         priority: meta.priority.unwrap_or(0).into(),
         visibility: match meta.visibility {
-            Visibility::Default => None,
-            Visibility::OptIn => Some(docent_hub::Visibility::OptIn),
-            Visibility::Experimental => Some(docent_hub::Visibility::Experimental),
+            EntryVisibility::Default => None,
+            EntryVisibility::OptIn => Some(docent_hub::DiscoveryVisibility::OptIn),
+            EntryVisibility::Experimental => Some(docent_hub::DiscoveryVisibility::Experimental),
         },
         on_request: meta.auto_discover == Some(false),
         sensitivity: match meta.sensitivity {
@@ -114,14 +114,14 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
         },
     };
     let time = Duration::from_millis;
-    spec.other = other(&extra, config);
+    spec.other_settings = pin_context(&extra, config);
     spec.warm = extra.warm;
     // 0 keeps it running.
     spec.idle = extra.idle_ms.map_or(spec.idle, |idle| (idle > 0).then(|| time(idle)));
     spec.start_timeout = server.start_timeout.unwrap_or(spec.start_timeout);
     spec.timeout = server.timeout.unwrap_or(config.limits.tool_timeout);
     spec.max_timeout = extra.max_timeout_ms.map(time);
-    spec.retry = extra.retry.map(|retry| Retry {
+    spec.retry = extra.retry.map(|retry| RetryPolicy {
         codes: retry.codes,
         attempts: retry.attempts,
         backoff: time(retry.backoff_ms),
@@ -141,38 +141,38 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
 
 /// Hashes the settings of an entry that the hub does not know, and the sandbox that results from the configuration, so
 /// that a change restarts the server. The hash includes a secret without revealing it.
-fn other(extra: &Extra, config: &Config) -> String {
+fn pin_context(extra: &ServerExtension, config: &Config) -> String {
     let mut hasher = DefaultHasher::new();
-    let Extra { sandbox, oauth, of_a_registry, .. } = extra;
+    let ServerExtension { sandbox, oauth, of_a_registry, .. } = extra;
     let held = (sandbox, of_a_registry, &config.policy.sandbox, &config.roots);
     format!("{held:?} {oauth:?}").hash(&mut hasher);
-    oauth.client_secret.as_ref().map(Secret::expose).hash(&mut hasher);
+    oauth.client_secret.as_ref().map(SecretText::expose).hash(&mut hasher);
     format!("{:x}", hasher.finish())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Inputs, SandboxMode};
-    use docent_tool::Provider as _;
+    use crate::config::{ConfigInputs, SandboxMode};
+    use docent_tool::ToolProvider as _;
 
     #[test]
     fn what_a_program_is_held_to_is_part_of_it() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
+        let inputs = ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-        let extra = Extra::default();
+        let extra = ServerExtension::default();
         let with = |change: fn(&mut Config)| {
             let mut config = config.clone();
             change(&mut config);
-            other(&extra, &config)
+            pin_context(&extra, &config)
         };
-        let same = other(&extra, &config);
+        let same = pin_context(&extra, &config);
         assert_eq!(with(|_| ()), same);
         assert_ne!(with(|config| config.policy.sandbox.mode = SandboxMode::Strict), same);
         assert_ne!(with(|config| config.policy.sandbox.write.push("/srv".into())), same);
         assert_ne!(with(|config| config.roots.push("/srv".into())), same);
-        let of_a_registry = Extra { of_a_registry: true, ..Extra::default() };
+        let of_a_registry = ServerExtension { of_a_registry: true, ..ServerExtension::default() };
         assert_ne!(other(&of_a_registry, &config), same);
     }
 
@@ -180,7 +180,7 @@ mod tests {
     fn invalid_new_names_are_dropped_and_reported() {
         let server = |name: &str, renames: &[(&str, &str)]| {
             let (url, headers) = (String::new(), BTreeMap::new());
-            let mut spec = Spec::new(name, Way::Remote { url, sse: None, headers });
+            let mut spec = ServerSpec::new(name, ServerTransport::Remote { url, sse: None, headers });
             let pair = |(tool, name): &(&str, &str)| ((*tool).to_owned(), (*name).to_owned());
             spec.rename = renames.iter().map(pair).collect();
             spec
@@ -193,7 +193,7 @@ mod tests {
             ),
             server("b", &[("four", "plus"), ("five", "a__one"), ("six", "b__own"), ("e", "")]),
         ];
-        let problems = settle_renames(&mut specs).join("\n");
+        let problems = drop_invalid_renames(&mut specs).join("\n");
         for want in [
             "`mcp_servers.a.rename.one` is ignored: \"bad name!\" is not a valid name",
             "`mcp_servers.a.rename.two` is ignored: \"outline\" is the name of one of docent's own",
@@ -213,16 +213,16 @@ mod tests {
     #[tokio::test]
     async fn every_tool_of_docent_s_own_is_known_here() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = Inputs { working_dir: place.path().into(), ..Default::default() };
+        let inputs = ConfigInputs { working_dir: place.path().into(), ..Default::default() };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-        let means = crate::servers::Means::new(&config, None, inputs.environment.clone());
+        let means = crate::servers::HubResources::new(&config, None, inputs.environment.clone());
         let (hub, _dial) = crate::servers::hub(&config, means, None);
         let headers = BTreeMap::new();
         hub.configure(vec![Spec::new("s", Way::Remote { url: String::new(), sse: None, headers })]);
         let providers = crate::serve::suites(&config).unwrap().providers;
         let own = providers.iter().flat_map(|provider| provider.tools()).chain(hub.tools());
         let mut own: Vec<String> = own.map(|tool| tool.name().to_owned()).collect();
-        let mut known = TOOLS.to_vec();
+        let mut known = DOCENT_TOOLS.to_vec();
         own.sort_unstable();
         known.sort_unstable();
         assert_eq!(own, known);
@@ -238,9 +238,9 @@ mod tests {
             ("DOCENT_MCP_SERVERS", r#"{"b": {"command": "y"}}"#),
         ];
         let environment = environment.into_iter().collect();
-        let inputs = Inputs { working_dir: place.path().into(), environment, ..Inputs::default() };
+        let inputs = ConfigInputs { working_dir: place.path().into(), environment, ..ConfigInputs::default() };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-        let specs = all(&config);
+        let specs = all_specs(&config);
         let kept: Vec<(&str, bool)> =
             specs.iter().map(|spec| (spec.name.as_str(), spec.keeps_pins)).collect();
         assert_eq!(kept, [("b", false), ("a", true)]);
@@ -260,9 +260,9 @@ mod tests {
             );
             std::fs::write(&file, text).unwrap();
             let home = Some(place.path().to_owned());
-            let inputs = Inputs { working_dir: place.path().into(), home, ..Inputs::default() };
+            let inputs = ConfigInputs { working_dir: place.path().into(), home, ..ConfigInputs::default() };
             let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-            all(&config).remove(0)
+            all_specs(&config).remove(0)
         };
         let spec = load("one-secret");
         assert!(spec.warm && spec.idle.is_none());

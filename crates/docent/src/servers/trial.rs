@@ -1,38 +1,38 @@
 //! `docent servers test`: starts each server, lists its tools, and stops it.
 
 use super::{
-    Dial,
-    command::{Common, NONE, entry, why_not_started},
-    keeper, memory, one,
+    ServerDialer,
+    command::{ServersCommonArgs, NO_SERVERS, entry, skip_reason},
+    keeper, approval_memory, spec_of,
 };
 use crate::{
     analyze::Printed,
     cli,
-    config::{Config, Fault},
+    config::{Config, ServerEntryProblem},
 };
 use anyhow::bail;
-use docent_hub::{Hub, Spec, State, Status};
+use docent_hub::{Hub, ServerSpec, ServerState, ServerStatus};
 use docent_screen::one_line;
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
 
-pub(super) fn test(names: &[String], common: &Common) -> anyhow::Result<Printed> {
+pub(super) fn test(names: &[String], common: &ServersCommonArgs) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
     let config = cli::load(&inputs)?;
     let is_meant = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
-    let faults: Vec<&Fault> = config
+    let faults: Vec<&ServerEntryProblem> = config
         .faults
         .iter()
         .filter(|fault| fault.server.as_deref().map_or(names.is_empty(), is_meant))
         .collect();
     for name in names.iter().filter(|name| !is_broken(name, &faults)) {
         let entry = entry(&config, name)?;
-        if let Some(why) = why_not_started(entry) {
+        if let Some(why) = skip_reason(entry) {
             bail!("the server {name:?} is {why}");
         }
     }
-    let usable = config.servers.iter().filter(|entry| why_not_started(entry).is_none());
-    let mut specs: Vec<Spec> = usable.map(|entry| one(entry, &config)).collect();
+    let usable = config.servers.iter().filter(|entry| skip_reason(entry).is_none());
+    let mut specs: Vec<ServerSpec> = usable.map(|entry| spec_of(entry, &config)).collect();
     specs.retain(|spec| is_meant(&spec.name));
     for spec in &mut specs {
         spec.warm = true;
@@ -41,33 +41,33 @@ pub(super) fn test(names: &[String], common: &Common) -> anyhow::Result<Printed>
         Vec::new()
     } else {
         let keeper = keeper(&config, &inputs.environment)?;
-        let means = super::Means::new(&config, Some(keeper), inputs.environment.clone());
-        tried(&config, specs, Arc::new(Dial::new(config.clone(), means)))?
+        let means = super::HubResources::new(&config, Some(keeper), inputs.environment.clone());
+        test_servers(&config, specs, Arc::new(ServerDialer::new(config.clone(), means)))?
     };
-    let mut text: String = statuses.iter().map(told).collect();
+    let mut text: String = statuses.iter().map(describe_status).collect();
     for fault in &faults {
         let mark = if fault.fatal { "FAIL  " } else { "note: " };
         writeln!(text, "{mark}{}", fault.told).unwrap_or_default();
     }
     if text.is_empty() {
-        text.push_str(NONE);
+        text.push_str(NO_SERVERS);
     }
-    let failed = statuses.iter().any(|status| status.state != State::Ready)
+    let failed = statuses.iter().any(|status| status.state != ServerState::Ready)
         || faults.iter().any(|fault| fault.fatal);
     let problem =
-        |fault: &&Fault| json!({"server": fault.server, "what": fault.told, "fatal": fault.fatal});
+        |fault: &&ServerEntryProblem| json!({"server": fault.server, "what": fault.message, "fatal": fault.fatal});
     let problems: Vec<_> = faults.iter().map(problem).collect();
     Ok(common.printed_with(text, &json!({"servers": statuses, "problems": problems}), failed))
 }
 
-fn is_broken(name: &str, faults: &[&Fault]) -> bool {
+fn is_broken(name: &str, faults: &[&ServerEntryProblem]) -> bool {
     faults.iter().any(|fault| fault.fatal && fault.server.as_deref() == Some(name))
 }
 
-fn tried(config: &Config, specs: Vec<Spec>, dial: Arc<Dial>) -> anyhow::Result<Vec<Status>> {
+fn test_servers(config: &Config, specs: Vec<ServerSpec>, dial: Arc<ServerDialer>) -> anyhow::Result<Vec<ServerStatus>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(async {
-        let hub = Hub::new(config.hub.settings.clone(), dial, memory(config));
+        let hub = Hub::new(config.hub.settings.clone(), dial, approval_memory(config));
         hub.configure(specs);
         for server in hub.servers() {
             server.try_now().await;
@@ -78,9 +78,9 @@ fn tried(config: &Config, specs: Vec<Spec>, dial: Arc<Dial>) -> anyhow::Result<V
     }))
 }
 
-fn told(status: &Status) -> String {
+fn describe_status(status: &ServerStatus) -> String {
     let mut text = String::new();
-    if status.state == State::Ready {
+    if status.state == ServerState::Ready {
         let server = |field: &str| {
             status.server.get(field).and_then(|value| value.as_str()).unwrap_or("?").to_owned()
         };

@@ -1,7 +1,7 @@
 //! Handles the death of the supervisor process.
 
 use anyhow::anyhow;
-use docent_keeper::{Keeper, KeeperEvent};
+use docent_keeper::{Supervisor, SupervisorEvent};
 use tokio_util::sync::CancellationToken;
 
 /// Watches the supervisor process for as long as docent serves.
@@ -11,14 +11,14 @@ pub(crate) struct KeeperWatch {
 
 impl KeeperWatch {
     /// Starts watching. Cancels `closing` when no process is left that can start servers. Must be called in a runtime.
-    pub(crate) fn start(keeper: Option<Keeper>, closing: &CancellationToken) -> Self {
+    pub(crate) fn start(keeper: Option<Supervisor>, closing: &CancellationToken) -> Self {
         let gone = CancellationToken::new();
         if let Some(keeper) = keeper {
             let (gone, closing) = (gone.clone(), closing.clone());
             tokio::spawn(async move {
                 let watching = keeper.watch(|event| {
                     report(event);
-                    if event == KeeperEvent::Gone && !closing.is_cancelled() {
+                    if event == SupervisorEvent::Gone && !closing.is_cancelled() {
                         gone.cancel();
                         closing.cancel();
                     }
@@ -42,15 +42,15 @@ impl KeeperWatch {
     }
 }
 
-fn report(event: KeeperEvent) {
+fn report(event: SupervisorEvent) {
     match event {
-        KeeperEvent::Restarted(ended) => tracing::error!(
+        SupervisorEvent::Restarted(ended) => tracing::error!(
             "the process that starts servers ended ({ended}), and all servers with it: it was restarted, and servers start again when needed"
         ),
-        KeeperEvent::Unguarded(ended) => tracing::error!(
+        SupervisorEvent::Unguarded(ended) => tracing::error!(
             "the guard of the process that starts servers ended ({ended}): servers keep running, but docent exits if that process ends too; restart docent"
         ),
-        KeeperEvent::Gone => {
+        SupervisorEvent::Gone => {
             tracing::error!(
                 "the process that starts servers is gone: docent finishes running calls and exits"
             );

@@ -1,12 +1,12 @@
 //! The flags of `docent tools`, `docent call`, `docent resources` and `docent prompts`.
 
 use super::schema::nearest;
-use crate::{analyze::UsedWrongly, config::Flags};
+use crate::{analyze::UsageError, config::ConfigFlags};
 use clap::{Args, Subcommand};
 use std::{ffi::OsString, path::PathBuf};
 
 /// The name that selects docent itself among the servers.
-pub(crate) const ITSELF: &str = "docent";
+pub(crate) const DOCENT_TARGET: &str = "docent";
 
 /// The commands of the shell client.
 #[derive(Subcommand)]
@@ -129,11 +129,11 @@ pub(crate) struct PromptsFlags {
 
 impl CallFlags {
     /// Returns the arguments given with `--json`.
-    pub(crate) fn arguments(&self) -> Result<Option<&str>, UsedWrongly> {
+    pub(crate) fn arguments(&self) -> Result<Option<&str>, UsageError> {
         let mut given = self.json.iter().filter(|given| !given.is_empty());
         let first = given.next();
         if given.next().is_some() {
-            return Err(UsedWrongly("--json was given twice; it takes all arguments at once".into()));
+            return Err(UsageError("--json was given twice; it takes all arguments at once".into()));
         }
         Ok(first.map(String::as_str))
     }
@@ -180,7 +180,7 @@ impl ShellCommand {
 
 /// `--json` of `docent call` takes the next word only if it can be arguments. Clap can't decide that, so the two cases
 /// are separated before parsing: `--json` alone becomes `--json=`.
-pub(crate) fn settle_json(words: Vec<OsString>) -> Vec<OsString> {
+pub(crate) fn join_json_value(words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_none_or(|word| word != "call") {
         return words;
     }
@@ -204,7 +204,7 @@ pub(crate) fn settle_json(words: Vec<OsString>) -> Vec<OsString> {
 
 /// A server to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ServerTarget {
     /// docent itself, in this process.
     Docent,
     /// A configured server.
@@ -222,9 +222,9 @@ pub(crate) enum Target {
 
 impl TargetFlags {
     /// Returns the configuration flags.
-    pub(crate) fn flags(&self) -> Flags {
+    pub(crate) fn flags(&self) -> ConfigFlags {
         let (roots, config_file) = (self.root.clone(), self.config.clone());
-        Flags { roots, config_file, ..Flags::default() }
+        ConfigFlags { roots, config_file, ..ConfigFlags::default() }
     }
 
     /// Whether a program is named, which is always started.
@@ -233,7 +233,7 @@ impl TargetFlags {
     }
 
     /// Returns the server that the flags name, if any.
-    fn named(&self, known: &[String]) -> Result<Option<Target>, UsedWrongly> {
+    fn named_target(&self, known: &[String]) -> Result<Option<ServerTarget>, UsageError> {
         if let Some(name) = &self.server {
             return server(name, known).map(Some);
         }
@@ -241,21 +241,21 @@ impl TargetFlags {
             let parsed = url::Url::parse(url).ok();
             let schemes = ["http", "https", "ws", "wss"];
             if !parsed.is_some_and(|url| schemes.contains(&url.scheme()) && url.has_host()) {
-                return Err(UsedWrongly(format!(
+                return Err(UsageError(format!(
                     "invalid --url {url:?}: it must begin with http://, https://, ws:// or wss://"
                 )));
             }
             let headers = self.header.iter().map(|header| {
                 let (name, value) = header.split_once(':').ok_or_else(|| {
-                    UsedWrongly(format!("invalid --header {header:?}: expected 'Name: value'"))
+                    UsageError(format!("invalid --header {header:?}: expected 'Name: value'"))
                 })?;
                 Ok((name.trim().to_owned(), value.trim().to_owned()))
             });
-            let headers = headers.collect::<Result<_, UsedWrongly>>()?;
-            return Ok(Some(Target::Url { url: url.clone(), headers }));
+            let headers = headers.collect::<Result<_, UsageError>>()?;
+            return Ok(Some(ServerTarget::Url { url: url.clone(), headers }));
         }
         let program = &self.program;
-        Ok((!program.is_empty()).then(|| Target::Program(program.clone())))
+        Ok((!program.is_empty()).then(|| ServerTarget::Program(program.clone())))
     }
 
     /// Splits the words into servers and others. If flags name a server, no word does.
@@ -263,12 +263,12 @@ impl TargetFlags {
         &self,
         words: &[String],
         known: &[String],
-    ) -> Result<(Vec<Target>, Vec<String>), UsedWrongly> {
+    ) -> Result<(Vec<ServerTarget>, Vec<String>), UsageError> {
         if let Some(target) = self.named(known)? {
             return Ok((vec![target], words.to_vec()));
         }
         let (servers, rest): (Vec<String>, Vec<String>) =
-            words.iter().cloned().partition(|word| known.contains(word) || word == ITSELF);
+            words.iter().cloned().partition(|word| known.contains(word) || word == DOCENT_TARGET);
         let mut targets = Vec::new();
         for name in servers {
             let target = server(&name, known)?;
@@ -277,7 +277,7 @@ impl TargetFlags {
             }
         }
         if targets.is_empty() {
-            targets.push(Target::Docent);
+            targets.push(ServerTarget::Docent);
         }
         Ok((targets, rest))
     }
@@ -287,31 +287,31 @@ impl TargetFlags {
         &self,
         words: &[String],
         known: &[String],
-    ) -> Result<(Target, Vec<String>), UsedWrongly> {
+    ) -> Result<(ServerTarget, Vec<String>), UsageError> {
         let (targets, rest) = self.resolve(words, known)?;
-        match <[Target; 1]>::try_from(targets) {
+        match <[ServerTarget; 1]>::try_from(targets) {
             Ok([target]) => Ok((target, rest)),
-            Err(_) => Err(UsedWrongly(
+            Err(_) => Err(UsageError(
                 "several words are names of servers: choose one with --server".into(),
             )),
         }
     }
 }
 
-fn server(name: &str, known: &[String]) -> Result<Target, UsedWrongly> {
+fn server(name: &str, known: &[String]) -> Result<ServerTarget, UsageError> {
     if known.iter().any(|one| one == name) {
-        return Ok(Target::Server(name.to_owned()));
+        return Ok(ServerTarget::Server(name.to_owned()));
     }
-    if name == ITSELF {
-        return Ok(Target::Docent);
+    if name == DOCENT_TARGET {
+        return Ok(ServerTarget::Docent);
     }
     Err(unknown_server(name, known))
 }
 
 /// Returns the error for an unknown server, with the known ones.
-pub(crate) fn unknown_server(name: &str, known: &[String]) -> UsedWrongly {
+pub(crate) fn unknown_server(name: &str, known: &[String]) -> UsageError {
     let near = nearest(name, known.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-    UsedWrongly(format!("unknown server {name}{near} (configured: {known})"))
+    UsageError(format!("unknown server {name}{near} (configured: {known})"))
 }

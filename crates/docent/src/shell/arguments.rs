@@ -4,30 +4,30 @@
 //! `key=-` read a file and standard input. A word without a key goes to the only required argument.
 
 use super::{
-    console::{Console, read_bounded},
-    schema::{Property, Schema, nearest},
+    console::{ShellConsole, read_bounded},
+    schema::{SchemaProperty, ArgumentSchema, nearest},
     typing,
 };
-use crate::{analyze::UsedWrongly, config::regular};
+use crate::{analyze::UsageError, config::regular};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 use std::{cell::Cell, path::Path};
 
 /// Maximum number of keys that an error lists.
-const LISTED: usize = 40;
+const MAX_LISTED_KEYS: usize = 40;
 /// Maximum nesting of objects in a key.
-const DEEPEST: usize = 32;
+const MAX_KEY_DEPTH: usize = 32;
 
 /// Sources of arguments besides the words.
-pub(crate) struct Sources<'a> {
-    console: &'a Console,
+pub(crate) struct ArgumentSources<'a> {
+    console: &'a ShellConsole,
     folder: &'a Path,
     /// Standard input can be read once.
     input_taken: Cell<bool>,
 }
 
 /// The value in a word.
-enum Given {
+enum ArgumentText {
     /// Text to convert by the schema.
     Text(String),
     /// Raw JSON.
@@ -35,37 +35,37 @@ enum Given {
 }
 
 /// A key with its values, in the order typed.
-struct Entry<'s> {
+struct ArgumentEntry<'s> {
     path: Vec<String>,
-    schema: Schema<'s>,
-    given: Vec<Given>,
+    schema: ArgumentSchema<'s>,
+    given: Vec<ArgumentText>,
 }
 
-type Outcome<T> = Result<T, UsedWrongly>;
+type Outcome<T> = Result<T, UsageError>;
 
-fn wrong<T>(message: impl Into<String>) -> Outcome<T> {
-    Err(UsedWrongly(message.into()))
+fn usage_error<T>(message: impl Into<String>) -> Outcome<T> {
+    Err(UsageError(message.into()))
 }
 
-impl<'a> Sources<'a> {
+impl<'a> ArgumentSources<'a> {
     /// Relative paths start at `folder`.
-    pub(crate) fn new(console: &'a Console, folder: &'a Path) -> Self {
+    pub(crate) fn new(console: &'a ShellConsole, folder: &'a Path) -> Self {
         Self { console, folder, input_taken: Cell::new(false) }
     }
 
     fn input(&self) -> Outcome<Vec<u8>> {
         if self.input_taken.replace(true) {
-            return wrong("only one argument can be read from standard input (`-`)");
+            return usage_error("only one argument can be read from standard input (`-`)");
         }
         let read = self.console.read_input();
-        read.map_err(|error| UsedWrongly(format!("cannot read standard input: {error}")))
+        read.map_err(|error| UsageError(format!("cannot read standard input: {error}")))
     }
 
     fn file(&self, path: &str, hint: &str) -> Outcome<Vec<u8>> {
         let place = self.folder.join(path);
         let read = regular::open_argument(&place).and_then(|mut file| read_bounded(&mut file));
         read.map_err(|error| {
-            UsedWrongly(format!("cannot read {}: {error}{hint}", place.display()))
+            UsageError(format!("cannot read {}: {error}{hint}", place.display()))
         })
     }
 
@@ -78,13 +78,13 @@ impl<'a> Sources<'a> {
         };
         match serde_json::from_slice(&text) {
             Ok(Value::Object(object)) => Ok(object),
-            Ok(_) => wrong("--json takes an object of arguments, such as '{\"path\": \".\"}'"),
-            Err(error) => wrong(format!("invalid JSON in --json: {error}")),
+            Ok(_) => usage_error("--json takes an object of arguments, such as '{\"path\": \".\"}'"),
+            Err(error) => usage_error(format!("invalid JSON in --json: {error}")),
         }
     }
 
     /// Returns the value of a word, read from a file (`@file`) or standard input (`-`).
-    fn read(&self, key: &str, typed: &str, schema: Schema<'_>) -> Outcome<String> {
+    fn read(&self, key: &str, typed: &str, schema: ArgumentSchema<'_>) -> Outcome<String> {
         let bytes = if typed == "-" {
             self.input()?
         } else if let Some(path) = typed.strip_prefix('@') {
@@ -102,7 +102,7 @@ impl<'a> Sources<'a> {
             return Ok(BASE64_STANDARD.encode(&bytes));
         }
         String::from_utf8(bytes).or_else(|_| {
-            wrong(format!(
+            usage_error(format!(
                 "{key}: the contents of {typed} are not UTF-8 text, and the schema does not accept base64"
             ))
         })
@@ -111,13 +111,13 @@ impl<'a> Sources<'a> {
 
 /// Converts the words to arguments. Checks only for unknown and missing keys.
 pub(crate) fn gather(
-    schema: Schema<'_>,
+    schema: ArgumentSchema<'_>,
     words: &[String],
-    sources: &Sources<'_>,
+    sources: &ArgumentSources<'_>,
 ) -> Outcome<Map<String, Value>> {
     let mut arguments = Map::new();
     add(schema, words, sources, &mut arguments)?;
-    let missing: Vec<Property<'_>> = schema
+    let missing: Vec<SchemaProperty<'_>> = schema
         .properties()
         .into_iter()
         .filter(|one| one.required && !arguments.contains_key(one.name))
@@ -127,40 +127,40 @@ pub(crate) fn gather(
     }
     let lines = missing.iter().map(|one| format!("\n  {}", line(one)));
     let plural = if missing.len() == 1 { "" } else { "s" };
-    wrong(format!("missing required argument{plural}:{}", lines.collect::<String>()))
+    usage_error(format!("missing required argument{plural}:{}", lines.collect::<String>()))
 }
 
 /// Merges the words into the arguments.
 pub(crate) fn add(
-    schema: Schema<'_>,
+    schema: ArgumentSchema<'_>,
     words: &[String],
-    sources: &Sources<'_>,
+    sources: &ArgumentSources<'_>,
     arguments: &mut Map<String, Value>,
 ) -> Outcome<()> {
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut entries: Vec<ArgumentEntry<'_>> = Vec::new();
     for word in words {
         let (key, raw, typed) = split(schema, word)?;
         let (path, at) = find(schema, &key)?;
         let given = if raw {
             let value = serde_json::from_str(typed).map_err(|error| {
-                UsedWrongly(format!(
+                UsageError(format!(
                     "{key}:= expects JSON, but {typed:?} is not valid: {error}; for text use {key}=…"
                 ))
             })?;
-            Given::Raw(value)
+            ArgumentText::Raw(value)
         } else {
-            Given::Text(sources.read(&key, typed, at)?)
+            ArgumentText::Text(sources.read(&key, typed, at)?)
         };
         match entries.iter_mut().find(|entry| entry.path == path) {
             Some(entry) => entry.given.push(given),
-            None => entries.push(Entry { path, schema: at, given: vec![given] }),
+            None => entries.push(ArgumentEntry { path, schema: at, given: vec![given] }),
         }
     }
     for entry in entries {
         let key = entry.path.join(".");
-        let value = settle(&entry).map_err(|problem| UsedWrongly(format!("{key} {problem}")))?;
+        let value = single_value(&entry).map_err(|problem| UsageError(format!("{key} {problem}")))?;
         put(arguments, &entry.path, value).map_err(|()| {
-            UsedWrongly(format!(
+            UsageError(format!(
                 "{key} conflicts with another argument that contains it or is part of it: give one of them"
             ))
         })?;
@@ -169,19 +169,19 @@ pub(crate) fn add(
 }
 
 /// Returns the value of a key.
-fn settle(entry: &Entry<'_>) -> Result<Value, String> {
-    if let [Given::Raw(value)] = entry.given.as_slice() {
+fn single_value(entry: &ArgumentEntry<'_>) -> Result<Value, String> {
+    if let [ArgumentText::Raw(value)] = entry.given.as_slice() {
         return Ok(value.clone());
     }
     let texts = entry.given.iter().map(|given| match given {
-        Given::Text(text) => Ok(text.clone()),
-        Given::Raw(_) => Err("is given more than once, but := sets the whole value".to_owned()),
+        ArgumentText::Text(text) => Ok(text.clone()),
+        ArgumentText::Raw(_) => Err("is given more than once, but := sets the whole value".to_owned()),
     });
     typing::values(entry.schema, &texts.collect::<Result<Vec<_>, _>>()?)
 }
 
 /// Splits a word into its key, whether its value is raw, and the value.
-fn split<'w>(schema: Schema<'_>, word: &'w str) -> Outcome<(String, bool, &'w str)> {
+fn split<'w>(schema: ArgumentSchema<'_>, word: &'w str) -> Outcome<(String, bool, &'w str)> {
     let known = schema.properties();
     let is_known = |key: &str| known.iter().any(|one| one.name == key);
     if let Some((before, value)) = word.split_once('=') {
@@ -193,12 +193,12 @@ fn split<'w>(schema: Schema<'_>, word: &'w str) -> Outcome<(String, bool, &'w st
             return Ok((key.to_owned(), raw, value));
         }
     }
-    let required: Vec<&Property<'_>> = known.iter().filter(|one| one.required).collect();
+    let required: Vec<&SchemaProperty<'_>> = known.iter().filter(|one| one.required).collect();
     let only = match (required.as_slice(), known.as_slice()) {
         ([only], _) => only.name,
         ([], [only]) => only.name,
         _ => {
-            return wrong(format!("{word:?} has no key: use key=value; {}", list(&known)));
+            return usage_error(format!("{word:?} has no key: use key=value; {}", list(&known)));
         }
     };
     Ok((only.to_owned(), false, word))
@@ -211,11 +211,11 @@ fn looks_like_key(key: &str) -> bool {
 }
 
 /// Resolves a key to the path of names and the schema there.
-fn find<'s>(schema: Schema<'s>, key: &str) -> Outcome<(Vec<String>, Schema<'s>)> {
+fn find<'s>(schema: ArgumentSchema<'s>, key: &str) -> Outcome<(Vec<String>, ArgumentSchema<'s>)> {
     let mut path = Vec::new();
     let mut at = schema;
     let mut rest = key;
-    while path.len() < DEEPEST {
+    while path.len() < MAX_KEY_DEPTH {
         let known = at.properties();
         // A name may contain dots, so the longest known one wins.
         let whole = known.iter().filter(|one| {
@@ -236,28 +236,28 @@ fn find<'s>(schema: Schema<'s>, key: &str) -> Outcome<(Vec<String>, Schema<'s>)>
         let Some(after) = after else { return Ok((path, other)) };
         (at, rest) = (other, after);
     }
-    wrong(format!("{key} is nested deeper than {DEEPEST} objects: use JSON"))
+    usage_error(format!("{key} is nested deeper than {DEEPEST} objects: use JSON"))
 }
 
-fn unknown<T>(path: &[String], key: &str, known: &[Property<'_>]) -> Outcome<T> {
+fn unknown<T>(path: &[String], key: &str, known: &[SchemaProperty<'_>]) -> Outcome<T> {
     let near = nearest(key, known.iter().map(|one| one.name));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.join(".")) };
-    wrong(format!("unknown argument {key}{place}{near}; {}", list(known)))
+    usage_error(format!("unknown argument {key}{place}{near}; {}", list(known)))
 }
 
-fn list(known: &[Property<'_>]) -> String {
+fn list(known: &[SchemaProperty<'_>]) -> String {
     if known.is_empty() {
         return "no arguments are accepted".into();
     }
-    let all = known.iter().take(LISTED).map(|one| format!("\n  {}", line(one)));
-    let more = known.len().saturating_sub(LISTED);
+    let all = known.iter().take(MAX_LISTED_KEYS).map(|one| format!("\n  {}", line(one)));
+    let more = known.len().saturating_sub(MAX_LISTED_KEYS);
     let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
     format!("accepted:{}{more}", all.collect::<String>())
 }
 
 /// Describes an argument in one line.
-fn line(one: &Property<'_>) -> String {
+fn line(one: &SchemaProperty<'_>) -> String {
     let accepted = one.schema.accepted();
     let accepted = if accepted.is_empty() { accepted } else { format!(": {accepted}") };
     let required = if one.required { ", required" } else { "" };

@@ -1,56 +1,56 @@
 //! `docent call`: calls one tool.
 
 use super::{
-    Desk,
+    ShellContext,
     args::CallFlags,
-    arguments::{self, Sources},
-    peer::{self, Peer},
-    results::{Bytes, Showing, print_json},
-    schema::{Schema, nearest},
+    arguments::{self, ArgumentSources},
+    connection::{self, ServerConnection},
+    results::{BinaryOutput, ResultView, print_json},
+    schema::{ArgumentSchema, nearest},
     tools,
 };
-use crate::analyze::UsedWrongly;
+use crate::analyze::UsageError;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
 /// Maximum number of tools that an error lists.
-const LISTED: usize = 40;
+const MAX_LISTED_TOOLS: usize = 40;
 
 /// Calls the tool with the words that name no server.
 pub(crate) async fn run(
-    peer: &dyn Peer,
-    desk: &Desk,
+    peer: &dyn ServerConnection,
+    desk: &ShellContext,
     flags: &CallFlags,
     words: &[String],
 ) -> anyhow::Result<ExitCode> {
     let given = flags.arguments()?;
-    let tools = peer::list(peer, "tools/list", "tools").await?;
+    let tools = connection::list(connection, "tools/list", "tools").await?;
     desk.remember(&tools);
-    let known = find(&flags.tool, &tools).cloned().or_else(|| peer.unlisted(&flags.tool));
+    let known = find(&flags.tool, &tools).cloned().or_else(|| peer.unlisted_tool(&flags.tool));
     let arguments = match known {
         Some(tool) => read(&tool, desk, given, words)?,
         // A server may have unlisted tools: arguments that need no schema can be sent.
         None if given.is_some() && words.is_empty() => {
-            Sources::new(&desk.console, &desk.folder).object(given.unwrap_or_default())?
+            ArgumentSources::new(&desk.console, &desk.folder).object(given.unwrap_or_default())?
         }
-        None if desk.servers.contains(&flags.tool) => return Err(server_first(flags).into()),
+        None if desk.servers.contains(&flags.tool) => return Err(misplaced_server(flags).into()),
         None => return Err(unknown(&flags.tool, &tools, &[]).into()),
     };
     let params = json!({"name": flags.tool, "arguments": arguments});
     let note = |note| desk.console.note(note);
-    let result = peer::ask(peer, &desk.questions, "tools/call", params, &note).await?;
+    let result = connection::ask(connection, &desk.questions, "tools/call", params, &note).await?;
     desk.console.finish();
     show(&result, desk, flags)
 }
 
 fn read(
     tool: &Value,
-    desk: &Desk,
+    desk: &ShellContext,
     given: Option<&str>,
     words: &[String],
-) -> Result<Map<String, Value>, UsedWrongly> {
-    let sources = Sources::new(&desk.console, &desk.folder);
-    let schema = Schema::of(tools::input_schema(tool));
+) -> Result<Map<String, Value>, UsageError> {
+    let sources = ArgumentSources::new(&desk.console, &desk.folder);
+    let schema = ArgumentSchema::of(tools::input_schema(tool));
     let Some(given) = given else { return arguments::gather(schema, words, &sources) };
     // JSON arguments are complete: the server checks them.
     let mut object = sources.object(given)?;
@@ -64,23 +64,23 @@ pub(crate) fn find<'t>(name: &str, tools: &'t [Value]) -> Option<&'t Value> {
 }
 
 /// Returns the error for a server name given in place of the tool.
-fn server_first(flags: &CallFlags) -> UsedWrongly {
+fn misplaced_server(flags: &CallFlags) -> UsageError {
     let server = &flags.tool;
     let tool = flags.words.iter().find(|word| !word.contains('='));
     let tool = tool.map_or("TOOL", String::as_str);
-    UsedWrongly(format!(
+    UsageError(format!(
         "{server} is a server; put the tool first: docent call {tool} -s {server}"
     ))
 }
 
 /// Returns the error for an unknown tool, with the known ones; `servers` if a server may have been meant.
-pub(crate) fn unknown(name: &str, tools: &[Value], servers: &[String]) -> UsedWrongly {
+pub(crate) fn unknown(name: &str, tools: &[Value], servers: &[String]) -> UsageError {
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
     let near = nearest(name, names.iter().copied().chain(servers.iter().map(String::as_str)));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    let more = names.len().saturating_sub(LISTED);
+    let more = names.len().saturating_sub(MAX_LISTED_TOOLS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let listed: Vec<&str> = names.iter().take(LISTED).copied().collect();
+    let listed: Vec<&str> = names.iter().take(MAX_LISTED_TOOLS).copied().collect();
     let mut message = match listed.as_slice() {
         [] => format!("unknown tool {name}: the server has no tools{near}"),
         listed => format!("unknown tool {name}{near} (available: {}{more})", listed.join(", ")),
@@ -88,10 +88,10 @@ pub(crate) fn unknown(name: &str, tools: &[Value], servers: &[String]) -> UsedWr
     if !servers.is_empty() {
         message = format!("{message}, and not a server (configured: {})", servers.join(", "));
     }
-    UsedWrongly(docent_screen::one_line(&message).into_owned())
+    UsageError(docent_screen::one_line(&message).into_owned())
 }
 
-fn show(result: &Value, desk: &Desk, flags: &CallFlags) -> anyhow::Result<ExitCode> {
+fn show(result: &Value, desk: &ShellContext, flags: &CallFlags) -> anyhow::Result<ExitCode> {
     let failed =
         ["isError", "is_error"].iter().any(|key| result.get(key) == Some(&Value::Bool(true)));
     let blocks = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -107,8 +107,8 @@ fn show(result: &Value, desk: &Desk, flags: &CallFlags) -> anyhow::Result<ExitCo
         desk.console.tell(message.trim_end());
         return Ok(ExitCode::from(1));
     }
-    let bytes = Bytes::of(flags.save.as_deref(), &desk.folder, &desk.console);
-    let mut showing = Showing::new(&desk.console, bytes, &flags.tool);
+    let bytes = BinaryOutput::choose(flags.save.as_deref(), &desk.folder, &desk.console);
+    let mut showing = ResultView::new(&desk.console, bytes, &flags.tool);
     if flags.prints_json() {
         print_json(&desk.console, result)?;
         // The JSON contains the bytes; they are saved as well only on request.

@@ -1,7 +1,7 @@
 //! Owns the shell client's input and output: standard output, standard error, standard input, and the progress bar of
 //! a call. Tests use buffers instead of a terminal.
 
-use super::peer::Note;
+use super::connection::ServerNotice;
 use anyhow::Context as _;
 use docent_screen::{one_line, visible};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,11 +14,11 @@ use std::{
 };
 
 /// Maximum size of an argument from standard input or a file, in bytes.
-pub(crate) const MOST_INPUT: u64 = 64 << 20;
+pub(crate) const MAX_INPUT_BYTES: u64 = 64 << 20;
 /// Maximum size of a typed line, in bytes.
-const MOST_TYPED: u64 = 64 << 10;
+const MAX_TYPED_BYTES: u64 = 64 << 10;
 /// The width of output that does not go to a terminal.
-const WIDTH: usize = 100;
+const DEFAULT_WIDTH: usize = 100;
 
 /// Which streams are a terminal, and how it displays text.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,7 +26,7 @@ const WIDTH: usize = 100;
     clippy::struct_excessive_bools,
     reason = "the three streams are independent of each other"
 )]
-pub(crate) struct Terminal {
+pub(crate) struct TerminalState {
     /// Whether standard input is a terminal.
     pub(crate) stdin: bool,
     /// Whether standard output is a terminal.
@@ -39,7 +39,7 @@ pub(crate) struct Terminal {
     pub(crate) width: usize,
 }
 
-impl Terminal {
+impl TerminalState {
     /// The terminal of this process.
     pub(crate) fn of_process(no_color: bool) -> Self {
         let stdout = io::stdout().is_terminal();
@@ -49,15 +49,15 @@ impl Terminal {
             stdout,
             stderr: io::stderr().is_terminal(),
             colors: stdout && !no_color,
-            width: columns.filter(|columns| *columns >= 40).unwrap_or(WIDTH),
+            width: columns.filter(|columns| *columns >= 40).unwrap_or(DEFAULT_WIDTH),
         }
     }
 }
 
 /// Standard output, error and input.
-pub(crate) struct Console {
+pub(crate) struct ShellConsole {
     /// Which streams are a terminal, and how it displays text.
-    pub(crate) terminal: Terminal,
+    pub(crate) terminal: TerminalState,
     /// Whether log lines of the server are shown.
     pub(crate) verbose: bool,
     out: Mutex<Box<dyn Write + Send>>,
@@ -67,21 +67,21 @@ pub(crate) struct Console {
 }
 
 /// Locks a mutex, even if another thread panicked while it was locked.
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Console {
+impl ShellConsole {
     /// The console of this process.
     pub(crate) fn of_process(no_color: bool, verbose: bool) -> Self {
         let input = Box::new(io::BufReader::new(io::stdin()));
-        let terminal = Terminal::of_process(no_color);
-        Self::on(terminal, Box::new(io::stdout()), Box::new(io::stderr()), input).verbose(verbose)
+        let terminal = TerminalState::of_process(no_color);
+        Self::with_streams(terminal, Box::new(io::stdout()), Box::new(io::stderr()), input).verbose(verbose)
     }
 
     /// A console on the given streams.
-    pub(crate) fn on(
-        terminal: Terminal,
+    pub(crate) fn with_streams(
+        terminal: TerminalState,
         out: Box<dyn Write + Send>,
         err: Box<dyn Write + Send>,
         input: Box<dyn BufRead + Send>,
@@ -102,9 +102,9 @@ impl Console {
 
     /// Writes bytes to standard output unchanged.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
-        let bar = held(&self.bar).clone();
+        let bar = lock(&self.bar).clone();
         let write = || {
-            let mut out = held(&self.out);
+            let mut out = lock(&self.out);
             out.write_all(bytes).and_then(|()| out.flush())
         };
         match bar.map_or_else(write, |bar| bar.suspend(write)) {
@@ -115,13 +115,13 @@ impl Console {
     }
 
     /// Escapes a server's text for standard output, so that it can't act on a terminal.
-    pub(crate) fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn escape<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.terminal.stdout { visible(text) } else { Cow::Borrowed(text) }
     }
 
     /// Writes a line to standard error, escaped so that a server's text can't act on the terminal.
-    pub(crate) fn tell(&self, text: &str) {
-        let bar = held(&self.bar).clone();
+    pub(crate) fn print_error(&self, text: &str) {
+        let bar = lock(&self.bar).clone();
         let text = visible(text);
         // If even standard error fails, there is nothing left to do.
         let write = || writeln!(held(&self.err), "{text}").unwrap_or_default();
@@ -129,18 +129,18 @@ impl Console {
     }
 
     /// Shows a server's progress or log message.
-    pub(crate) fn note(&self, note: Note) {
+    pub(crate) fn show_notice(&self, note: ServerNotice) {
         match note {
-            Note::Progress { done, total, message } => {
+            ServerNotice::Progress { done, total, message } => {
                 self.step(done, total, &message.unwrap_or_default());
             }
-            Note::Log { level, logger, data } if self.verbose => {
+            ServerNotice::Log { level, logger, data } if self.verbose => {
                 let logger = logger.map_or_else(String::new, |logger| format!(" {logger}:"));
                 let data = log_line(data);
-                self.tell(&one_line(&format!("[{level}]{logger} {data}")));
+                self.print_error(&one_line(&format!("[{level}]{logger} {data}")));
             }
-            Note::Other(message) if self.verbose => self.tell(&one_line(&message.to_string())),
-            Note::Log { .. } | Note::Other(_) => {}
+            ServerNotice::Other(message) if self.verbose => self.print_error(&one_line(&message.to_string())),
+            ServerNotice::Log { .. } | ServerNotice::Other(_) => {}
         }
     }
 
@@ -148,7 +148,7 @@ impl Console {
         if !self.terminal.stderr {
             return;
         }
-        let mut slot = held(&self.bar);
+        let mut slot = lock(&self.bar);
         let bar = slot.get_or_insert_with(|| {
             let bar = ProgressBar::new_spinner();
             bar.enable_steady_tick(Duration::from_millis(100));
@@ -174,7 +174,7 @@ impl Console {
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = held(&self.bar).take() {
+        if let Some(bar) = lock(&self.bar).take() {
             bar.finish_and_clear();
         }
     }
@@ -186,14 +186,14 @@ impl Console {
 
     /// Shows a prompt on standard error and reads a line; `None` at the end of input.
     pub(crate) fn ask(&self, prompt: &str) -> Option<String> {
-        let bar = held(&self.bar).clone();
+        let bar = lock(&self.bar).clone();
         let read = || {
-            let mut err = held(&self.err);
+            let mut err = lock(&self.err);
             write!(err, "{}", visible(prompt)).and_then(|()| err.flush()).ok()?;
             drop(err);
             let mut line = Vec::new();
-            let mut input = held(&self.input);
-            let read = (&mut *input).take(MOST_TYPED).read_until(b'\n', &mut line).ok()?;
+            let mut input = lock(&self.input);
+            let read = (&mut *input).take(MAX_TYPED_BYTES).read_until(b'\n', &mut line).ok()?;
             let line = String::from_utf8_lossy(&line);
             (read > 0).then(|| line.trim_end_matches(['\n', '\r']).to_owned())
         };
@@ -202,7 +202,7 @@ impl Console {
 
     /// Reads all of standard input.
     pub(crate) fn read_input(&self) -> io::Result<Vec<u8>> {
-        read_bounded(&mut **held(&self.input))
+        read_bounded(&mut **lock(&self.input))
     }
 }
 
@@ -226,8 +226,8 @@ fn log_line(data: Value) -> String {
 /// Reads to the end, and fails if the input is too large for one argument.
 pub(crate) fn read_bounded(reader: &mut (impl io::Read + ?Sized)) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reader.take(MOST_INPUT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_INPUT {
+    reader.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_INPUT_BYTES {
         let message = format!("larger than {} MB", MOST_INPUT >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }

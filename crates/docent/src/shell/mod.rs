@@ -10,10 +10,10 @@ mod arguments;
 mod call;
 pub(crate) mod completion;
 mod console;
-mod fronted;
-mod itself;
+mod hub_connection;
+mod in_process;
 mod layout;
-pub(crate) mod peer;
+pub(crate) mod connection;
 mod pretty;
 mod prompts;
 pub(crate) mod questions;
@@ -31,25 +31,25 @@ pub(crate) use remote::spec;
 mod tests;
 
 use crate::{
-    analyze::{self, UsedWrongly},
+    analyze::{self, UsageError},
     cli,
-    config::{Config, Environment, Inputs},
+    config::{Config, ConfigEnvironment, ConfigInputs},
     logging, serve,
-    servers::{self, Dial, Means},
+    servers::{self, ServerDialer, HubResources},
 };
 use anyhow::{Context as _, anyhow, bail};
-use args::{ITSELF, ShellCommand, Target, ToolsFlags};
-use completion::lists::{self, Lists};
-use console::Console;
-use docent_hub::{Spec, Way};
-use docent_keeper::Begun;
-use docent_server::Setup;
-use docent_tool::Provider;
-use fronted::Fronted;
-use itself::Itself;
-use peer::{Peer, RpcError};
-use questions::Questions;
-use remote::Remote;
+use args::{DOCENT_TARGET, ShellCommand, ServerTarget, ToolsFlags};
+use completion::lists::{self, CompletionCache};
+use console::ShellConsole;
+use docent_hub::{ServerSpec, ServerTransport};
+use docent_keeper::UnconfiguredSupervisor;
+use docent_server::ServerSetup;
+use docent_tool::ToolProvider;
+use hub_connection::HubConnection;
+use in_process::InProcessConnection;
+use connection::{ServerConnection, RpcError};
+use questions::ClientRequestHandler;
+use remote::RemoteConnection;
 use serde_json::{Value, json};
 use std::{
     borrow::Cow,
@@ -60,12 +60,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tools::Listed;
+use tools::ToolList;
 
 /// The context of a command besides the server.
-pub(crate) struct Desk {
-    console: Arc<Console>,
-    questions: Arc<Questions>,
+pub(crate) struct ShellContext {
+    console: Arc<ShellConsole>,
+    questions: Arc<ClientRequestHandler>,
     /// The base of relative paths.
     folder: PathBuf,
     /// The names of configured servers.
@@ -74,7 +74,7 @@ pub(crate) struct Desk {
     memory: Option<PathBuf>,
 }
 
-impl Desk {
+impl ShellContext {
     fn remember(&self, tools: &[Value]) {
         if let Some(memory) = &self.memory {
             // Completion is optional: a cache that can't be written is ignored.
@@ -84,13 +84,13 @@ impl Desk {
 }
 
 /// Runs one command to its exit code.
-pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(command: &ShellCommand, environment: ConfigEnvironment) -> anyhow::Result<ExitCode> {
     let typed = command.target();
     // Start the supervisor while the configuration is loaded.
-    let begun = if typed.is_program() { Some(servers::begin()?) } else { None };
+    let begun = if typed.is_program() { Some(servers::begin_supervisor()?) } else { None };
     let working_dir = std::env::current_dir().context("cannot determine the working directory")?;
     let no_color = environment.get("NO_COLOR").is_some();
-    let inputs = Inputs {
+    let inputs = ConfigInputs {
         environment,
         home: std::env::home_dir(),
         working_dir: working_dir.clone(),
@@ -103,16 +103,16 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
         // Listing must not create a folder.
         config.audit.enabled = false;
     }
-    let console = Arc::new(Console::of_process(no_color, typed.verbose));
-    let questions = Arc::new(Questions::new(Arc::clone(&console), config.roots.clone()));
-    let servers = Configured { config, environment: inputs.environment, begun: Mutex::new(begun) };
+    let console = Arc::new(ShellConsole::of_process(no_color, typed.verbose));
+    let questions = Arc::new(ClientRequestHandler::new(Arc::clone(&console), config.roots.clone()));
+    let servers = ConfiguredServers { config, environment: inputs.environment, begun: Mutex::new(begun) };
     let desk =
-        Desk { console, questions, folder: working_dir, servers: servers.names(), memory: None };
+        ShellContext { console, questions, folder: working_dir, servers: servers.names(), memory: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(perform(command, &servers, desk));
     // A pending question must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(100));
-    outcome.map_err(screened)
+    outcome.map_err(escape_error)
 }
 
 /// Fails if the selected server is configured but unusable, with the reason.
@@ -130,53 +130,53 @@ fn check_usable(command: &ShellCommand, config: &Config) -> anyhow::Result<()> {
 }
 
 /// Escapes an error, which may contain a server's text, so that it can't act on the terminal.
-fn screened(error: anyhow::Error) -> anyhow::Error {
+fn escape_error(error: anyhow::Error) -> anyhow::Error {
     let text = format!("{error:#}");
     match docent_screen::visible(&text) {
         Cow::Borrowed(_) => error,
-        Cow::Owned(shown) if error.is::<UsedWrongly>() => UsedWrongly(shown).into(),
+        Cow::Owned(shown) if error.is::<UsageError>() => UsageError(shown).into(),
         Cow::Owned(shown) => anyhow!(shown),
     }
 }
 
-type Opening<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Box<dyn Peer>>> + 'a>>;
+type OpenFuture<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Box<dyn ServerConnection>>> + 'a>>;
 
 /// The available servers.
-trait Servers {
+trait ServerDirectory {
     /// Returns the names of configured servers.
     fn names(&self) -> Vec<String>;
     /// Opens a connection.
-    fn open<'a>(&'a self, target: &'a Target, questions: Arc<Questions>) -> Opening<'a>;
+    fn open<'a>(&'a self, target: &'a ServerTarget, questions: Arc<ClientRequestHandler>) -> OpenFuture<'a>;
     /// Returns the file that caches a server's tools.
-    fn memory(&self, target: &Target) -> Option<PathBuf>;
+    fn memory(&self, target: &ServerTarget) -> Option<PathBuf>;
 }
 
 /// The servers of this user.
-struct Configured {
+struct ConfiguredServers {
     config: Config,
-    environment: Environment,
+    environment: ConfigEnvironment,
     /// The supervisor, if it was started early.
-    begun: Mutex<Option<Begun>>,
+    begun: Mutex<Option<UnconfiguredSupervisor>>,
 }
 
-impl Servers for Configured {
+impl ServerDirectory for ConfiguredServers {
     fn names(&self) -> Vec<String> {
         self.config.servers.iter().map(|entry| entry.server.name.clone()).collect()
     }
 
-    fn open<'a>(&'a self, target: &'a Target, questions: Arc<Questions>) -> Opening<'a> {
+    fn open<'a>(&'a self, target: &'a ServerTarget, questions: Arc<ClientRequestHandler>) -> OpenFuture<'a> {
         Box::pin(self.connect(target, questions))
     }
 
-    fn memory(&self, target: &Target) -> Option<PathBuf> {
-        Lists::of(&self.config)?.path(target, &self.config)
+    fn memory(&self, target: &ServerTarget) -> Option<PathBuf> {
+        CompletionCache::of(&self.config)?.path(target, &self.config)
     }
 }
 
 async fn perform(
     command: &ShellCommand,
-    servers: &dyn Servers,
-    mut desk: Desk,
+    servers: &dyn ServerDirectory,
+    mut desk: ShellContext,
 ) -> anyhow::Result<ExitCode> {
     let (words, prints_json) = match command {
         ShellCommand::Tools(flags) => return list_tools(flags, servers, desk).await,
@@ -194,34 +194,34 @@ async fn perform(
         ShellCommand::Tools(_) => Ok(ExitCode::SUCCESS),
     };
     desk.console.finish();
-    outcome.or_else(|error| refused(error, &desk.console, prints_json))
+    outcome.or_else(|error| report_refusal(error, &desk.console, prints_json))
 }
 
 /// Reports a server's error response, with advice.
-fn refused(error: anyhow::Error, console: &Console, prints_json: bool) -> anyhow::Result<ExitCode> {
+fn report_refusal(error: anyhow::Error, console: &ShellConsole, prints_json: bool) -> anyhow::Result<ExitCode> {
     let error = error.downcast::<RpcError>()?;
     if prints_json {
         results::print_json(console, &json!({"error": error.json()}))?;
     }
-    console.tell(&format!("error: {error}\n{}", error.advice()));
+    console.print_error(&format!("error: {error}\n{}", error.advice()));
     Ok(ExitCode::from(1))
 }
 
 async fn list_tools(
     flags: &ToolsFlags,
-    servers: &dyn Servers,
-    mut desk: Desk,
+    servers: &dyn ServerDirectory,
+    mut desk: ShellContext,
 ) -> anyhow::Result<ExitCode> {
     let (mut targets, rest) = flags.target.resolve(&flags.words, &desk.servers)?;
     if flags.all {
-        targets = desk.servers.iter().cloned().map(Target::Server).collect();
-        targets.insert(0, Target::Docent);
+        targets = desk.servers.iter().cloned().map(ServerTarget::Server).collect();
+        targets.insert(0, ServerTarget::Docent);
     }
     let wanted = match rest.as_slice() {
         [] => None,
         [tool] if targets.len() == 1 => Some(tool),
-        [_] => bail!(UsedWrongly("describe one tool at a time: name one server".into())),
-        _ => bail!(UsedWrongly(format!(
+        [_] => bail!(UsageError("describe one tool at a time: name one server".into())),
+        _ => bail!(UsageError(format!(
             "unknown servers: {} (to describe tools, name one at a time)",
             rest.join(" and ")
         ))),
@@ -236,7 +236,7 @@ async fn list_tools(
                 desk.console.tell(&format!("{}: {error:#}", label(target)));
                 failed = true;
             }
-            Err(error) => return refused(error, &desk.console, flags.json),
+            Err(error) => return report_refusal(error, &desk.console, flags.json),
         }
     }
     let Some(wanted) = wanted else {
@@ -245,49 +245,49 @@ async fn list_tools(
     };
     let all = all.first().map(|server| server.tools.as_slice()).unwrap_or_default();
     let Some(tool) = call::find(wanted, all) else {
-        let servers = if targets == [Target::Docent] { desk.servers.as_slice() } else { &[] };
+        let servers = if targets == [ServerTarget::Docent] { desk.servers.as_slice() } else { &[] };
         bail!(call::unknown(wanted, all, servers));
     };
-    let named = targets.first().map(named).unwrap_or_default();
-    tools::describe(tool, &named, flags, &desk.console)?;
+    let named = targets.first().map(target_name).unwrap_or_default();
+    tools::describe(tool, &target_name, flags, &desk.console)?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn listed(
-    target: &Target,
-    servers: &dyn Servers,
-    desk: &Desk,
+    target: &ServerTarget,
+    servers: &dyn ServerDirectory,
+    desk: &ShellContext,
     wanted: Option<&String>,
-) -> anyhow::Result<Listed> {
+) -> anyhow::Result<ToolList> {
     let peer = open(target, servers, desk).await?;
-    let mut tools = peer::list(&*peer, "tools/list", "tools").await?;
+    let mut tools = connection::list(&*connection, "tools/list", "tools").await?;
     desk.remember(&tools);
     if let Some(wanted) = wanted.filter(|wanted| call::find(wanted, &tools).is_none()) {
         tools.extend(peer.unlisted(wanted));
     }
     let (label, card, exposed) = (label(target), peer.server().clone(), peer.exposed());
-    Ok(Listed { label, card, tools, exposed })
+    Ok(ToolList { label, card, tools, exposed })
 }
 
 /// Returns the name of a server for messages.
-fn label(target: &Target) -> String {
+fn label(target: &ServerTarget) -> String {
     match target {
-        Target::Docent => ITSELF.into(),
-        Target::Server(name) => name.clone(),
-        Target::Url { url, .. } => url.clone(),
-        Target::Program(words) => {
+        ServerTarget::Docent => DOCENT_TARGET.into(),
+        ServerTarget::Server(name) => name.clone(),
+        ServerTarget::Url { url, .. } => url.clone(),
+        ServerTarget::Program(words) => {
             words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
         }
     }
 }
 
 /// Returns the flags that select a server on a command line.
-fn named(target: &Target) -> String {
+fn target_name(target: &ServerTarget) -> String {
     match target {
-        Target::Docent => String::new(),
-        Target::Server(name) => format!(" --server {}", tools::quoted(name)),
-        Target::Url { url, .. } => format!(" --url {}", tools::quoted(url)),
-        Target::Program(words) => {
+        ServerTarget::Docent => String::new(),
+        ServerTarget::Server(name) => format!(" --server {}", tools::quoted(name)),
+        ServerTarget::Url { url, .. } => format!(" --url {}", tools::quoted(url)),
+        ServerTarget::Program(words) => {
             let words =
                 words.iter().map(|word| format!(" {}", tools::quoted(&word.to_string_lossy())));
             format!(" --{}", words.collect::<String>())
@@ -297,10 +297,10 @@ fn named(target: &Target) -> String {
 
 /// Opens a connection; with `-v`, enables the server's logging.
 async fn open(
-    target: &Target,
-    servers: &dyn Servers,
-    desk: &Desk,
-) -> anyhow::Result<Box<dyn Peer>> {
+    target: &ServerTarget,
+    servers: &dyn ServerDirectory,
+    desk: &ShellContext,
+) -> anyhow::Result<Box<dyn ServerConnection>> {
     let peer = servers.open(target, Arc::clone(&desk.questions)).await?;
     if desk.console.verbose && peer.server().capabilities.get("logging").is_some() {
         // A server that rejects this logs at its own level.
@@ -310,52 +310,52 @@ async fn open(
     Ok(peer)
 }
 
-impl Configured {
+impl ConfiguredServers {
     /// Opens a connection. The server's requests go to `questions`.
     async fn connect(
         &self,
-        target: &Target,
-        questions: Arc<Questions>,
-    ) -> anyhow::Result<Box<dyn Peer>> {
+        target: &ServerTarget,
+        questions: Arc<ClientRequestHandler>,
+    ) -> anyhow::Result<Box<dyn ServerConnection>> {
         let Self { config, environment, .. } = self;
         Ok(match target {
-            Target::Docent => {
-                let means = servers::means(config, environment.clone())?;
+            ServerTarget::Docent => {
+                let means = servers::hub_resources(config, environment.clone())?;
                 let (hub, _) = servers::hub(config, means, None);
                 let mut providers = serve::suites(config)?.providers;
                 providers.push(Arc::clone(&hub) as _);
                 let exposure = config.hub.settings.exposure;
                 let setup = self.setup(providers)?;
-                Box::new(Itself::open(setup, (hub, exposure), questions).await?)
+                Box::new(InProcessConnection::open(setup, (hub, exposure), questions).await?)
             }
-            Target::Server(_) => Box::new(Fronted::open(target, self, questions).await?),
-            Target::Url { .. } | Target::Program(_) => {
+            ServerTarget::Server(_) => Box::new(HubConnection::open(target, self, questions).await?),
+            ServerTarget::Url { .. } | ServerTarget::Program(_) => {
                 let spec = spec(target, config)?;
                 let dial = self.dial(&spec)?;
-                Box::new(Remote::open(target, (spec, dial), questions).await?)
+                Box::new(RemoteConnection::open(target, (spec, dial), questions).await?)
             }
         })
     }
 
     /// Creates the dialer for one server.
-    fn dial(&self, spec: &Spec) -> anyhow::Result<Dial> {
+    fn dial(&self, spec: &ServerSpec) -> anyhow::Result<ServerDialer> {
         let Self { config, environment, begun } = self;
-        let keeper = match &spec.way {
-            Way::Program { .. } => {
+        let keeper = match &spec.transport {
+            ServerTransport::Program { .. } => {
                 let begun = begun.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let begun = begun.map_or_else(servers::begin, Ok)?;
-                Some(servers::settle(begun, config, environment)?)
+                let begun = begun.map_or_else(servers::begin_supervisor, Ok)?;
+                Some(servers::start_supervisor(begun, config, environment)?)
             }
-            Way::Remote { .. } => None,
+            ServerTransport::Remote { .. } => None,
         };
-        Ok(Dial::new(config.clone(), Means::new(config, keeper, environment.clone())))
+        Ok(ServerDialer::new(config.clone(), HubResources::new(config, keeper, environment.clone())))
     }
 
     /// The setup of docent for the local user: the operator's policy and the audit log apply, but no rate limits and no
     /// paging.
-    fn setup(&self, providers: Vec<Arc<dyn Provider>>) -> anyhow::Result<Setup> {
+    fn setup(&self, providers: Vec<Arc<dyn ToolProvider>>) -> anyhow::Result<ServerSetup> {
         let policy = self.config.policy.tools.clone();
         let audit = serve::audit(&self.config)?;
-        Ok(Setup { policy, ..analyze::personal(&self.config, providers, audit) })
+        Ok(ServerSetup { policy, ..analyze::personal_setup(&self.config, providers, audit) })
     }
 }

@@ -1,26 +1,26 @@
 //! `docent prompts`: lists prompts, or renders one with its arguments.
 
 use super::{
-    Desk,
+    ShellContext,
     args::PromptsFlags,
-    arguments::{self, Sources},
-    layout::{self, Row},
-    peer::{self, Peer},
-    results::{Bytes, Showing, print_json},
-    schema::{Schema, nearest},
+    arguments::{self, ArgumentSources},
+    layout::{self, ListRow},
+    connection::{self, ServerConnection},
+    results::{BinaryOutput, ResultView, print_json},
+    schema::{ArgumentSchema, nearest},
 };
-use crate::analyze::UsedWrongly;
+use crate::analyze::UsageError;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
 /// Lists prompts, or renders the one that the first word names.
 pub(crate) async fn run(
-    peer: &dyn Peer,
-    desk: &Desk,
+    peer: &dyn ServerConnection,
+    desk: &ShellContext,
     flags: &PromptsFlags,
     words: &[String],
 ) -> anyhow::Result<ExitCode> {
-    let prompts = peer::list(peer, "prompts/list", "prompts").await?;
+    let prompts = connection::list(connection, "prompts/list", "prompts").await?;
     let Some((name, words)) = words.split_first() else {
         return list(&prompts, peer, desk, flags.json);
     };
@@ -29,11 +29,11 @@ pub(crate) async fn run(
         return Err(unknown(name, &prompts).into());
     };
     let schema = schema(prompt);
-    let sources = Sources::new(&desk.console, &desk.folder);
-    let arguments = arguments::gather(Schema::of(&schema), words, &sources)?;
+    let sources = ArgumentSources::new(&desk.console, &desk.folder);
+    let arguments = arguments::gather(ArgumentSchema::of(&schema), words, &sources)?;
     let note = |note| desk.console.note(note);
     let asked = json!({"name": name, "arguments": arguments});
-    let result = peer::ask(peer, &desk.questions, "prompts/get", asked, &note).await?;
+    let result = connection::ask(connection, &desk.questions, "prompts/get", asked, &note).await?;
     desk.console.finish();
     if flags.json {
         print_json(&desk.console, &result)?;
@@ -57,19 +57,19 @@ fn schema(prompt: &Value) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-fn unknown(name: &str, prompts: &[Value]) -> UsedWrongly {
+fn unknown(name: &str, prompts: &[Value]) -> UsageError {
     let names: Vec<&str> = prompts.iter().filter_map(|one| one.get("name")?.as_str()).collect();
     let near = nearest(name, names.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let known = if names.is_empty() { "none".into() } else { names.join(", ") };
     let message = format!("unknown prompt {name}{near} (available: {known})");
-    UsedWrongly(docent_screen::one_line(&message).into_owned())
+    UsageError(docent_screen::one_line(&message).into_owned())
 }
 
 fn list(
     prompts: &[Value],
-    peer: &dyn Peer,
-    desk: &Desk,
+    peer: &dyn ServerConnection,
+    desk: &ShellContext,
     as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     if as_json {
@@ -77,28 +77,28 @@ fn list(
     } else if prompts.is_empty() {
         desk.console.tell(&format!("{} has no prompts", layout::server_name(peer.server())));
     } else {
-        let rows: Vec<Row> = prompts.iter().map(row).collect();
+        let rows: Vec<ListRow> = prompts.iter().map(row).collect();
         desk.console.print(&layout::rows(&rows, &desk.console.terminal))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(prompt: &Value) -> Row {
+fn row(prompt: &Value) -> ListRow {
     let text = |key: &str| prompt.get(key).and_then(Value::as_str).unwrap_or_default();
     let about = if text("description").is_empty() { text("title") } else { text("description") };
     let schema = schema(prompt);
-    let notes = layout::arguments(Schema::of(&schema), false);
-    Row { name: text("name").into(), about: about.into(), notes }
+    let notes = layout::arguments(ArgumentSchema::of(&schema), false);
+    ListRow { name: text("name").into(), about: about.into(), notes }
 }
 
 fn render(
     name: &str,
     result: &Value,
-    desk: &Desk,
+    desk: &ShellContext,
     flags: &PromptsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let bytes = Bytes::of(flags.save.as_deref(), &desk.folder, &desk.console);
-    let mut showing = Showing::new(&desk.console, bytes, name);
+    let bytes = BinaryOutput::choose(flags.save.as_deref(), &desk.folder, &desk.console);
+    let mut showing = ResultView::new(&desk.console, bytes, name);
     let messages = result.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for message in messages {
         // The role matters only if there is more than one message.

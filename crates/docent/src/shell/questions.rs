@@ -3,9 +3,9 @@
 //! The user is asked only at a terminal. Without one, every elicitation is declined with a message.
 
 use super::{
-    console::Console,
-    peer::RpcError,
-    schema::{Kind, Property, Schema, plain},
+    console::ShellConsole,
+    connection::RpcError,
+    schema::{JsonType, SchemaProperty, ArgumentSchema, display_value},
     typing,
 };
 use serde_json::{Map, Value, json};
@@ -13,20 +13,20 @@ use std::{path::PathBuf, sync::Arc};
 use url::Url;
 
 /// Maximum number of fields in a form.
-const MOST_FIELDS: usize = 100;
+const MAX_FORM_FIELDS: usize = 100;
 /// The JSON-RPC code of an unknown method.
-const UNKNOWN_METHOD: i64 = -32601;
+const METHOD_NOT_FOUND: i64 = -32601;
 /// The code that the protocol's examples use for a request that the user rejected.
-const TURNED_DOWN: i64 = -1;
+const USER_REJECTED: i64 = -1;
 
 /// Answers a server's requests.
-pub(crate) struct Questions {
-    console: Arc<Console>,
+pub(crate) struct ClientRequestHandler {
+    console: Arc<ShellConsole>,
     roots: Vec<PathBuf>,
 }
 
 /// The user's input for a field.
-enum Field {
+enum FieldInput {
     Value(Value),
     /// The field is left out.
     Nothing,
@@ -35,16 +35,16 @@ enum Field {
 }
 
 /// How the user ended a form.
-enum Ending {
+enum FormEnd {
     Send,
     Again,
     Decline,
     Cancel,
 }
 
-impl Questions {
+impl ClientRequestHandler {
     /// Asks at `console`; `roots` are reported to the server.
-    pub(crate) fn new(console: Arc<Console>, roots: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(console: Arc<ShellConsole>, roots: Vec<PathBuf>) -> Self {
         Self { console, roots }
     }
 
@@ -68,10 +68,10 @@ impl Questions {
                 self.console.tell(&format!(
                     "The server requested sampling; rejected, because {reason}."
                 ));
-                Err(RpcError { code: TURNED_DOWN, message: reason.into(), data: None })
+                Err(RpcError { code: USER_REJECTED, message: reason.into(), data: None })
             }
             _ => Err(RpcError {
-                code: UNKNOWN_METHOD,
+                code: METHOD_NOT_FOUND,
                 message: "Method not found".into(),
                 data: Some(json!({"method": method})),
             }),
@@ -97,13 +97,13 @@ impl Questions {
         }
         self.console.tell(&format!("The server asks: {message}"));
         match params.get("mode").and_then(Value::as_str) {
-            Some("url") => self.visit(params),
-            _ => self.fill(params.get("requestedSchema").unwrap_or(&Value::Null)),
+            Some("url") => self.open_address(params),
+            _ => self.fill_form(params.get("requestedSchema").unwrap_or(&Value::Null)),
         }
     }
 
     /// Asks the user to open an address. What happens there is not visible to docent.
-    fn visit(&self, params: &Value) -> Value {
+    fn open_address(&self, params: &Value) -> Value {
         let address = params.get("url").and_then(Value::as_str).unwrap_or_default();
         let parsed = Url::parse(address).ok();
         let web = parsed.filter(|url| matches!(url.scheme(), "http" | "https"));
@@ -127,47 +127,47 @@ impl Questions {
         json!({"action": action})
     }
 
-    fn fill(&self, schema: &Value) -> Value {
-        let fields = Schema::of(schema).properties();
+    fn fill_form(&self, schema: &Value) -> Value {
+        let fields = ArgumentSchema::of(schema).properties();
         let mut answers = Map::new();
         loop {
-            for field in fields.iter().take(MOST_FIELDS) {
+            for field in fields.iter().take(MAX_FORM_FIELDS) {
                 let before = answers.get(field.name).cloned();
                 match self.field(field, before.as_ref()) {
-                    Field::Value(value) => drop(answers.insert(field.name.to_owned(), value)),
-                    Field::Nothing => drop(answers.remove(field.name)),
-                    Field::Ended => return json!({"action": "cancel"}),
+                    FieldInput::Value(value) => drop(answers.insert(field.name.to_owned(), value)),
+                    FieldInput::Nothing => drop(answers.remove(field.name)),
+                    FieldInput::Ended => return json!({"action": "cancel"}),
                 }
             }
             if !fields.is_empty() {
                 self.console.tell(&format!("To be sent: {:#}", Value::Object(answers.clone())));
             }
-            match self.ending() {
-                Ending::Send => return json!({"action": "accept", "content": answers}),
-                Ending::Again => {}
-                Ending::Decline => return json!({"action": "decline"}),
-                Ending::Cancel => return json!({"action": "cancel"}),
+            match self.ask_form_end() {
+                FormEnd::Send => return json!({"action": "accept", "content": answers}),
+                FormEnd::Again => {}
+                FormEnd::Decline => return json!({"action": "decline"}),
+                FormEnd::Cancel => return json!({"action": "cancel"}),
             }
         }
     }
 
-    fn ending(&self) -> Ending {
+    fn ask_form_end(&self) -> FormEnd {
         loop {
             let typed =
                 self.console.ask("Send it? y to send, e to edit, d to decline, c to cancel: ");
             match typed.as_deref().map(str::trim) {
-                Some("y" | "yes") => return Ending::Send,
-                Some("e") => return Ending::Again,
-                Some("d" | "n" | "no") => return Ending::Decline,
-                Some("c") | None => return Ending::Cancel,
+                Some("y" | "yes") => return FormEnd::Send,
+                Some("e") => return FormEnd::Again,
+                Some("d" | "n" | "no") => return FormEnd::Decline,
+                Some("c") | None => return FormEnd::Cancel,
                 Some(_) => {}
             }
         }
     }
 
     /// Asks for one field until the input is valid.
-    fn field(&self, field: &Property<'_>, before: Option<&Value>) -> Field {
-        let Property { name, schema, required } = *field;
+    fn field(&self, field: &SchemaProperty<'_>, before: Option<&Value>) -> FieldInput {
+        let SchemaProperty { name, schema, required } = *field;
         let fallback = before.or_else(|| schema.get("default")).cloned();
         let title = schema
             .text("title")
@@ -176,7 +176,7 @@ impl Questions {
             schema.text("description").map_or_else(String::new, |about| format!("  {about}\n"));
         let choices = choices(schema);
         let listed =
-            choices.iter().map(|(value, title)| ["    ", &plain(value), title, "\n"].concat());
+            choices.iter().map(|(value, title)| ["    ", &display_value(value), title, "\n"].concat());
         let listed: String = listed.collect();
         let kind = if choices.is_empty() { schema.kind_words() } else { "one of these".into() };
         let kind =
@@ -188,35 +188,35 @@ impl Questions {
         };
         let prompt = format!("{title}: {kind}{needed}\n{about}{listed}> ");
         loop {
-            let Some(typed) = self.console.ask(&prompt) else { return Field::Ended };
+            let Some(typed) = self.console.ask(&prompt) else { return FieldInput::Ended };
             if typed.trim().is_empty() {
                 match (&fallback, required) {
                     (None, true) => continue,
-                    (None, false) => return Field::Nothing,
-                    (Some(value), _) => return Field::Value(value.clone()),
+                    (None, false) => return FieldInput::Nothing,
+                    (Some(value), _) => return FieldInput::Value(value.clone()),
                 }
             }
             match read(schema, &choices, &typed) {
-                Ok(value) => return Field::Value(value),
+                Ok(value) => return FieldInput::Value(value),
                 Err(problem) => self.console.tell(&format!("{name} {problem}")),
             }
         }
     }
 }
 
-fn is_many(schema: Schema<'_>) -> bool {
-    schema.branches().iter().any(|branch| branch.kind == Kind::Array)
+fn is_many(schema: ArgumentSchema<'_>) -> bool {
+    schema.branches().iter().any(|branch| branch.kind == JsonType::Array)
 }
 
-fn shown(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     match value {
-        Value::Array(all) => all.iter().map(plain).collect::<Vec<_>>().join(","),
-        other => plain(other),
+        Value::Array(all) => all.iter().map(display_value).collect::<Vec<_>>().join(","),
+        other => display_value(other),
     }
 }
 
 /// Returns the values that a field, or each of its members, may have, with their titles.
-fn choices(schema: Schema<'_>) -> Vec<(Value, String)> {
+fn choices(schema: ArgumentSchema<'_>) -> Vec<(Value, String)> {
     let of = if is_many(schema) { schema.members().unwrap_or(schema) } else { schema };
     let names = of.items("enumNames");
     let titled = |title: Option<&str>| title.map_or_else(String::new, |title| format!("  {title}"));
@@ -232,7 +232,7 @@ fn choices(schema: Schema<'_>) -> Vec<(Value, String)> {
     all
 }
 
-fn read(schema: Schema<'_>, choices: &[(Value, String)], typed: &str) -> Result<Value, String> {
+fn read(schema: ArgumentSchema<'_>, choices: &[(Value, String)], typed: &str) -> Result<Value, String> {
     // Users type what they read: accept the title as well as the value.
     let by_title = |typed: &str| {
         let named = |(_, title): &&(Value, String)| title.trim().eq_ignore_ascii_case(typed.trim());
@@ -253,6 +253,6 @@ fn read(schema: Schema<'_>, choices: &[(Value, String)], typed: &str) -> Result<
     }
 }
 
-fn is_text(schema: Schema<'_>) -> bool {
-    schema.branches().iter().any(|branch| branch.kind == Kind::String)
+fn is_text(schema: ArgumentSchema<'_>) -> bool {
+    schema.branches().iter().any(|branch| branch.kind == JsonType::String)
 }

@@ -1,19 +1,19 @@
 //! Connects to a server that is not configured, for the duration of one command.
 
 use super::{
-    args::Target,
-    peer::{Answering, Note, Peer, RpcError, ServerCard},
-    questions::Questions,
+    args::ServerTarget,
+    connection::{ReplyFuture, ServerNotice, ServerConnection, RpcError, ServerCard},
+    questions::ClientRequestHandler,
 };
 use crate::{
-    analyze::UsedWrongly,
+    analyze::UsageError,
     config::Config,
-    servers::{self, Dial},
+    servers::{self, ServerDialer},
 };
 use anyhow::{anyhow, bail};
-use docent_dial::Failure;
+use docent_dial::TransportFailure;
 use docent_hub::{
-    Dialer as _, Hears, Opened, Request, RequestError, Spec, Stream, Tail, Way, handshake,
+    Dialer as _, ServerEvents, HandshakeResult, PeerRequest, RequestError, ServerSpec, StreamOwner, StderrTail, ServerTransport, handshake,
 };
 use serde_json::Value;
 use std::{
@@ -24,60 +24,60 @@ use std::{
 use tokio::sync::mpsc;
 
 /// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_mins(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Size of the queue of notifications to show.
-const NOTES: usize = 256;
+const NOTICE_QUEUE_LEN: usize = 256;
 
 /// A connection to a program or an address from the command line.
-pub(super) struct Remote {
-    peer: Arc<docent_hub::Peer>,
+pub(super) struct RemoteConnection {
+    peer: Arc<docent_hub::DownstreamPeer>,
     card: ServerCard,
-    ear: Arc<Ear>,
+    ear: Arc<RemoteEvents>,
     /// Kept because a program ends when this is dropped.
-    _dial: Dial,
+    _dial: ServerDialer,
 }
 
 /// Returns the hub's spec of a target.
-pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
+pub(crate) fn spec(target: &ServerTarget, config: &Config) -> anyhow::Result<ServerSpec> {
     let text = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
     Ok(match target {
-        Target::Docent => bail!("docent itself runs in this process"),
-        Target::Server(name) => {
+        ServerTarget::Docent => bail!("docent itself runs in this process"),
+        ServerTarget::Server(name) => {
             let Some(entry) = config.servers.iter().find(|entry| entry.server.name == *name) else {
-                bail!(UsedWrongly(format!("unknown server {name:?}")));
+                bail!(UsageError(format!("unknown server {name:?}")));
             };
             if entry.of_a_project {
                 bail!("{}", config.untrusted_server(name));
             }
-            servers::one(entry, config)
+            servers::spec_of(entry, config)
         }
-        Target::Url { url, headers } => {
+        ServerTarget::Url { url, headers } => {
             let headers = headers.iter().cloned().collect();
-            Spec::new("server", Way::Remote { url: url.clone(), sse: None, headers })
+            ServerSpec::new("server", ServerTransport::Remote { url: url.clone(), sse: None, headers })
         }
-        Target::Program(words) => {
+        ServerTarget::Program(words) => {
             let Some((command, args)) = words.split_first() else {
-                bail!(UsedWrongly("name a program after --".into()));
+                bail!(UsageError("name a program after --".into()));
             };
             let (command, args) = (text(command), args.iter().map(text).collect());
-            Spec::new("server", Way::Program { command, args, env: BTreeMap::new(), cwd: None })
+            ServerSpec::new("server", ServerTransport::Program { command, args, env: BTreeMap::new(), cwd: None })
         }
     })
 }
 
-impl Remote {
+impl RemoteConnection {
     pub(super) async fn open(
-        target: &Target,
-        (spec, dial): (Spec, Dial),
-        questions: Arc<Questions>,
+        target: &ServerTarget,
+        (spec, dial): (ServerSpec, ServerDialer),
+        questions: Arc<ClientRequestHandler>,
     ) -> anyhow::Result<Self> {
-        let stderr = Arc::new(Tail::default());
+        let stderr = Arc::new(StderrTail::default());
         let capabilities = questions.capabilities();
-        let ear = Arc::new(Ear { questions, peer: OnceLock::new(), notes: Mutex::default() });
+        let ear = Arc::new(RemoteEvents { questions, peer: OnceLock::new(), notes: Mutex::default() });
         let opening = async {
             let line = |listener| dial.dial(&spec, listener, Arc::clone(&stderr));
-            let hears = Arc::clone(&ear) as Arc<dyn Hears>;
-            let opening = docent_hub::Peer::open(&spec.name, hears, capabilities, None, line);
+            let hears = Arc::clone(&ear) as Arc<dyn ServerEvents>;
+            let opening = docent_hub::DownstreamPeer::open(&spec.name, hears, capabilities, None, line);
             let peer = Arc::new(opening.await?);
             ear.peer.get_or_init(|| Arc::downgrade(&peer));
             let opened = handshake(&peer, None).await?;
@@ -89,7 +89,7 @@ impl Remote {
                 if last.is_empty() { String::new() } else { format!("\n{}", last.join("\n")) };
             anyhow!("cannot connect to {}: {why}{words}", super::label(target))
         };
-        match tokio::time::timeout(PATIENCE, opening).await {
+        match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
             Ok(Ok((peer, opened))) => Ok(Self { peer, card: card(&opened), ear, _dial: dial }),
             Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(failed(format!("it did not start within {} s", PATIENCE.as_secs()))),
@@ -98,7 +98,7 @@ impl Remote {
 }
 
 /// Returns what a server reports about itself.
-pub(super) fn card(opened: &Opened) -> ServerCard {
+pub(super) fn card(opened: &HandshakeResult) -> ServerCard {
     let text =
         |name: &str| opened.info.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     ServerCard {
@@ -110,33 +110,33 @@ pub(super) fn card(opened: &Opened) -> ServerCard {
     }
 }
 
-impl Peer for Remote {
+impl ServerConnection for RemoteConnection {
     fn request<'a>(
         &'a self,
         method: &'a str,
         params: Value,
-        on_note: &'a (dyn Fn(Note) + Send + Sync),
-    ) -> Answering<'a> {
+        on_note: &'a (dyn Fn(ServerNotice) + Send + Sync),
+    ) -> ReplyFuture<'a> {
         Box::pin(async move {
             let params = match params {
                 Value::Object(params) => params,
                 _ => docent_tool::Object::new(),
             };
-            let (sender, mut notes) = mpsc::channel(NOTES);
+            let (sender, mut notes) = mpsc::channel(NOTICE_QUEUE_LEN);
             *self.ear.notes.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
             let progress = move |step: docent_tool::Progress| {
                 let message = Some(step.message).filter(|text| !text.is_empty());
                 // A slow terminal shows fewer notifications.
-                drop(sender.try_send(Note::Progress {
+                drop(sender.try_send(ServerNotice::Progress {
                     done: step.done,
                     total: step.total,
                     message,
                 }));
             };
             let is_call = method == "tools/call";
-            let request = Request {
+            let request = PeerRequest {
                 progress: is_call.then(|| Box::new(progress) as _),
-                ..Request::new(params)
+                ..PeerRequest::new(params)
             };
             let mut asked = std::pin::pin!(self.peer.request(method, request));
             let answer = loop {
@@ -162,14 +162,14 @@ impl Peer for Remote {
 }
 
 /// Handles the server's own requests and notifications.
-struct Ear {
-    questions: Arc<Questions>,
-    peer: OnceLock<Weak<docent_hub::Peer>>,
-    notes: Mutex<Option<mpsc::Sender<Note>>>,
+struct RemoteEvents {
+    questions: Arc<ClientRequestHandler>,
+    peer: OnceLock<Weak<docent_hub::DownstreamPeer>>,
+    notes: Mutex<Option<mpsc::Sender<ServerNotice>>>,
 }
 
-impl Hears for Ear {
-    fn asked(&self, id: Value, method: &str, params: Value, _: Stream) {
+impl ServerEvents for RemoteEvents {
+    fn on_request(&self, id: Value, method: &str, params: Value, _: StreamOwner) {
         let Some(peer) = self.peer.get().and_then(Weak::upgrade) else { return };
         let (questions, method) = (Arc::clone(&self.questions), method.to_owned());
         tokio::spawn(async move {
@@ -190,18 +190,18 @@ impl Hears for Ear {
         });
     }
 
-    fn told(&self, method: &str, params: Value, _: Stream) {
+    fn on_notification(&self, method: &str, params: Value, _: StreamOwner) {
         let message = serde_json::json!({"method": method, "params": params});
         if let Some(notes) = &*self.notes.lock().unwrap_or_else(PoisonError::into_inner) {
-            drop(notes.try_send(Note::of(message)));
+            drop(notes.try_send(ServerNotice::from_notification(message)));
         }
     }
 
-    fn noise(&self, text: String) {
+    fn on_noise(&self, text: String) {
         tracing::debug!("{}", docent_screen::one_line(&text));
     }
 
-    fn session_lost(&self) {}
+    fn on_session_lost(&self) {}
 
-    fn closed(&self, _: &Failure) {}
+    fn on_closed(&self, _: &TransportFailure) {}
 }

@@ -1,33 +1,33 @@
 //! `docent resources`: lists resources, or reads one.
 
 use super::{
-    Desk,
+    ShellContext,
     args::ResourcesFlags,
-    layout::{self, Row},
-    peer::{self, Peer},
-    results::{Bytes, Showing, print_json},
+    layout::{self, ListRow},
+    connection::{self, ServerConnection},
+    results::{BinaryOutput, ResultView, print_json},
 };
-use crate::analyze::UsedWrongly;
+use crate::analyze::UsageError;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// Lists resources, or reads the one that the only word names.
 pub(crate) async fn run(
-    peer: &dyn Peer,
-    desk: &Desk,
+    peer: &dyn ServerConnection,
+    desk: &ShellContext,
     flags: &ResourcesFlags,
     words: &[String],
 ) -> anyhow::Result<ExitCode> {
     match words {
         [] => list(peer, desk, flags).await,
         [uri] => read(peer, desk, flags, uri).await,
-        _ => Err(UsedWrongly("read one resource at a time: give one URI".into()).into()),
+        _ => Err(UsageError("read one resource at a time: give one URI".into()).into()),
     }
 }
 
-async fn list(peer: &dyn Peer, desk: &Desk, flags: &ResourcesFlags) -> anyhow::Result<ExitCode> {
-    let resources = peer::list(peer, "resources/list", "resources").await?;
-    let templates = peer::list(peer, "resources/templates/list", "resourceTemplates").await?;
+async fn list(peer: &dyn ServerConnection, desk: &ShellContext, flags: &ResourcesFlags) -> anyhow::Result<ExitCode> {
+    let resources = connection::list(connection, "resources/list", "resources").await?;
+    let templates = connection::list(connection, "resources/templates/list", "resourceTemplates").await?;
     if flags.json {
         let all = json!({"resources": resources, "resourceTemplates": templates});
         print_json(&desk.console, &all)?;
@@ -51,36 +51,36 @@ async fn list(peer: &dyn Peer, desk: &Desk, flags: &ResourcesFlags) -> anyhow::R
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(one: &Value, key: &str) -> Row {
+fn row(one: &Value, key: &str) -> ListRow {
     let text = |key: &str| one.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let mut notes: Vec<String> = text("mimeType").into_iter().map(str::to_owned).collect();
     notes.extend(one.get("size").and_then(Value::as_u64).map(|size| format!("{size} bytes")));
     let about = text("description").or(text("title")).or(text("name")).unwrap_or_default();
-    Row { name: text(key).unwrap_or_default().into(), about: about.into(), notes: notes.join(", ") }
+    ListRow { name: text(key).unwrap_or_default().into(), about: about.into(), notes: notes.join(", ") }
 }
 
 async fn read(
-    peer: &dyn Peer,
-    desk: &Desk,
+    peer: &dyn ServerConnection,
+    desk: &ShellContext,
     flags: &ResourcesFlags,
     uri: &str,
 ) -> anyhow::Result<ExitCode> {
     let note = |note| desk.console.note(note);
     let asked = json!({"uri": uri});
-    let result = peer::ask(peer, &desk.questions, "resources/read", asked, &note).await?;
+    let result = connection::ask(connection, &desk.questions, "resources/read", asked, &note).await?;
     desk.console.finish();
     if flags.json {
         print_json(&desk.console, &result)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let bytes = match Bytes::of(flags.save.as_deref(), &desk.folder, &desk.console) {
-        Bytes::Told => Bytes::Printed,
+    let bytes = match BinaryOutput::choose(flags.save.as_deref(), &desk.folder, &desk.console) {
+        BinaryOutput::Told => BinaryOutput::Printed,
         other => other,
     };
     // The last part of the URI serves as the file name.
     let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let mut showing = Showing::new(&desk.console, bytes, stem);
+    let mut showing = ResultView::new(&desk.console, bytes, stem);
     let contents = result.get("contents").and_then(Value::as_array);
     for one in contents.into_iter().flatten() {
         showing.contents(one)?;

@@ -1,16 +1,16 @@
 //! Shows results: text as it is, JSON pretty-printed at a terminal, bytes as files, links as a list.
 
 use super::{
-    console::Console,
+    console::ShellConsole,
     pretty::pretty,
-    saving::{decoded, extension, file_stem, save},
+    saving::{decode_base64, extension, file_stem, save},
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What to do with binary contents.
 #[derive(Debug, Clone)]
-pub(crate) enum Bytes {
+pub(crate) enum BinaryOutput {
     /// Save them as files in this folder.
     Saved(PathBuf),
     /// Write them to standard output.
@@ -19,9 +19,9 @@ pub(crate) enum Bytes {
     Told,
 }
 
-impl Bytes {
+impl BinaryOutput {
     /// `--save` takes precedence; at a terminal, files go to the working directory.
-    pub(crate) fn of(save: Option<&Path>, folder: &Path, console: &Console) -> Self {
+    pub(crate) fn choose(save: Option<&Path>, folder: &Path, console: &ShellConsole) -> Self {
         match save {
             Some(save) => Self::Saved(folder.join(save)),
             None if console.terminal.stdout => Self::Saved(folder.to_owned()),
@@ -31,9 +31,9 @@ impl Bytes {
 }
 
 /// Shows one result, block by block.
-pub(crate) struct Showing<'a> {
-    console: &'a Console,
-    bytes: Bytes,
+pub(crate) struct ResultView<'a> {
+    console: &'a ShellConsole,
+    bytes: BinaryOutput,
     /// The base name of saved files.
     name: String,
     count: usize,
@@ -43,9 +43,9 @@ pub(crate) struct Showing<'a> {
     pub(crate) lost: bool,
 }
 
-impl<'a> Showing<'a> {
+impl<'a> ResultView<'a> {
     /// Creates a view that names files after `name`.
-    pub(crate) fn new(console: &'a Console, bytes: Bytes, name: &str) -> Self {
+    pub(crate) fn new(console: &'a ShellConsole, bytes: BinaryOutput, name: &str) -> Self {
         let name = file_stem(name);
         Self { console, bytes, name, count: 0, has_text: false, lost: false }
     }
@@ -80,7 +80,7 @@ impl<'a> Showing<'a> {
     pub(crate) fn text(&mut self, text: &str) -> anyhow::Result<()> {
         self.has_text = true;
         let laid_out = if self.console.terminal.stdout { pretty(text) } else { None };
-        let shown = self.console.shown(laid_out.as_deref().unwrap_or(text));
+        let shown = self.console.escape(laid_out.as_deref().unwrap_or(text));
         let end = if shown.ends_with('\n') || shown.is_empty() { "" } else { "\n" };
         self.console.print(&format!("{shown}{end}"))
     }
@@ -98,22 +98,22 @@ impl<'a> Showing<'a> {
     fn blob(&mut self, data: &str, media: &str) -> anyhow::Result<()> {
         self.count += 1;
         let kind = if media.is_empty() { "bytes of unknown type" } else { media };
-        let Some(bytes) = decoded(data) else {
+        let Some(bytes) = decode_base64(data) else {
             self.lost = true;
-            self.console.tell(&format!("{kind}: invalid base64, cannot be shown"));
+            self.console.print_error(&format!("{kind}: invalid base64, cannot be shown"));
             return Ok(());
         };
         match &self.bytes {
-            Bytes::Printed => self.console.print_bytes(&bytes)?,
-            Bytes::Told => self.console.tell(&format!(
+            BinaryOutput::Printed => self.console.print_bytes(&bytes)?,
+            BinaryOutput::Told => self.console.print_error(&format!(
                 "{kind}, {} bytes: not saved; use --save DIR, or --json for the whole result",
                 bytes.len()
             )),
-            Bytes::Saved(folder) => {
+            BinaryOutput::Saved(folder) => {
                 let name = format!("{}-{}", self.name, self.count);
                 match save(folder, &name, extension(media), &bytes) {
                     Ok(path) => {
-                        self.console.tell(&format!(
+                        self.console.print_error(&format!(
                             "saved {} ({kind}, {} bytes)",
                             path.display(),
                             bytes.len()
@@ -121,7 +121,7 @@ impl<'a> Showing<'a> {
                     }
                     Err(error) => {
                         self.lost = true;
-                        self.console.tell(&format!(
+                        self.console.print_error(&format!(
                             "{kind}: cannot save to {}: {error}",
                             folder.display()
                         ));
@@ -139,6 +139,6 @@ fn media(block: &Value) -> Option<&str> {
 }
 
 /// Prints one JSON document.
-pub(crate) fn print_json(console: &Console, value: &Value) -> anyhow::Result<()> {
-    console.print(&console.shown(&format!("{value:#}\n")))
+pub(crate) fn print_json(console: &ShellConsole, value: &Value) -> anyhow::Result<()> {
+    console.print(&console.escape(&format!("{value:#}\n")))
 }

@@ -4,25 +4,25 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use docent_files::{Access, Folder};
+use docent_files::{FileAccess, ManagedFolder};
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 /// Maximum number of file names to try.
-const TRIES: usize = 10_000;
+const MAX_NAME_ATTEMPTS: usize = 10_000;
 /// Maximum length of a file stem taken from a server.
-const LONGEST: usize = 80;
+const MAX_STEM_CHARS: usize = 80;
 
-const LENIENT: GeneralPurposeConfig =
+const LENIENT_BASE64: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
 /// Decodes base64 in either alphabet, with or without padding and line breaks.
-pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    let standard = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
-    let url_safe = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+    let standard = GeneralPurpose::new(&alphabet::STANDARD, LENIENT_BASE64);
+    let url_safe = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT_BASE64);
     standard.decode(&text).or_else(|_| url_safe.decode(&text)).ok()
 }
 
@@ -64,20 +64,20 @@ pub(crate) fn extension(media: &str) -> &'static str {
 /// Turns untrusted text into a file name without path separators.
 pub(crate) fn file_stem(from: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
-    let stem: String = from.chars().map(plain).take(LONGEST).collect();
+    let stem: String = from.chars().map(plain).take(MAX_STEM_CHARS).collect();
     let stem = stem.trim_matches('-');
     if stem.is_empty() { "answer".into() } else { stem.to_owned() }
 }
 
 /// Writes a new file, under another name if it exists already. `name` is the stem without a dot.
 pub(crate) fn save(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-    let own = Folder::resolve(folder);
-    own.make(Access::Shared)?;
-    for n in 1..=TRIES {
+    let own = ManagedFolder::resolve(folder);
+    own.make(FileAccess::Shared)?;
+    for n in 1..=MAX_NAME_ATTEMPTS {
         let again = if n == 1 { String::new() } else { format!("-{n}") };
         let file_name = format!("{name}{again}.{ending}");
         // An existing link is not followed either.
-        match own.create(&file_name, Access::Shared) {
+        match own.create(&file_name, FileAccess::Shared) {
             Ok(mut file) => {
                 file.write_all(bytes)?;
                 return Ok(folder.join(file_name));

@@ -5,26 +5,26 @@
 use serde_json::{Map, Value};
 
 /// Maximum depth of references and unions.
-const DEEPEST: usize = 16;
+const MAX_SCHEMA_DEPTH: usize = 16;
 /// Maximum number of branches of one union.
-const WIDEST: usize = 64;
+const MAX_UNION_BRANCHES: usize = 64;
 /// Maximum number of parts of one object's schema.
-const MOST_PARTS: usize = 256;
+const MAX_SCHEMA_PARTS: usize = 256;
 /// Maximum number of properties of one object.
-const MOST_PROPERTIES: usize = 2000;
+const MAX_PROPERTIES: usize = 2000;
 /// Maximum length of a name to suggest a correction for.
-const LONGEST_NAME: usize = 200;
+const MAX_SUGGESTION_LEN: usize = 200;
 
 /// A schema inside the document that contains its definitions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Schema<'a> {
+pub(crate) struct ArgumentSchema<'a> {
     root: &'a Value,
     node: &'a Value,
 }
 
 /// The types of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonType {
     /// Text.
     String,
     /// A number.
@@ -43,8 +43,8 @@ pub(crate) enum Kind {
     Any,
 }
 
-impl Kind {
-    fn named(word: &str) -> Self {
+impl JsonType {
+    fn parse(word: &str) -> Self {
         match word {
             "string" => Self::String,
             "number" => Self::Number,
@@ -58,7 +58,7 @@ impl Kind {
     }
 
     /// Returns the name of the type.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::String => "string",
             Self::Number => "number",
@@ -79,37 +79,37 @@ impl Kind {
 
 /// A schema without unions, for one type of value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Branch<'a> {
+pub(crate) struct SchemaBranch<'a> {
     /// The schema.
-    pub(crate) schema: Schema<'a>,
+    pub(crate) schema: ArgumentSchema<'a>,
     /// The kind.
-    pub(crate) kind: Kind,
+    pub(crate) kind: JsonType,
 }
 
 /// A property of an object.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Property<'a> {
+pub(crate) struct SchemaProperty<'a> {
     /// The key.
     pub(crate) name: &'a str,
     /// The schema of the value.
-    pub(crate) schema: Schema<'a>,
+    pub(crate) schema: ArgumentSchema<'a>,
     /// Whether it is required.
     pub(crate) required: bool,
 }
 
-impl<'a> Schema<'a> {
+impl<'a> ArgumentSchema<'a> {
     /// The schema of a whole document.
     pub(crate) fn of(root: &'a Value) -> Self {
-        Self { root, node: root }.resolved()
+        Self { root, node: root }.resolve()
     }
 
     fn at(self, node: &'a Value) -> Self {
-        Self { root: self.root, node }.resolved()
+        Self { root: self.root, node }.resolve()
     }
 
     /// Follows references to the schema they refer to, if it exists.
-    fn resolved(mut self) -> Self {
-        for _ in 0..DEEPEST {
+    fn resolve(mut self) -> Self {
+        for _ in 0..MAX_SCHEMA_DEPTH {
             let Some(reference) = self.node.get("$ref").and_then(Value::as_str) else { break };
             let pointer = reference.strip_prefix('#').unwrap_or("/no such place");
             let Some(node) = self.root.pointer(pointer) else { break };
@@ -134,15 +134,15 @@ impl<'a> Schema<'a> {
     }
 
     /// Returns the alternatives for a value, in the order written.
-    pub(crate) fn branches(self) -> Vec<Branch<'a>> {
+    pub(crate) fn branches(self) -> Vec<SchemaBranch<'a>> {
         let mut all = Vec::new();
-        self.spread(DEEPEST, &mut all);
-        all.truncate(WIDEST);
+        self.collect_branches(MAX_SCHEMA_DEPTH, &mut all);
+        all.truncate(MAX_UNION_BRANCHES);
         all
     }
 
-    fn spread(self, depth: usize, all: &mut Vec<Branch<'a>>) {
-        if all.len() >= WIDEST {
+    fn collect_branches(self, depth: usize, all: &mut Vec<SchemaBranch<'a>>) {
+        if all.len() >= MAX_UNION_BRANCHES {
             return;
         }
         let unions = ["anyOf", "oneOf"].map(|union| self.items(union));
@@ -157,39 +157,39 @@ impl<'a> Schema<'a> {
             && depth > 0
             && self.get("type").is_none()
         {
-            return self.at(one).spread(depth - 1, all);
+            return self.at(one).collect_branches(depth - 1, all);
         }
-        let kinds: Vec<Kind> = match self.get("type") {
+        let kinds: Vec<JsonType> = match self.get("type") {
             Some(Value::String(word)) => vec![Kind::named(word)],
             Some(Value::Array(words)) => {
-                words.iter().filter_map(Value::as_str).map(Kind::named).collect()
+                words.iter().filter_map(Value::as_str).map(JsonType::parse).collect()
             }
             _ if self.get("properties").is_some() => vec![Kind::Object],
             _ if self.get("items").is_some() => vec![Kind::Array],
             _ => vec![Kind::Any],
         };
-        all.extend(kinds.into_iter().map(|kind| Branch { schema: self, kind }));
+        all.extend(kinds.into_iter().map(|kind| SchemaBranch { schema: self, kind }));
     }
 
     /// Returns the properties of an object, including those of its `allOf` and of the objects of a union.
-    pub(crate) fn properties(self) -> Vec<Property<'a>> {
-        let mut all: Vec<Property<'a>> = Vec::new();
-        self.gather(true, &mut { MOST_PARTS }, &mut all);
+    pub(crate) fn properties(self) -> Vec<SchemaProperty<'a>> {
+        let mut all: Vec<SchemaProperty<'a>> = Vec::new();
+        self.collect_properties(true, &mut { MAX_SCHEMA_PARTS }, &mut all);
         all
     }
 
-    fn gather(self, certain: bool, left: &mut usize, all: &mut Vec<Property<'a>>) {
+    fn collect_properties(self, certain: bool, left: &mut usize, all: &mut Vec<SchemaProperty<'a>>) {
         let needed = self.items("required");
         let own = self.get("properties").and_then(Value::as_object);
         for (name, node) in own.into_iter().flat_map(Map::iter) {
-            if all.len() >= MOST_PROPERTIES {
+            if all.len() >= MAX_PROPERTIES {
                 return;
             }
             if all.iter().any(|known| known.name == name) {
                 continue;
             }
             let required = certain && needed.iter().any(|needed| needed == name);
-            all.push(Property { name, schema: self.at(node), required });
+            all.push(SchemaProperty { name, schema: self.at(node), required });
         }
         let parts = [("allOf", certain), ("anyOf", false), ("oneOf", false)];
         for (part, certain) in parts {
@@ -203,7 +203,7 @@ impl<'a> Schema<'a> {
     }
 
     /// Returns the schema of additional properties; `None` if they are not allowed.
-    pub(crate) fn other_keys(self) -> Option<Schema<'a>> {
+    pub(crate) fn other_keys(self) -> Option<ArgumentSchema<'a>> {
         const ANYTHING: &Value = &Value::Bool(true);
         match self.get("additionalProperties") {
             Some(Value::Bool(true)) => Some(Self { root: self.root, node: ANYTHING }),
@@ -217,7 +217,7 @@ impl<'a> Schema<'a> {
     }
 
     /// Returns the schema of an array's items.
-    pub(crate) fn members(self) -> Option<Schema<'a>> {
+    pub(crate) fn members(self) -> Option<ArgumentSchema<'a>> {
         self.get("items").map(|node| self.at(node))
     }
 
@@ -240,7 +240,7 @@ impl<'a> Schema<'a> {
         let mut words: Vec<String> = Vec::new();
         for branch in self.branches() {
             let word = match (branch.kind, branch.schema.members()) {
-                (Kind::Array, Some(members)) => {
+                (JsonType::Array, Some(members)) => {
                     let inner: Vec<&str> =
                         members.branches().iter().map(|branch| branch.kind.word()).collect();
                     if inner == ["any"] {
@@ -250,7 +250,7 @@ impl<'a> Schema<'a> {
                     }
                 }
                 // A constant is more specific than its type.
-                (Kind::Any, _) if !branch.schema.choices().is_empty() => continue,
+                (JsonType::Any, _) if !branch.schema.choices().is_empty() => continue,
                 (kind, _) => kind.word().to_owned(),
             };
             if !words.contains(&word) {
@@ -264,7 +264,7 @@ impl<'a> Schema<'a> {
     pub(crate) fn accepted(self) -> String {
         let choices = self.all_choices();
         if !choices.is_empty() {
-            return choices.into_iter().map(plain).collect::<Vec<_>>().join(", ");
+            return choices.into_iter().map(display_value).collect::<Vec<_>>().join(", ");
         }
         let mut all = Vec::new();
         for (least, most, unit) in [
@@ -287,15 +287,15 @@ impl<'a> Schema<'a> {
 }
 
 /// Formats a value as typed: text without quotes.
-pub(crate) fn plain(value: &Value) -> String {
+pub(crate) fn display_value(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Returns the most similar word of a list.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |known: &&str| strsim::damerau_levenshtein(known, word);
-    let known = known.into_iter().filter(|known| known.len() <= LONGEST_NAME);
-    let near = known.min_by_key(distance).filter(|_| word.len() <= LONGEST_NAME)?;
+    let known = known.into_iter().filter(|known| known.len() <= MAX_SUGGESTION_LEN);
+    let near = known.min_by_key(distance).filter(|_| word.len() <= MAX_SUGGESTION_LEN)?;
     // Beyond that distance it is another word, not a misspelling.
     (distance(&near) <= near.chars().count().max(word.chars().count()).div_ceil(2)).then_some(near)
 }

@@ -2,25 +2,25 @@
 
 use super::{
     args::ToolsFlags,
-    console::Console,
-    layout::{self, Row},
-    peer::{Exposed, ServerCard},
+    console::ShellConsole,
+    layout::{self, ListRow},
+    connection::{ListCost, ServerCard},
     results::print_json,
-    schema::{Kind, Property, Schema, plain},
+    schema::{JsonType, SchemaProperty, ArgumentSchema, display_value},
 };
 use docent_hub::estimate_tokens;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 /// How tokens are counted.
-const COUNTED: &str = "Estimated from each definition as compact JSON, as sent to clients; within 7 % of OpenAI's o200k_base in our checks.";
+const TOKEN_ESTIMATE_NOTE: &str = "Estimated from each definition as compact JSON, as sent to clients; within 7 % of OpenAI's o200k_base in our checks.";
 /// Maximum depth of objects in a table of arguments.
-const DEEPEST: usize = 4;
+const MAX_TABLE_DEPTH: usize = 4;
 /// Maximum number of rows in a table.
-const MOST_ROWS: usize = 300;
+const MAX_TABLE_ROWS: usize = 300;
 
 /// The tools of one server.
-pub(crate) struct Listed {
+pub(crate) struct ToolList {
     /// The server's name for the user.
     pub(crate) label: String,
     /// What the server reports about itself.
@@ -28,14 +28,14 @@ pub(crate) struct Listed {
     /// The definitions, as sent.
     pub(crate) tools: Vec<Value>,
     /// The cost of the lists per exposure mode.
-    pub(crate) exposed: Option<Exposed>,
+    pub(crate) exposed: Option<ListCost>,
 }
 
 /// Prints the lists of one or more servers.
 pub(crate) fn show(
-    servers: &[Listed],
+    servers: &[ToolList],
     flags: &ToolsFlags,
-    console: &Console,
+    console: &ShellConsole,
 ) -> anyhow::Result<()> {
     if flags.json {
         return print_json(console, &as_json(servers, flags.tokens));
@@ -49,7 +49,7 @@ pub(crate) fn show(
         if flags.tokens {
             text.push_str(&costs(server, console));
         } else {
-            let rows: Vec<Row> = server.tools.iter().map(row).collect();
+            let rows: Vec<ListRow> = server.tools.iter().map(row).collect();
             text.push_str(&layout::rows(&rows, &console.terminal));
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn show(
     }
     console.print(&text)?;
     if has_required && console.terminal.stdout {
-        console.tell("* required; `docent tools NAME` tells all about one");
+        console.print_error("* required; `docent tools NAME` tells all about one");
     }
     Ok(())
 }
@@ -73,7 +73,7 @@ pub(crate) fn input_schema(tool: &Value) -> &Value {
     tool.get("inputSchema").or_else(|| tool.get("input_schema")).unwrap_or(&Value::Null)
 }
 
-fn head(server: &Listed, several: bool, console: &Console) -> String {
+fn head(server: &ToolList, several: bool, console: &ShellConsole) -> String {
     let ServerCard { name, version, protocol, .. } = &server.card;
     let label = if several && server.label != *name {
         format!("{}: ", server.label)
@@ -84,14 +84,14 @@ fn head(server: &Listed, several: bool, console: &Console) -> String {
     let plural = if count == 1 { "" } else { "s" };
     let line = format!("{label}{name} {version} ({protocol}), {count} tool{plural}");
     let instructions = server.card.instructions.as_deref().filter(|_| console.verbose);
-    let instructions = instructions.map(layout::moved_in).unwrap_or_default();
+    let instructions = instructions.map(layout::indent).unwrap_or_default();
     let line = layout::bold(&docent_screen::one_line(&line), &console.terminal);
     format!("{line}\n{instructions}")
 }
 
-fn row(tool: &Value) -> Row {
+fn row(tool: &Value) -> ListRow {
     let text = |key: &str| tool.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let arguments = layout::arguments(Schema::of(input_schema(tool)), true);
+    let arguments = layout::arguments(ArgumentSchema::of(input_schema(tool)), true);
     let hints = hints(tool).join(", ");
     let notes = match (arguments.is_empty(), hints.is_empty()) {
         (true, true) => "no arguments".into(),
@@ -100,7 +100,7 @@ fn row(tool: &Value) -> Row {
         (false, false) => format!("{arguments} [{hints}]"),
     };
     let about = text("description").or(text("title")).unwrap_or_default();
-    Row { name: name(tool).into(), about: about.into(), notes }
+    ListRow { name: name(tool).into(), about: about.into(), notes }
 }
 
 /// Describes the annotations of a definition; missing ones are not guessed.
@@ -139,7 +139,7 @@ fn essential_cost(tool: &Value) -> usize {
     estimate_tokens(&Value::Object(kept.collect::<Map<_, _>>()).to_string())
 }
 
-fn costs(server: &Listed, console: &Console) -> String {
+fn costs(server: &ToolList, console: &ShellConsole) -> String {
     let mut all: Vec<(usize, &Value)> =
         server.tools.iter().map(|tool| (cost(tool), tool)).collect();
     all.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
@@ -150,7 +150,7 @@ fn costs(server: &Listed, console: &Console) -> String {
     layout::table(&lines, &console.terminal)
 }
 
-fn sums(servers: &[Listed]) -> String {
+fn sums(servers: &[ToolList]) -> String {
     let all = || servers.iter().flat_map(|server| &server.tools);
     let total: usize = all().map(cost).sum();
     let essential: usize = all().map(essential_cost).sum();
@@ -163,18 +163,18 @@ fn sums(servers: &[Listed]) -> String {
         text,
         "{essential} of them for names, descriptions and arguments, which is what most clients show a model."
     );
-    for Exposed { direct, discover, set, now } in servers.iter().filter_map(|one| one.exposed) {
+    for ListCost { direct, discover, set, now } in servers.iter().filter_map(|one| one.exposed) {
         let chosen = if set == now { String::new() } else { format!(", which picks {now}") };
         let _ok = writeln!(
             text,
             "direct {direct}, discover {discover}: all tools of other servers in docent's list, or four that find them. hub.exposure is {set}{chosen}."
         );
     }
-    text + COUNTED + "\n"
+    text + TOKEN_ESTIMATE_NOTE + "\n"
 }
 
-fn as_json(servers: &[Listed], with_tokens: bool) -> Value {
-    let one = |server: &Listed| {
+fn as_json(servers: &[ToolList], with_tokens: bool) -> Value {
+    let one = |server: &ToolList| {
         let mut all = json!({"tools": server.tools});
         if with_tokens {
             let each: Map<String, Value> = server
@@ -185,9 +185,9 @@ fn as_json(servers: &[Listed], with_tokens: bool) -> Value {
             let total: usize = server.tools.iter().map(cost).sum();
             let essential: usize = server.tools.iter().map(essential_cost).sum();
             all["tokens"] = json!({
-                "total": total, "essential": essential, "tools": each, "counted": COUNTED,
+                "total": total, "essential": essential, "tools": each, "counted": TOKEN_ESTIMATE_NOTE,
             });
-            if let Some(Exposed { direct, discover, set, now }) = server.exposed {
+            if let Some(ListCost { direct, discover, set, now }) = server.exposed {
                 all["tokens"]["exposure"] =
                     json!({"direct": direct, "discover": discover, "set": set, "now": now});
             }
@@ -206,12 +206,12 @@ pub(crate) fn describe(
     tool: &Value,
     named: &str,
     flags: &ToolsFlags,
-    console: &Console,
+    console: &ShellConsole,
 ) -> anyhow::Result<()> {
     if flags.json {
         let mut shown = tool.clone();
         if flags.tokens {
-            shown = json!({"tool": tool, "tokens": {"total": cost(tool), "essential": essential_cost(tool), "counted": COUNTED}});
+            shown = json!({"tool": tool, "tokens": {"total": cost(tool), "essential": essential_cost(tool), "counted": TOKEN_ESTIMATE_NOTE}});
         }
         return print_json(console, &shown);
     }
@@ -225,15 +225,15 @@ pub(crate) fn describe(
     let title = title.map_or_else(String::new, |title| format!("  {title}"));
     let line = docent_screen::one_line(&format!("{}{title}", name(tool))).into_owned();
     let mut page = format!("{}\n", layout::bold(&line, terminal));
-    page.push_str(&layout::moved_in(text("description")));
+    page.push_str(&layout::indent(text("description")));
     let hints = hints(tool);
     if !hints.is_empty() {
         let _ok = writeln!(page, "\n  Hints: {}.", hints.join(", "));
     }
-    let schema = Schema::of(input_schema(tool));
+    let schema = ArgumentSchema::of(input_schema(tool));
     let _ok = writeln!(page, "\n{}", layout::bold("Arguments", terminal));
     let mut lines = Vec::new();
-    fields(schema, "", DEEPEST, &mut lines);
+    fields(schema, "", MAX_TABLE_DEPTH, &mut lines);
     if lines.is_empty() {
         page.push_str("  none\n");
     }
@@ -241,7 +241,7 @@ pub(crate) fn describe(
     let _ok = writeln!(page, "\n{}\n  {}", layout::bold("Example", terminal), example(tool, named));
     if let Some(answer) = tool.get("outputSchema").filter(|schema| schema.is_object()) {
         let mut lines = Vec::new();
-        fields(Schema::of(answer), "", DEEPEST, &mut lines);
+        fields(ArgumentSchema::of(answer), "", MAX_TABLE_DEPTH, &mut lines);
         let _ok = writeln!(page, "\n{}", layout::bold("Answer", terminal));
         page.push_str(&layout::table(&lines, terminal));
     }
@@ -256,9 +256,9 @@ pub(crate) fn describe(
 }
 
 /// Adds a row for each field, and for the fields inside it.
-fn fields(schema: Schema<'_>, prefix: &str, depth: usize, lines: &mut Vec<Vec<String>>) {
-    for Property { name, schema, required } in schema.properties() {
-        if lines.len() >= MOST_ROWS {
+fn fields(schema: ArgumentSchema<'_>, prefix: &str, depth: usize, lines: &mut Vec<Vec<String>>) {
+    for SchemaProperty { name, schema, required } in schema.properties() {
+        if lines.len() >= MAX_TABLE_ROWS {
             return;
         }
         let path = format!("{prefix}{name}");
@@ -281,14 +281,14 @@ fn fields(schema: Schema<'_>, prefix: &str, depth: usize, lines: &mut Vec<Vec<St
 /// Returns a command line that calls the tool, with example values from the schema if it has any.
 fn example(tool: &Value, named: &str) -> String {
     let required =
-        Schema::of(input_schema(tool)).properties().into_iter().filter(|one| one.required);
+        ArgumentSchema::of(input_schema(tool)).properties().into_iter().filter(|one| one.required);
     let words: Vec<String> = required.map(|one| word(&one)).collect();
-    let all = [&["docent".to_owned(), "call".to_owned(), quoted(name(tool))][..], &words].concat();
+    let all = [&["docent".to_owned(), "call".to_owned(), shell_quote(name(tool))][..], &words].concat();
     docent_screen::one_line(&format!("{}{named}", all.join(" "))).into_owned()
 }
 
-fn word(one: &Property<'_>) -> String {
-    let kind = one.schema.branches().first().map_or(Kind::Any, |branch| branch.kind);
+fn word(one: &SchemaProperty<'_>) -> String {
+    let kind = one.schema.branches().first().map_or(JsonType::Any, |branch| branch.kind);
     let named = one.schema.items("examples").first().or_else(|| one.schema.get("default"));
     let value = named.or_else(|| one.schema.all_choices().first().copied());
     if let Some(value) = value {
@@ -296,17 +296,17 @@ fn word(one: &Property<'_>) -> String {
         return format!("{}{raw}{}", one.name, quoted(&plain(value)));
     }
     match kind {
-        Kind::String | Kind::Any => format!("{}=TEXT", one.name),
-        Kind::Number | Kind::Integer => format!("{}=1", one.name),
-        Kind::Boolean => format!("{}=true", one.name),
-        Kind::Null => format!("{}:=null", one.name),
-        Kind::Array => format!("{}:='[…]'", one.name),
-        Kind::Object => format!("{}:='{{…}}'", one.name),
+        JsonType::String | JsonType::Any => format!("{}=TEXT", one.name),
+        JsonType::Number | JsonType::Integer => format!("{}=1", one.name),
+        JsonType::Boolean => format!("{}=true", one.name),
+        JsonType::Null => format!("{}:=null", one.name),
+        JsonType::Array => format!("{}:='[…]'", one.name),
+        JsonType::Object => format!("{}:='{{…}}'", one.name),
     }
 }
 
 /// Quotes text for a shell.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn shell_quote(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,@%+".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();

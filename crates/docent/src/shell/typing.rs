@@ -1,24 +1,24 @@
 //! Converts typed text to the value that a schema expects.
 
-use super::schema::{Branch, Kind, Schema, nearest, plain};
+use super::schema::{SchemaBranch, JsonType, ArgumentSchema, nearest, display_value};
 use serde_json::{Number, Value};
 
 /// Maximum number of choices that an error lists.
-const LISTED: usize = 20;
+const MAX_LISTED_CHOICES: usize = 20;
 
 /// Converts one typed text. `Err` describes what is expected.
-pub(crate) fn value(schema: Schema<'_>, text: &str) -> Result<Value, String> {
+pub(crate) fn value(schema: ArgumentSchema<'_>, text: &str) -> Result<Value, String> {
     let branches = schema.branches();
     let fitting = branches.iter().find_map(|branch| of_branch(branch, text));
-    fitting.ok_or_else(|| misfit(schema, text))
+    fitting.ok_or_else(|| expected_values(schema, text))
 }
 
 /// Converts the texts of a key that was given several times.
-pub(crate) fn values(schema: Schema<'_>, texts: &[String]) -> Result<Value, String> {
+pub(crate) fn values(schema: ArgumentSchema<'_>, texts: &[String]) -> Result<Value, String> {
     if let [text] = texts {
         return value(schema, text);
     }
-    let array = schema.branches().into_iter().find(|branch| branch.kind == Kind::Array);
+    let array = schema.branches().into_iter().find(|branch| branch.kind == JsonType::Array);
     let Some(array) = array else {
         let count = texts.len();
         return Err(format!(
@@ -32,20 +32,20 @@ pub(crate) fn values(schema: Schema<'_>, texts: &[String]) -> Result<Value, Stri
     texts.iter().map(member).collect()
 }
 
-fn of_branch(branch: &Branch<'_>, text: &str) -> Option<Value> {
+fn of_branch(branch: &SchemaBranch<'_>, text: &str) -> Option<Value> {
     let choices = branch.schema.choices();
     if !choices.is_empty() {
-        return choices.into_iter().find(|choice| plain(choice) == text).cloned();
+        return choices.into_iter().find(|choice| display_value(choice) == text).cloned();
     }
     match branch.kind {
-        Kind::String => Some(text.into()),
-        Kind::Number => number(text).map(Value::Number),
-        Kind::Integer => integer(text).map(Value::Number),
-        Kind::Boolean => text.trim().parse().ok().map(Value::Bool),
-        Kind::Null => (text.trim() == "null").then_some(Value::Null),
-        Kind::Array => array(branch.schema, text),
-        Kind::Object => serde_json::from_str(text).ok().filter(Value::is_object),
-        Kind::Any => Some(json_or_text(text)),
+        JsonType::String => Some(text.into()),
+        JsonType::Number => number(text).map(Value::Number),
+        JsonType::Integer => integer(text).map(Value::Number),
+        JsonType::Boolean => text.trim().parse().ok().map(Value::Bool),
+        JsonType::Null => (text.trim() == "null").then_some(Value::Null),
+        JsonType::Array => array(branch.schema, text),
+        JsonType::Object => serde_json::from_str(text).ok().filter(Value::is_object),
+        JsonType::Any => Some(json_or_text(text)),
     }
 }
 
@@ -66,7 +66,7 @@ fn integer(text: &str) -> Option<Number> {
 }
 
 /// Parses JSON or comma-separated scalars.
-fn array(schema: Schema<'_>, text: &str) -> Option<Value> {
+fn array(schema: ArgumentSchema<'_>, text: &str) -> Option<Value> {
     if text.trim_start().starts_with('[')
         && let Some(array) = serde_json::from_str(text).ok().filter(Value::is_array)
     {
@@ -88,23 +88,23 @@ fn json_or_text(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-fn misfit(schema: Schema<'_>, text: &str) -> String {
-    let choices: Vec<String> = schema.all_choices().into_iter().map(plain).collect();
+fn expected_values(schema: ArgumentSchema<'_>, text: &str) -> String {
+    let choices: Vec<String> = schema.all_choices().into_iter().map(display_value).collect();
     let shown: String = text.chars().take(80).collect();
     if choices.is_empty() {
         let hint = match schema.branches().first().map(|branch| branch.kind) {
-            Some(Kind::Object) => ": write JSON, or its fields as key.field=value",
-            Some(Kind::Array) => ": write JSON, or repeat the key",
-            Some(Kind::Boolean) => ": write true or false",
+            Some(JsonType::Object) => ": write JSON, or its fields as key.field=value",
+            Some(JsonType::Array) => ": write JSON, or repeat the key",
+            Some(JsonType::Boolean) => ": write true or false",
             _ => "",
         };
         return format!("expects {}, got {shown:?}{hint}", article(&schema.kind_words()));
     }
     let near = nearest(text, choices.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    let more = choices.len().saturating_sub(LISTED);
+    let more = choices.len().saturating_sub(MAX_LISTED_CHOICES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let all: Vec<&str> = choices.iter().take(LISTED).map(String::as_str).collect();
+    let all: Vec<&str> = choices.iter().take(MAX_LISTED_CHOICES).map(String::as_str).collect();
     format!("expects one of {}{more}; got {shown:?}{near}", all.join(", "))
 }
 
@@ -122,7 +122,7 @@ mod tests {
     #[track_caller]
     fn check(schema: &Value, texts: &[&str], want: Result<&str, &str>) {
         let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let got = values(Schema::of(schema), &texts).map(|value| value.to_string());
+        let got = values(ArgumentSchema::of(schema), &texts).map(|value| value.to_string());
         match (&got, want) {
             (Ok(got), Ok(want)) => assert_eq!(got, want, "{schema} {texts:?}"),
             (Err(got), Err(want)) => assert!(got.contains(want), "no {want:?} in {got:?}"),

@@ -1,11 +1,11 @@
 //! `docent analyze`: every format, both exit codes, and what is said to those who use it wrongly.
 
-use crate::Place;
+use crate::TestHome;
 use serde_json::Value;
 use std::fs;
 
-fn project() -> Place {
-    let place = Place::new();
+fn project() -> TestHome {
+    let place = TestHome::new();
     fs::create_dir(place.project().join("src")).unwrap();
     place
         .write("README.md", "# Sample\n\nTells <b>samples</b> apart.\n\n[gone](docs/gone.md)\n")
@@ -16,7 +16,7 @@ fn project() -> Place {
 
 /// Standard output of a run that ended with this code.
 #[track_caller]
-fn out(place: &Place, arguments: &[&str], code: i32) -> String {
+fn out(place: &TestHome, arguments: &[&str], code: i32) -> String {
     let ran = place.run(&[&["analyze"], arguments].concat());
     assert_eq!(ran.code, code, "{arguments:?}: {}", ran.err);
     ran.out
@@ -24,7 +24,7 @@ fn out(place: &Place, arguments: &[&str], code: i32) -> String {
 
 /// Standard error of a run that ended with this code and printed nothing else.
 #[track_caller]
-fn error(place: &Place, arguments: &[&str], code: i32) -> String {
+fn error(place: &TestHome, arguments: &[&str], code: i32) -> String {
     let ran = place.run(&[&["analyze"], arguments].concat());
     assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{arguments:?}");
     ran.err

@@ -9,11 +9,11 @@ mod scripted;
 mod web;
 
 use crate::{
-    Place, kernel_can_confine,
+    TestHome, kernel_can_confine,
     serving::{LEGACY, call, listen, serve},
 };
 use docent_testenv::{find_program, or_skip};
-use docent_testkit::{Child, HttpPeer};
+use docent_testkit::{ChildTestClient, HttpTestClient};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -31,12 +31,12 @@ const SOURCE: &str = "def the_contents_of_a_secret(): pass\n";
 const TOKEN: &str = "ann-token-0123456789";
 const UPGRADE: &str = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-async fn told(server: &mut Child, tool: &str, arguments: Value) -> String {
+async fn call_text(server: &mut ChildTestClient, tool: &str, arguments: Value) -> String {
     server.ask("tools/call", call(tool, arguments)).await.unwrap().to_string()
 }
 
 /// What the outline of a file and the file as a resource say, and that both refuse it or neither does.
-async fn shown(server: &mut Child, path: &str) -> Result<String, String> {
+async fn shown(server: &mut ChildTestClient, path: &str) -> Result<String, String> {
     let outline = server.ask("tools/call", call("outline", json!({"path": path}))).await.unwrap();
     let uri = format!("ast://project/{path}");
     let resource = server.ask("resources/read", json!({"uri": uri})).await.unwrap();
@@ -50,7 +50,7 @@ async fn shown(server: &mut Child, path: &str) -> Result<String, String> {
 
 #[tokio::test]
 async fn nothing_outside_the_root_is_read() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (project, outside) = (place.project(), place.0.path().join("project-evil"));
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("a.py"), SOURCE).unwrap();
@@ -94,7 +94,7 @@ async fn nothing_outside_the_root_is_read() {
 
 #[tokio::test]
 async fn a_hard_link_to_a_denied_file_is_no_way_in() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (project, keys) = (place.project(), place.0.path().join(".ssh"));
     fs::create_dir(&keys).unwrap();
     fs::write(keys.join("id_ed25519"), SOURCE).unwrap();
@@ -108,7 +108,7 @@ async fn a_hard_link_to_a_denied_file_is_no_way_in() {
         assert!(refused.contains("another name of a file that is not served"), "{refused}");
         assert!(!refused.contains(".env") && !refused.contains(".ssh"), "{refused}");
     }
-    let all = told(&mut server, "outline", json!({"path": "."})).await;
+    let all = call_text(&mut server, "outline", json!({"path": "."})).await;
     assert!(all.contains("def fine()") && !all.contains("the_contents"), "{all}");
     // A second name alone is harmless.
     place.write("also.py", SOURCE);
@@ -119,7 +119,7 @@ async fn a_hard_link_to_a_denied_file_is_no_way_in() {
 #[test]
 fn arguments_and_environment_of_a_program_are_what_they_are() {
     or_skip!(find_program("python3"));
-    let place = Place::new();
+    let place = TestHome::new();
     let python = "/usr/bin/python3";
     let program = "import sys, os, json; print(json.dumps([sys.argv[1:], dict(os.environ)]))";
     place.settings(&format!(
@@ -129,7 +129,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     let odd = ["; touch pwned", "$(touch pwned)", "`id`", "a b\n\"c'", "--help", "|", "&&"];
     let args = [&["run", "--", python, "-c", program][..], &odd].concat();
     let secrets = [("MCP_API_KEY", "inbound-token"), ("DOCENT_SERVER_AUTH_TOKEN", "inbound-token")];
-    let run = crate::Run::of(place.command(&args).envs(secrets).env("PATH", "/usr/bin:/bin"));
+    let run = crate::CliRun::of(place.command(&args).envs(secrets).env("PATH", "/usr/bin:/bin"));
     run.ends(0);
     let said: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(said[0], json!(odd), "each is one argument, and no shell sees it");
@@ -159,7 +159,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
 fn a_program_is_held_to_the_roots() {
     or_skip!(find_program("python3"));
     or_skip!(kernel_can_confine());
-    let place = Place::new();
+    let place = TestHome::new();
     fs::write(place.0.path().join("outside.txt"), SECRET).unwrap();
     place.write("inside.txt", "inside").settings("policy.sandbox.mode = \"strict\"");
     let attempts = "import socket, os\n\
@@ -181,13 +181,13 @@ fn a_program_is_held_to_the_roots() {
 #[tokio::test]
 async fn docent_itself_is_held_to_its_roots() {
     or_skip!(kernel_can_confine());
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &[], &[("DOCENT_POLICY_SANDBOX_MODE", "strict")]);
     server.open(LEGACY).await.unwrap();
     let status = fs::read_to_string(format!("/proc/{}/status", server.process_id().unwrap()));
     let status = status.unwrap();
     assert!(status.contains("Seccomp:\t2") && status.contains("NoNewPrivs:\t1"), "{status}");
-    let output = told(&mut server, "analyze_repository", json!({"path": "."})).await;
+    let output = call_text(&mut server, "analyze_repository", json!({"path": "."})).await;
     assert!(output.contains("\"isError\":false"), "{output}");
 }
 
@@ -209,7 +209,7 @@ fn exchange(address: &str, request: &str) -> String {
 
 #[tokio::test]
 async fn a_foreign_name_or_page_is_turned_away_on_every_route() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (_server, address) = listen(&place, &["--transport", "http,sse,websocket"], &[]).await;
     for (method, path, more) in [
         ("POST", "/mcp", "content-length: 2\r\n"),
@@ -231,7 +231,7 @@ async fn a_foreign_name_or_page_is_turned_away_on_every_route() {
 
 #[tokio::test]
 async fn a_token_in_an_address_and_another_s_session_open_nothing() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         "[[server.auth.keys]]\nname = \"ann\"\ntoken = \"ann-token-0123456789\"\nscopes = [\"*\"]\n\
          [[server.auth.keys]]\nname = \"bob\"\ntoken = \"bob-token-0123456789\"\nscopes = [\"*\"]\n",
@@ -247,7 +247,7 @@ async fn a_token_in_an_address_and_another_s_session_open_nothing() {
     assert!(!server.log().concat().contains("ann-token"), "{:?}", server.log());
     let uri = format!("http://{address}/mcp");
     let peer = |token: &str| {
-        HttpPeer::new_http(&uri).unwrap().header("authorization", &format!("Bearer {token}"))
+        HttpTestClient::new_http(&uri).unwrap().header("authorization", &format!("Bearer {token}"))
     };
     let mut ann = peer("ann-token-0123456789");
     ann.open(LEGACY).await.unwrap();
@@ -264,7 +264,7 @@ async fn a_token_in_an_address_and_another_s_session_open_nothing() {
 
 #[tokio::test]
 async fn twisted_json_is_refused_and_the_server_goes_on() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -288,17 +288,17 @@ async fn twisted_json_is_refused_and_the_server_goes_on() {
     let stars = "**/".repeat(2000) + "*a*a*a*a*a*a*b";
     let braces = "{a,{b,".repeat(200) + &"}}".repeat(200);
     for pattern in [stars, braces, "[".repeat(10_000)] {
-        let output = told(&mut server, "parse_files", json!({"files": [pattern]})).await;
+        let output = call_text(&mut server, "parse_files", json!({"files": [pattern]})).await;
         assert!(output.contains("jsonrpc"), "{output}");
     }
     let many: Vec<String> = (0..50_000).map(|n| format!("none-{n}.py")).collect();
-    told(&mut server, "parse_files", json!({"files": many})).await;
+    call_text(&mut server, "parse_files", json!({"files": many})).await;
     assert!(server.ask("ping", json!({})).await.unwrap().get("result").is_some());
 }
 
 #[tokio::test]
 async fn hidden_text_and_secrets_in_files_are_shown_and_taken_out() {
-    let place = Place::new();
+    let place = TestHome::new();
     let token = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
     place.write(
         "trap.py",
@@ -306,7 +306,7 @@ async fn hidden_text_and_secrets_in_files_are_shown_and_taken_out() {
     );
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    let output = told(&mut server, "read_symbol", json!({"symbol": "trap"})).await;
+    let output = call_text(&mut server, "read_symbol", json!({"symbol": "trap"})).await;
     assert!(output.contains("trap.py"), "{output}");
     assert!(!output.contains(&token) && output.contains("[redacted: "), "{output}");
     assert!(!output.contains('\u{202e}') && output.contains("<U+202E>"), "{output}");
@@ -317,7 +317,7 @@ async fn hidden_text_and_secrets_in_files_are_shown_and_taken_out() {
 
 #[tokio::test]
 async fn a_name_with_line_ends_writes_one_line() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &[], &[("DEBUG", "docent:tools,mcp:protocol")]);
     server.open(LEGACY).await.unwrap();
     let forged = "x\n2026-01-01T00:00:00Z ERROR docent: all is lost\r\n\u{1b}[31m";
@@ -338,7 +338,7 @@ async fn a_name_with_line_ends_writes_one_line() {
 
 #[tokio::test]
 async fn slow_and_swollen_requests_are_cut_off_while_others_are_answered() {
-    let place = Place::new();
+    let place = TestHome::new();
     let bounds = [
         ("DOCENT_LIMITS_HEAD_TIMEOUT_MS", "300"),
         ("DOCENT_LIMITS_BODY_TIMEOUT_MS", "300"),
@@ -370,7 +370,7 @@ async fn slow_and_swollen_requests_are_cut_off_while_others_are_answered() {
         assert!(rest.is_empty() || rest.starts_with("HTTP/1.1 408"), "{half:?}: {rest}");
     }
     let idle: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(&address).ok()).collect();
-    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut peer = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     // Idle connections are closed, so that a slot is free for a client that sends requests.
     let mut answered = false;
     for _ in 0..50 {
@@ -407,7 +407,7 @@ fn is_cut_off(mut stream: TcpStream, begun: &[u8]) -> bool {
 
 #[tokio::test]
 async fn a_byte_now_and_then_keeps_no_connection() {
-    let place = Place::new();
+    let place = TestHome::new();
     let bounds = [
         ("DOCENT_LIMITS_HEAD_TIMEOUT_MS", "300"),
         ("DOCENT_LIMITS_BODY_TIMEOUT_MS", "300"),
@@ -438,7 +438,7 @@ async fn a_byte_now_and_then_keeps_no_connection() {
 
 #[test]
 fn half_a_line_keeps_no_pipe_open_without_a_token() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = place
         .command(&["serve"])
         .envs([("MCP_API_KEY", TOKEN), ("MCP_AUTH_REQUIRED", "true")])

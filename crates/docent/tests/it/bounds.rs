@@ -1,26 +1,26 @@
 //! What one call, message or client may take, and that clients don't meet.
 
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{LEGACY, audit_lines, call, endless, endless_call, ends_well, listen, serve, ticks},
 };
-use docent_testkit::{HttpPeer, Peer, Wire, WsPeer};
+use docent_testkit::{HttpTestClient, TestClient, TestTransport, WsTestClient};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn a_thread_keeps_little_of_what_it_gives_back() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command(&["--version"]);
-    let run = Run::of(command.env("_RJEM_MALLOC_CONF", "stats_print:true"));
+    let run = CliRun::of(command.env("_RJEM_MALLOC_CONF", "stats_print:true"));
     run.ends(0);
     assert!(run.err.contains("opt.tcache_max: 4096"), "{}", run.err);
 }
 
 #[tokio::test]
 async fn the_environment_sets_limits() {
-    let place = Place::new();
+    let place = TestHome::new();
     endless(&place);
     let environment =
         [("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "300"), ("DOCENT_LIMITS_MESSAGE_BYTES", "2048")];
@@ -43,7 +43,7 @@ async fn the_environment_sets_limits() {
 
 #[tokio::test]
 async fn a_tool_has_a_time_and_a_rate_of_its_own() {
-    let place = Place::new();
+    let place = TestHome::new();
     endless(&place);
     place.write(
         "docent.toml",
@@ -62,7 +62,7 @@ async fn a_tool_has_a_time_and_a_rate_of_its_own() {
 
 #[tokio::test]
 async fn one_line_is_enough_where_the_handshake_is_optional() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &["--handshake", "optional"], &[]);
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": call("analyze_repository", json!({"path": ".", "depth": "quick"}))});
@@ -75,7 +75,7 @@ async fn one_line_is_enough_where_the_handshake_is_optional() {
 
 #[tokio::test]
 async fn a_cancelled_call_stops_its_work_and_says_nothing_more() {
-    let place = Place::new();
+    let place = TestHome::new();
     endless(&place);
     let mut server = serve(&place, &[], &[("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "600000")]);
     server.open(LEGACY).await.unwrap();
@@ -83,7 +83,7 @@ async fn a_cancelled_call_stops_its_work_and_says_nothing_more() {
     let reads = |message: &Value| message.to_string().contains("files read");
     server.await_message("news that files are being read", reads).await.unwrap();
     let busy = ticks(&server);
-    server.tell("notifications/cancelled", json!({"requestId": id})).await.unwrap();
+    server.notify("notifications/cancelled", json!({"requestId": id})).await.unwrap();
     server.ask("ping", json!({})).await.unwrap();
     // The work would go on for minutes; a second in which next to nothing is done must come well before that.
     let mut idle = false;
@@ -98,7 +98,7 @@ async fn a_cancelled_call_stops_its_work_and_says_nothing_more() {
         before = now;
     }
     assert!(idle, "the work goes on after it was cancelled");
-    let heard = server.heard();
+    let heard = server.take_messages();
     assert!(heard.iter().all(|message| message.get("id") != Some(&id)), "{heard:?}");
     let lines = audit_lines(&place.project().join(".docent/audit.jsonl"));
     assert_eq!(lines.len(), 1);
@@ -106,7 +106,7 @@ async fn a_cancelled_call_stops_its_work_and_says_nothing_more() {
 }
 
 /// Asks both at the same time, with the same id and the same progress token.
-async fn ask_both<A: Wire, B: Wire>(one: &mut Peer<A>, two: &mut Peer<B>) {
+async fn ask_both<A: TestTransport, B: TestTransport>(one: &mut TestClient<A>, two: &mut TestClient<B>) {
     let request = |path: &str| {
         json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
             "name": "analyze_repository", "arguments": {"path": path, "depth": "deep"},
@@ -119,11 +119,11 @@ async fn ask_both<A: Wire, B: Wire>(one: &mut Peer<A>, two: &mut Peer<B>) {
     let path_of = |answer: &Value| answer["result"]["structuredContent"]["path"].clone();
     let small = two.answer_to(&json!(7)).await.unwrap();
     assert_eq!(path_of(&small), "small", "{small}");
-    let heard = two.heard();
+    let heard = two.take_messages();
     let wrong = heard.iter().any(|message| message.to_string().contains("endless"));
     assert!(!wrong && heard.len() < 20, "another client's progress: {heard:?}");
     // To cancel one's own id leaves the other's call alone.
-    two.tell("notifications/cancelled", json!({"requestId": 7})).await.unwrap();
+    two.notify("notifications/cancelled", json!({"requestId": 7})).await.unwrap();
     let endless = one.answer_to(&json!(7)).await.unwrap();
     // On a busy machine the deadline cuts the call before it has a path to tell; its own answer is partial all the
     // same.
@@ -133,16 +133,16 @@ async fn ask_both<A: Wire, B: Wire>(one: &mut Peer<A>, two: &mut Peer<B>) {
 
 #[tokio::test]
 async fn clients_that_choose_the_same_id_never_meet() {
-    let place = Place::new();
+    let place = TestHome::new();
     endless(&place);
     fs::create_dir(place.project().join("small")).unwrap();
     place.write("small/a.md", "# A\n");
     let timeout = [("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "2000")];
     let (_server, address) = listen(&place, &["--transport", "http,websocket"], &timeout).await;
     let (http, socket) = (format!("http://{address}/mcp"), format!("ws://{address}/ws"));
-    let mut peers = [HttpPeer::new_http(&http).unwrap(), HttpPeer::new_http(&http).unwrap()];
+    let mut peers = [HttpTestClient::new_http(&http).unwrap(), HttpTestClient::new_http(&http).unwrap()];
     let mut sockets =
-        [WsPeer::connect_ws(&socket).await.unwrap(), WsPeer::connect_ws(&socket).await.unwrap()];
+        [WsTestClient::connect_ws(&socket).await.unwrap(), WsTestClient::connect_ws(&socket).await.unwrap()];
     for (peer, socket) in peers.iter_mut().zip(&mut sockets) {
         peer.open(LEGACY).await.unwrap();
         socket.open(LEGACY).await.unwrap();
@@ -155,7 +155,7 @@ async fn clients_that_choose_the_same_id_never_meet() {
 }
 
 /// Returns how many of N requests are answered, and the error of a rejected one.
-async fn answered(peer: &mut Peer<impl Wire>, requests: usize) -> (usize, Value) {
+async fn answered(peer: &mut TestClient<impl TestTransport>, requests: usize) -> (usize, Value) {
     let (mut answered, mut refused) = (0, Value::Null);
     for _ in 0..requests {
         let reply = peer.ask("ping", json!({})).await.unwrap();
@@ -170,7 +170,7 @@ async fn answered(peer: &mut Peer<impl Wire>, requests: usize) -> (usize, Value)
 
 #[tokio::test]
 async fn a_client_on_pipes_has_a_rate_only_where_one_is_set() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut free = serve(&place, &[], &[]);
     free.open(LEGACY).await.unwrap();
     assert_eq!(answered(&mut free, 150).await, (150, Value::Null));
@@ -188,7 +188,7 @@ async fn a_client_on_pipes_has_a_rate_only_where_one_is_set() {
 
 #[tokio::test]
 async fn a_greedy_key_leaves_sessions_for_another() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write(
         "docent.toml",
         r#"
@@ -209,7 +209,7 @@ scopes = ["*"]
     let uri = format!("http://{address}/mcp");
     let peer = |name: &str| {
         let token = format!("Bearer {name}-token-0123456789");
-        HttpPeer::new_http(&uri).unwrap().header("authorization", &token)
+        HttpTestClient::new_http(&uri).unwrap().header("authorization", &token)
     };
     let mut held = Vec::new();
     for _ in 0..2 {

@@ -2,10 +2,10 @@
 //! sessions.
 
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, MODERN, audit_lines, call, serve},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 
 /// A server in the shell's own words. `count` counts its calls, `ask` asks by a request of its own, `form` by its
@@ -32,17 +32,17 @@ done
 "#;
 
 /// Settings with that server, and others.
-pub(crate) fn settings(place: &Place, top: &str) -> String {
+pub(crate) fn settings(place: &TestHome, top: &str) -> String {
     let script = place.project().join("server.sh");
     let script = script.to_str().unwrap();
     format!("{top}\n[mcp_servers.s]\ncommand = \"/bin/sh\"\nargs = [{script:?}]\n")
 }
 
-fn served(place: &Place, top: &str) -> Child {
+fn served(place: &TestHome, top: &str) -> ChildTestClient {
     place.write("server.sh", SERVER);
     place.settings(&settings(place, top));
     let accepts = json!({"action": "accept", "content": {"name": "Ann"}});
-    serve(place, &[], &[]).able(json!({"elicitation": {}})).replying("elicitation/create", accepts)
+    serve(place, &[], &[]).with_capabilities(json!({"elicitation": {}})).reply_with("elicitation/create", accepts)
 }
 
 fn run(code: &str) -> Value {
@@ -59,7 +59,7 @@ const CODE: &str = "const before = await mcp.s.count();\n\
 
 #[tokio::test]
 async fn a_script_goes_on_with_the_answer_of_a_client_with_a_session() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = served(&place, "");
     server.open(LEGACY).await.unwrap();
     let answer = server.ask("tools/call", run(CODE)).await.unwrap();
@@ -80,7 +80,7 @@ fn answered(asked: &Value, mut params: Value, name: &str) -> Value {
 
 #[tokio::test]
 async fn a_script_goes_on_where_it_was_when_a_client_without_a_session_answers() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = served(&place, "");
     server.open(MODERN).await.unwrap();
     let first = server.ask("tools/call", run(CODE)).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_script_goes_on_where_it_was_when_a_client_without_a_session_answers()
 /// one it is about. Whether two questions come in one result or in two depends on when the server asks them.
 #[tokio::test]
 async fn questions_of_calls_that_run_together_are_all_answered() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = served(&place, "");
     server.open(MODERN).await.unwrap();
     let code = "return (await Promise.all([mcp.s.ask(), mcp.s.count(), mcp.s.form()])).join()";
@@ -116,7 +116,7 @@ async fn questions_of_calls_that_run_together_are_all_answered() {
 
 #[tokio::test]
 async fn another_script_can_not_take_the_place_of_one_that_waits() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = served(&place, "");
     server.open(MODERN).await.unwrap();
     let first = server.ask("tools/call", run(CODE)).await.unwrap();
@@ -127,7 +127,7 @@ async fn another_script_can_not_take_the_place_of_one_that_waits() {
 
 #[tokio::test]
 async fn one_client_has_few_scripts_that_wait_for_its_answers() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = served(&place, "");
     server.open(MODERN).await.unwrap();
     let code = "return await mcp.s.form()";
@@ -146,7 +146,7 @@ async fn one_client_has_few_scripts_that_wait_for_its_answers() {
 
 #[tokio::test]
 async fn a_call_of_a_script_is_approved_by_a_client_without_a_session() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = served(&place, "policy.tools.approve = [\"s__count\"]");
     server.open(MODERN).await.unwrap();
     let code = "await mcp.s.form(); return [await mcp.s.count(), await mcp.s.count()].join()";

@@ -4,11 +4,11 @@
 #![cfg(target_os = "linux")]
 
 use crate::{
-    Place, kernel_can_confine,
+    TestHome, kernel_can_confine,
     serving::{LEGACY, call, serve, signal},
 };
 use docent_testenv::{or_skip, skip};
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
@@ -64,10 +64,10 @@ for line in sys.stdin:
 const PYTHON: &str = "/usr/bin/python3";
 
 /// A home with a credential in it, and the server in its project.
-fn prepared() -> Result<Place, String> {
+fn prepared() -> Result<TestHome, String> {
     kernel_can_confine()?;
     docent_testenv::find_program("python3")?;
-    let place = Place::outside_temporary()?;
+    let place = TestHome::outside_temporary()?;
     for (name, text) in [(".ssh/id_ed25519", "a credential"), ("elsewhere/kept", "kept")] {
         let file = place.0.path().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -82,7 +82,7 @@ fn text(path: &Path) -> String {
 }
 
 /// The server under a name, with more lines in its table.
-fn entry(place: &Place, name: &str, more: &str) -> String {
+fn entry(place: &TestHome, name: &str, more: &str) -> String {
     let script = text(&place.project().join("server.py"));
     format!(
         "[mcp_servers.{name}]\ncommand = {PYTHON:?}\nargs = [\"-I\", {script:?}, {:?}]\n{more}",
@@ -91,12 +91,12 @@ fn entry(place: &Place, name: &str, more: &str) -> String {
 }
 
 /// What is there once the server has run.
-fn mark(place: &Place, name: &str) -> PathBuf {
+fn mark(place: &TestHome, name: &str) -> PathBuf {
     place.project().join(format!("{name}.ran"))
 }
 
 /// What the server under this name says of an attempt.
-async fn attempt(server: &mut Child, name: &str, arguments: Value) -> String {
+async fn attempt(server: &mut ChildTestClient, name: &str, arguments: Value) -> String {
     let tool = format!("{name}__attempt");
     loop {
         let answer = server.ask("tools/call", call(&tool, arguments.clone())).await.unwrap();
@@ -109,11 +109,11 @@ async fn attempt(server: &mut Child, name: &str, arguments: Value) -> String {
     }
 }
 
-async fn opened(place: &Place, args: &[&str]) -> Child {
+async fn opened(place: &TestHome, args: &[&str]) -> ChildTestClient {
     opened_with(place, args, &[]).await
 }
 
-async fn opened_with(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Child {
+async fn opened_with(place: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> ChildTestClient {
     let mut server = serve(place, args, environment);
     server.open(LEGACY).await.unwrap();
     // Servers are started when a client lists tools.
@@ -184,7 +184,7 @@ async fn a_server_is_held_to_its_level() {
 }
 
 /// Has the server put a link to `target` in the place of a folder.
-async fn swap(server: &mut Child, name: &str, folder: &Path, target: &Path) {
+async fn swap(server: &mut ChildTestClient, name: &str, folder: &Path, target: &Path) {
     let order = json!({"what": "swap", "target": text(folder), "text": text(target)});
     assert_eq!(attempt(server, name, order).await, "swapped", "{}", folder.display());
 }
@@ -268,7 +268,7 @@ async fn a_path_of_an_entry_is_written_as_any_other() {
 
 #[tokio::test]
 async fn missing_bubblewrap_is_reported() {
-    if let Some(program) = docent_sandbox::Offered::look().bubblewrap {
+    if let Some(program) = docent_sandbox::SandboxSupport::look().bubblewrap {
         skip!("bubblewrap is installed: {}", program.display());
     }
     let place = or_skip!(prepared());
@@ -336,7 +336,7 @@ async fn a_program_that_the_policy_denies_is_not_started() {
 }
 
 /// What a server writes into a configuration file is not applied before the user sends SIGHUP.
-async fn stays_in(place: &Place, args: &[&str], file: &Path, changed: &str) -> Child {
+async fn stays_in(place: &TestHome, args: &[&str], file: &Path, changed: &str) -> ChildTestClient {
     let mut server = opened(place, args).await;
     server.log_line(&format!("the server first can write to {}", file.display())).await.unwrap();
     let order = json!({"what": "write", "target": text(file), "text": changed});

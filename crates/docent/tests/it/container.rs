@@ -2,11 +2,11 @@
 //! temporary one, and what they copy is all that the binary is made of.
 
 use crate::{
-    Place, program,
+    TestHome, program,
     serving::{ends_well, exchange, signal},
 };
 use docent_testenv::skip_part;
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
@@ -44,7 +44,7 @@ fn instructions() -> Vec<(String, String)> {
 }
 
 /// What the last stage of the Dockerfile and the service of compose.yaml run, together.
-struct Container {
+struct DocentContainer {
     environment: BTreeMap<String, String>,
     command: Vec<String>,
     health: Vec<String>,
@@ -52,7 +52,7 @@ struct Container {
     work_dir: String,
 }
 
-impl Container {
+impl DocentContainer {
     /// As it is started where the caller's environment has these variables; the error is what compose reports.
     fn new(variables: &[(&str, &str)]) -> Result<Self, String> {
         let all = instructions();
@@ -92,7 +92,7 @@ impl Container {
 
     /// Its command line on this machine: the same words and variables, with the binary under test, a place's folders
     /// and a free port.
-    fn start(&self, place: &Place) -> Command {
+    fn start(&self, place: &TestHome) -> Command {
         let here = |word: &str| match word {
             PROJECT => place.project().display().to_string(),
             HOME => place.0.path().display().to_string(),
@@ -149,9 +149,9 @@ async fn list_tools(host: &str, port: &str, key: Option<&str>) -> (u16, Value) {
 
 #[tokio::test]
 async fn the_container_serves_callers_with_the_key() {
-    let place = Place::new();
-    let container = Container::new(&[("MCP_API_KEY", KEY)]).unwrap();
-    let mut server = Child::spawn(container.start(&place)).unwrap();
+    let place = TestHome::new();
+    let container = DocentContainer::new(&[("MCP_API_KEY", KEY)]).unwrap();
+    let mut server = ChildTestClient::spawn(container.start(&place)).unwrap();
     let line = server.log_line("listening on http://").await.unwrap();
     let (_, port) = line.trim().rsplit_once(':').unwrap();
     assert!(line.contains("http://0.0.0.0:"), "other containers reach it: {line}");
@@ -185,18 +185,18 @@ async fn the_container_serves_callers_with_the_key() {
 
 #[test]
 fn the_container_starts_only_with_a_key() {
-    let missing = Container::new(&[]).err().unwrap();
+    let missing = DocentContainer::new(&[]).err().unwrap();
     assert!(missing.starts_with("set MCP_API_KEY"), "{missing}");
     // Without compose, docent itself refuses.
-    let mut container = Container::new(&[("MCP_API_KEY", KEY)]).unwrap();
+    let mut container = DocentContainer::new(&[("MCP_API_KEY", KEY)]).unwrap();
     container.environment.remove("MCP_API_KEY");
-    let run = crate::Run::of(container.start(&Place::new()).as_std_mut());
+    let run = crate::CliRun::of(container.start(&TestHome::new()).as_std_mut());
     run.ends(1).says("refusing to listen on 0.0.0.0 without auth").says("MCP_API_KEY");
 }
 
 #[test]
 fn the_container_has_no_more_rights_than_it_needs() {
-    let container = Container::new(&[("MCP_API_KEY", KEY)]).unwrap();
+    let container = DocentContainer::new(&[("MCP_API_KEY", KEY)]).unwrap();
     assert!(container.user.starts_with(|first| ('1'..='9').contains(&first)), "root");
     let service = service();
     assert_eq!(service["read_only"], true);

@@ -1,6 +1,6 @@
 //! `docent docs`: collections that are added, read, listed and removed, while a server runs and after a kill.
 
-use crate::{Place, serving::serve};
+use crate::{TestHome, serving::serve};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -16,8 +16,8 @@ const LEGACY: &str = "2025-11-25";
 const VACUUM: &str = "# Routine Vacuuming\n\nVACUUM reclaims storage occupied by dead tuples.\n\n\
     ## The Autovacuum Daemon\n\nAutovacuum runs on its own when enough rows have changed.\n";
 
-fn manual() -> Place {
-    let place = Place::new();
+fn manual() -> TestHome {
+    let place = TestHome::new();
     fs::create_dir_all(place.project().join("manual/deep")).unwrap();
     place
         .write("manual/vacuum.md", VACUUM)
@@ -150,7 +150,7 @@ fn doc_types(listed: &Value) -> Value {
 
 #[test]
 fn a_killed_sync_goes_on_where_it_was() {
-    let place = Place::new();
+    let place = TestHome::new();
     fs::create_dir(place.project().join("manual")).unwrap();
     for n in 0..1500 {
         let text =
@@ -223,7 +223,7 @@ fn answer(mut stream: &TcpStream) {
 
 #[test]
 fn a_site_that_can_t_be_added_leaves_nothing_behind() {
-    let place = Place::new();
+    let place = TestHome::new();
     let host = site();
     let entries = || fs::read_dir(place.project()).unwrap().count();
     let add = |path: &str| place.run(&["docs", "add", "zoo", &format!("http://{host}{path}")]);
@@ -239,7 +239,7 @@ fn a_site_that_can_t_be_added_leaves_nothing_behind() {
 
 #[test]
 fn an_interrupted_crawl_leaves_no_collection_behind() {
-    let place = Place::new();
+    let place = TestHome::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();
     let (send, asked) = mpsc::channel();
@@ -262,7 +262,7 @@ fn an_interrupted_crawl_leaves_no_collection_behind() {
 
 #[test]
 fn a_site_is_fetched_where_the_user_allows_its_host() {
-    let place = Place::new();
+    let place = TestHome::new();
     let host = site();
     let url = format!("http://{host}/docs/");
     fs::create_dir(place.project().join("manual")).unwrap();

@@ -1,9 +1,9 @@
 //! Each operation on a file of `docent docs sync` fails once, and the next start answers rightly. The pages of sites
 //! have their own test, `fault_injection_crawl` in `net`.
 
-use crate::{Place, Run};
-use docent_files::{Operation, faults::Faults};
-use docent_index::{Embedded, Query, Settings, embed::Table, search};
+use crate::{TestHome, CliRun};
+use docent_files::{FileOperation, faults::FileFaults};
+use docent_index::{EmbeddedStore, IndexQuery, EmbeddedStoreSettings, embed::EmbeddingTable, search};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -37,15 +37,15 @@ fn docent(args: &[&str]) -> ExitCode {
 }
 
 /// Runs the binary in the same place, as the next start.
-fn next_start(args: &[&str]) -> Run {
-    Run::of(Command::new(env!("CARGO_BIN_EXE_docent")).args(args))
+fn next_start(args: &[&str]) -> CliRun {
+    CliRun::of(Command::new(env!("CARGO_BIN_EXE_docent")).args(args))
 }
 
 /// Returns what the current index has about zebras, without updating it first.
 fn indexed(index: &Path) -> String {
-    let embedder = Table::built_in();
-    let store = Embedded::open(index, embedder.clone(), Settings::default()).unwrap();
-    let answer = search(&store, embedder.as_ref(), &Query::new("zebra")).unwrap();
+    let embedder = EmbeddingTable::built_in();
+    let store = EmbeddedStore::open(index, embedder.clone(), EmbeddedStoreSettings::default()).unwrap();
+    let answer = search(&store, embedder.as_ref(), &IndexQuery::new("zebra")).unwrap();
     let zebra = answer.hits.iter().find(|hit| hit.found.unit.name == "Zebra");
     zebra.map(|hit| hit.found.unit.body.clone()).unwrap_or_default()
 }
@@ -60,7 +60,7 @@ fn check_binary(n: usize) {
 #[test]
 #[ignore = "run by fault_injection_docs_sync in a process of its own"]
 fn child_fails_each_operation() {
-    let faults = Faults::begin();
+    let faults = FileFaults::begin();
     let project = std::env::current_dir().unwrap();
     fs::create_dir(project.join("manual")).unwrap();
     let file = project.join("manual/zebra.md");
@@ -74,7 +74,7 @@ fn child_fails_each_operation() {
     fs::write(&file, page("spotted")).unwrap();
     copy(&state, &kept);
     let counts = faults.count(|| assert_eq!(docent(&["docs", "sync"]), ExitCode::SUCCESS));
-    for kind in Operation::ALL.into_iter().filter(|kind| *kind != Operation::Link) {
+    for kind in FileOperation::ALL.into_iter().filter(|kind| *kind != FileOperation::Link) {
         assert!(counts.contains_key(&kind), "no {kind:?} in {counts:?}");
     }
     assert!(indexed(&index).contains("spotted"));
@@ -100,7 +100,7 @@ fn child_fails_each_operation() {
 
 #[test]
 fn fault_injection_docs_sync() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["faults::child_fails_each_operation", "--exact", "--ignored", "--nocapture"]);
     command.current_dir(place.project()).env("HOME", place.0.path());

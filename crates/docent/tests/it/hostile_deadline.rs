@@ -5,10 +5,10 @@
 //! times as much as is allowed here after its end.
 
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, call, endless, serve, ticks},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, fs, time::Duration};
 
@@ -27,7 +27,7 @@ const TIMEOUT_MS: &str = "4000";
 /// The same for a call that does less.
 const SHORT_TIMEOUT_MS: &str = "1000";
 /// How long a test waits for something that comes at once, or never.
-const PATIENCE: Duration = Duration::from_mins(2);
+const EVENT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Cores that the process may use.
 pub(crate) fn cores() -> usize {
@@ -41,7 +41,7 @@ fn ticks_after_end() -> u64 {
 
 /// Starts a call and waits until it is under way. A busy machine may give it too little time for that before its
 /// deadline: then it is started again.
-async fn start(server: &mut Child, params: &Value) -> Value {
+async fn start(server: &mut ChildTestClient, params: &Value) -> Value {
     let started = async {
         loop {
             let before = ticks(server);
@@ -56,11 +56,11 @@ async fn start(server: &mut Child, params: &Value) -> Value {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, started).await.expect("the call does not start to work")
+    tokio::time::timeout(EVENT_TIMEOUT, started).await.expect("the call does not start to work")
 }
 
 /// The next call is served. It has as little time as the others, so that a busy machine may need more than one.
-async fn serves(server: &mut Child) {
+async fn serves(server: &mut ChildTestClient) {
     let answered = async {
         loop {
             let quick = call("outline", json!({"path": "small.py"}));
@@ -72,11 +72,11 @@ async fn serves(server: &mut Child) {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, answered).await.expect("the next call is not served");
+    tokio::time::timeout(EVENT_TIMEOUT, answered).await.expect("the next call is not served");
 }
 
 /// Waits until the process is idle, and gives the processor time that it has used until then.
-async fn until_idle(server: &Child) -> u64 {
+async fn until_idle(server: &ChildTestClient) -> u64 {
     let start = ticks(server);
     let idle = async {
         let mut before = start;
@@ -89,16 +89,16 @@ async fn until_idle(server: &Child) -> u64 {
             before = now;
         }
     };
-    tokio::time::timeout(PATIENCE, idle).await.expect("the work goes on after the call has ended")
+    tokio::time::timeout(EVENT_TIMEOUT, idle).await.expect("the work goes on after the call has ended")
 }
 
 /// A call that is cancelled, one that runs into its deadline, and one that is quick.
-async fn work_ends_with_its_call(mut server: Child, tool: &str, arguments: &Value) {
+async fn work_ends_with_its_call(mut server: ChildTestClient, tool: &str, arguments: &Value) {
     let params = || call(tool, arguments.clone());
     until_idle(&server).await;
 
     let id = start(&mut server, &params()).await;
-    server.tell("notifications/cancelled", json!({"requestId": id})).await.unwrap();
+    server.notify("notifications/cancelled", json!({"requestId": id})).await.unwrap();
     server.ask("ping", json!({})).await.unwrap();
     let used = until_idle(&server).await;
     assert!(used <= ticks_after_end(), "{tool} went on for {used} ticks after it was cancelled");
@@ -115,7 +115,7 @@ async fn work_ends_with_its_call(mut server: Child, tool: &str, arguments: &Valu
 }
 
 /// A server over a folder with a small file, with this timeout for calls in milliseconds.
-async fn limited(place: &Place, timeout_ms: &str) -> Child {
+async fn limited(place: &TestHome, timeout_ms: &str) -> ChildTestClient {
     place.write("small.py", "def small():\n    pass\n");
     let mut server = serve(place, &[], &[("DOCENT_LIMITS_TOOL_TIMEOUT_MS", timeout_ms)]);
     server.open(LEGACY).await.unwrap();
@@ -124,7 +124,7 @@ async fn limited(place: &Place, timeout_ms: &str) -> Child {
 
 /// Runs a tool over many large source files.
 async fn on_many_files(tool: &str, arguments: Value) {
-    let place = Place::new();
+    let place = TestHome::new();
     endless(&place);
     let server = limited(&place, TIMEOUT_MS).await;
     work_ends_with_its_call(server, tool, &arguments).await;
@@ -166,7 +166,7 @@ async fn an_analysis_of_dependencies_ends() {
 }
 
 /// Source files that call one function over and over, and are in the index.
-async fn with_references(place: &Place, timeout_ms: &str) -> Child {
+async fn with_references(place: &TestHome, timeout_ms: &str) -> ChildTestClient {
     let folder = place.project().join("calls");
     fs::create_dir(&folder).unwrap();
     let first = folder.join("0.py");
@@ -188,27 +188,27 @@ async fn with_references(place: &Place, timeout_ms: &str) -> Child {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(3 * PATIENCE, built).await.expect("the index is not built");
+    tokio::time::timeout(3 * EVENT_TIMEOUT, built).await.expect("the index is not built");
     server
 }
 
 #[tokio::test]
 async fn a_search_for_references_ends() {
-    let place = Place::new();
+    let place = TestHome::new();
     let server = with_references(&place, SHORT_TIMEOUT_MS).await;
     work_ends_with_its_call(server, "find_references", &json!({"symbol": "target"})).await;
 }
 
 #[tokio::test]
 async fn parsing_of_files_ends() {
-    let place = Place::new();
+    let place = TestHome::new();
     let server = with_references(&place, SHORT_TIMEOUT_MS).await;
     work_ends_with_its_call(server, "parse_files", &json!({"files": ["calls"]})).await;
 }
 
 #[tokio::test]
 async fn a_document_that_is_shown_ends() {
-    let place = Place::new();
+    let place = TestHome::new();
     let folder = place.project().join("manual");
     fs::create_dir(&folder).unwrap();
     let mut text = String::from("# Manual\n\n");

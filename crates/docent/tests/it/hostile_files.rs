@@ -9,8 +9,8 @@ mod matrix;
 mod schema;
 mod walks;
 
-use crate::{Place, serving::LEGACY};
-use docent_testkit::{Child, HttpPeer, Peer, SsePeer, Wire, WsPeer};
+use crate::{TestHome, serving::LEGACY};
+use docent_testkit::{ChildTestClient, HttpTestClient, TestClient, SseTestClient, TestTransport, WsTestClient};
 use serde_json::{Value, json};
 use std::{
     fs::{self, OpenOptions},
@@ -49,7 +49,7 @@ fn program() -> PathBuf {
         .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_docent")), PathBuf::from)
 }
 
-fn command(place: &Place, args: &[&str]) -> Command {
+fn command(place: &TestHome, args: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(args).current_dir(place.project()).env_clear().env("HOME", place.0.path());
     command
@@ -57,7 +57,7 @@ fn command(place: &Place, args: &[&str]) -> Command {
 
 /// How a run of the binary ended; one that does not end in time is killed and fails the test.
 #[track_caller]
-fn run(place: &Place, args: &[&str]) -> (i32, String) {
+fn run(place: &TestHome, args: &[&str]) -> (i32, String) {
     let mut command = command(place, args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -96,12 +96,12 @@ fn socket(path: &Path) -> UnixListener {
 
 /// A program that waits to write to a pipe. It continues as soon as anything opens the pipe for reading, even for a
 /// moment.
-struct Writer {
+struct PipeWriter {
     pipe: PathBuf,
     opened: mpsc::Receiver<bool>,
 }
 
-impl Writer {
+impl PipeWriter {
     fn wait_at(pipe: PathBuf) -> Self {
         let (sender, opened) = mpsc::channel();
         let path = pipe.clone();
@@ -120,7 +120,7 @@ impl Writer {
 }
 
 /// A file that is not a regular one, or can't be read.
-struct Hostile {
+struct HostilePath {
     /// As a caller writes it.
     path: String,
     /// What an error about it says; `None` where the path may be usable. A directory is usable unless a file is wanted.
@@ -128,16 +128,16 @@ struct Hostile {
 }
 
 /// A project in which `src/` and `manual/` hold one of each kind.
-struct Fixture {
-    place: Place,
-    hostile: Vec<Hostile>,
-    writer: Writer,
+struct HostileProject {
+    place: TestHome,
+    hostile: Vec<HostilePath>,
+    writer: PipeWriter,
     _listener: UnixListener,
 }
 
-impl Fixture {
+impl HostileProject {
     fn new() -> Self {
-        let place = Place::new();
+        let place = TestHome::new();
         let project = place.project();
         for folder in ["src", "manual", "src/folder.py"] {
             fs::create_dir(project.join(folder)).unwrap();
@@ -180,8 +180,8 @@ impl Fixture {
             hostile.push((DEVICE, Some("character device")));
         }
         let hostile =
-            hostile.into_iter().map(|(path, want)| Hostile { path: path.to_owned(), want });
-        let writer = Writer::wait_at(project.join("src/waited.py"));
+            hostile.into_iter().map(|(path, want)| HostilePath { path: path.to_owned(), want });
+        let writer = PipeWriter::wait_at(project.join("src/waited.py"));
         Self { place, hostile: hostile.collect(), writer, _listener: listener }
     }
 
@@ -202,7 +202,7 @@ fn has_devices() -> bool {
 
 /// How docent is reached.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+enum TransportUnderTest {
     Stdio,
     Http,
     Sse,
@@ -210,33 +210,33 @@ enum Way {
 }
 
 /// A session with a server of its own, which is killed with it.
-struct Session {
-    peer: Peer<Box<dyn Wire>>,
-    _server: Option<Child>,
+struct HostileSession {
+    peer: TestClient<Box<dyn TestTransport>>,
+    _server: Option<ChildTestClient>,
     /// How long each call took.
     times: Vec<Duration>,
 }
 
-impl Session {
-    async fn open(place: &Place, roots: &[String], way: Way) -> Self {
+impl HostileSession {
+    async fn open(place: &TestHome, roots: &[String], way: TransportUnderTest) -> Self {
         let mut args: Vec<&str> = vec!["serve"];
         args.extend(roots.iter().map(String::as_str));
         if !matches!(way, Way::Stdio) {
             args.extend(["--port", "0", "--transport", "http,sse,websocket"]);
         }
         let mut server =
-            Child::spawn(tokio::process::Command::from(command(place, &args))).unwrap();
-        let (peer, server) = if let Way::Stdio = way {
+            ChildTestClient::spawn(tokio::process::Command::from(command(place, &args))).unwrap();
+        let (peer, server) = if let TransportUnderTest::Stdio = way {
             (server.boxed(), None)
         } else {
             let line = server.log_line("listening on http://").await.unwrap();
             let address = line.split_once("http://").unwrap().1.trim().to_owned();
             let peer = match way {
-                Way::Http => HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap().boxed(),
-                Way::Sse => {
-                    SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed()
+                TransportUnderTest::Http => HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed(),
+                TransportUnderTest::Sse => {
+                    SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed()
                 }
-                _ => WsPeer::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed(),
+                _ => WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed(),
             };
             (peer, Some(server))
         };
@@ -244,7 +244,7 @@ impl Session {
         session.peer.open(LEGACY).await.unwrap();
         session.settle().await;
         // Starting a server and building an index takes longer than a call may.
-        session.peer = session.peer.patience(max_call());
+        session.peer = session.peer.with_timeout(max_call());
         session.times.clear();
         session
     }

@@ -3,12 +3,12 @@
 //! with the tests.
 
 use crate::{
-    Place,
+    TestHome,
     code_mode::{SERVER, settings},
     hostile_deadline::cores,
     serving::{LEGACY, call, ticks},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{
@@ -22,11 +22,11 @@ use std::{
 const TIME_MS: u64 = 500;
 
 /// Hostile scripts in all, and how many are sent at a time: as many as one client may run, so that none has to wait.
-const SCRIPTS: usize = 100;
-const AT_ONCE: usize = 8;
+const SCRIPT_COUNT: usize = 100;
+const CONCURRENT_SCRIPTS: usize = 8;
 
 /// How long a busy machine is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Processor time, in ticks of a hundredth of a second, that a release build may use on each core after the end of
 /// scripts.
@@ -43,7 +43,7 @@ const UNINTERRUPTIBLE: [&str; 6] = [
 ];
 
 /// What takes all it can get: time, memory, stack.
-const OTHERS: [&str; 35] = [
+const RESOURCE_HOGS: [&str; 35] = [
     "'a'.repeat(2 ** 25).replaceAll('a', 'b'.repeat(2 ** 10))",
     "'a'.repeat(2 ** 24).split('').join('-').split('').reverse().join('')",
     "for (;;) {}",
@@ -88,7 +88,7 @@ fn docent() -> PathBuf {
 }
 
 /// A docent that serves in front of one small server.
-async fn serve(place: &Place, mode: &str) -> Child {
+async fn serve(place: &TestHome, mode: &str) -> ChildTestClient {
     place.write("server.sh", SERVER);
     place.settings(&settings(place, &format!("policy.sandbox.mode = {mode:?}")));
     let mut command = Command::new(docent());
@@ -96,7 +96,7 @@ async fn serve(place: &Place, mode: &str) -> Child {
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env("PATH", path);
     let mut server =
-        Child::spawn(tokio::process::Command::from(command)).unwrap().patience(PATIENCE * 4);
+        ChildTestClient::spawn(tokio::process::Command::from(command)).unwrap().patience(EVENT_TIMEOUT * 4);
     server.open(LEGACY).await.unwrap();
     server
 }
@@ -113,7 +113,7 @@ fn said(answer: &Value) -> (String, bool) {
 }
 
 /// A script that does as it should. It waits for its turn like any other.
-async fn honest(server: &mut Child) {
+async fn honest(server: &mut ChildTestClient) {
     let code = "return [await mcp.s.count(), 6 * 7].length";
     let answer = server.ask("tools/call", script(code, 20_000)).await.unwrap();
     assert_eq!(said(&answer), ("2".to_owned(), false));
@@ -152,13 +152,13 @@ fn workers(docent: u32) -> Vec<u32> {
     all.filter(is_worker).collect()
 }
 
-fn docent_of(server: &Child) -> u32 {
+fn docent_of(server: &ChildTestClient) -> u32 {
     server.process_id().expect("it runs")
 }
 
 /// Waits until no worker uses the processor: each is asleep, and has used as much as at the look before. A release
 /// build is idle within a second of processor time.
-async fn until_idle(server: &Child) {
+async fn until_idle(server: &ChildTestClient) {
     let (docent, began, start) = (docent_of(server), Instant::now(), ticks(server));
     let used = |pid: &u32| (*pid, is_busy(*pid), stat(*pid, 11), stat(*pid, 12));
     let mut before = Vec::new();
@@ -187,12 +187,12 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[tokio::test]
 async fn a_hundred_hostile_scripts_and_then_an_honest_one() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, "auto").await;
     honest(&mut server).await;
     let all: Vec<&str> =
-        UNINTERRUPTIBLE.iter().chain(&OTHERS).copied().cycle().take(SCRIPTS).collect();
-    for some in all.chunks(AT_ONCE) {
+        UNINTERRUPTIBLE.iter().chain(&RESOURCE_HOGS).copied().cycle().take(SCRIPT_COUNT).collect();
+    for some in all.chunks(CONCURRENT_SCRIPTS) {
         let mut sent = Vec::new();
         for code in some {
             let id = server.start("tools/call", script(code, TIME_MS)).await.unwrap();
@@ -213,7 +213,7 @@ async fn a_hundred_hostile_scripts_and_then_an_honest_one() {
 
 #[tokio::test]
 async fn a_limit_is_named_with_what_to_do() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, "auto").await;
     let answer = server.ask("tools/call", script(UNINTERRUPTIBLE[0], TIME_MS)).await.unwrap();
     let want = "the script ran for longer than 500 ms and was stopped (limits.timeMs); do less in one script, or give it more time";
@@ -229,13 +229,13 @@ async fn a_limit_is_named_with_what_to_do() {
 
 #[tokio::test]
 async fn a_cancelled_script_is_ended() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, "auto").await;
     let docent = docent_of(&server);
     let id = server.start("tools/call", script(UNINTERRUPTIBLE[0], 30_000)).await.unwrap();
     until("a worker", || !workers(docent).is_empty()).await;
     let running = workers(docent);
-    server.tell("notifications/cancelled", json!({"requestId": id})).await.unwrap();
+    server.notify("notifications/cancelled", json!({"requestId": id})).await.unwrap();
     until("its end", || running.iter().all(|pid| !workers(docent).contains(pid))).await;
     honest(&mut server).await;
 }
@@ -244,7 +244,7 @@ async fn a_cancelled_script_is_ended() {
 #[tokio::test]
 async fn a_worker_is_confined_ends_alone_and_ends_with_docent() {
     for mode in ["strict", "off"] {
-        let place = Place::new();
+        let place = TestHome::new();
         let mut server = serve(&place, mode).await;
         let docent = docent_of(&server);
         let pause = "await new Promise((done) => setTimeout(done, 1e6)); return 1";

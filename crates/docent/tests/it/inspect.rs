@@ -1,10 +1,10 @@
 //! The inspector on the real binary: who gets in, and what it sees of every connection.
 
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, MODERN, exchange, listen},
 };
-use docent_testkit::{Child, HttpPeer, Peer, SsePeer, Wire, WsPeer};
+use docent_testkit::{ChildTestClient, HttpTestClient, TestClient, SseTestClient, TestTransport, WsTestClient};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader},
@@ -12,14 +12,14 @@ use std::{
 };
 
 /// A running server with an inspector, and the path of its page.
-struct Site {
-    _server: Child,
+struct InspectedServer {
+    _server: ChildTestClient,
     address: String,
     path: String,
 }
 
-impl Site {
-    async fn open(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Self {
+impl InspectedServer {
+    async fn open(place: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> Self {
         let (mut server, address) = listen(place, args, environment).await;
         let line = server.log_line("/inspector/").await.unwrap();
         let path = line.split_once(&address).unwrap().1.trim().to_owned();
@@ -66,8 +66,8 @@ impl Site {
 
 #[tokio::test]
 async fn only_the_page_with_its_token_gets_in() {
-    let place = Place::new();
-    let site = Site::open(&place, &["--transport", "http"], &[]).await;
+    let place = TestHome::new();
+    let site = InspectedServer::open(&place, &["--transport", "http"], &[]).await;
     let own = format!("http://{}", site.address);
     let (page, about) = (format!("GET {}", site.path), format!("GET {}api/about", site.path));
     let capture = format!("POST {}api/capture", site.path);
@@ -104,8 +104,8 @@ async fn only_the_page_with_its_token_gets_in() {
 
 #[tokio::test]
 async fn definitions_are_approved_as_they_were_shown() {
-    let place = Place::new();
-    let site = Site::open(&place, &["--transport", "http"], &[]).await;
+    let place = TestHome::new();
+    let site = InspectedServer::open(&place, &["--transport", "http"], &[]).await;
     for (tools, want) in [(json!(["a"]), 400), (json!({}), 400), (json!({"a": {"name": "a"}}), 409)]
     {
         let asked = json!({"server": "unknown", "tools": tools});
@@ -116,7 +116,7 @@ async fn definitions_are_approved_as_they_were_shown() {
 
 #[tokio::test]
 async fn it_is_not_served_where_it_is_off_or_others_listen() {
-    let place = Place::new();
+    let place = TestHome::new();
     let key = [("MCP_API_KEY", "a-key-of-some-length")];
     for (args, environment) in [
         (&["--transport", "http"][..], &[("DOCENT_SERVER_INSPECTOR", "false")][..]),
@@ -133,7 +133,7 @@ async fn it_is_not_served_where_it_is_off_or_others_listen() {
 }
 
 /// docent again, as a server behind docent.
-fn behind(place: &Place) {
+fn behind(place: &TestHome) {
     let docent = env!("CARGO_BIN_EXE_docent");
     let folder = std::path::Path::new(docent).parent().unwrap().to_str().unwrap();
     // Settings of its own, without a server behind it.
@@ -146,7 +146,7 @@ fn behind(place: &Place) {
 }
 
 /// Asks for a proxied call, and gives what was recorded of it: the client's hop and the server's, request and answer.
-async fn proxied<W: Wire>(site: &Site, mut peer: Peer<W>, revision: &str) -> [Value; 4] {
+async fn proxied<W: TestTransport>(site: &InspectedServer, mut peer: TestClient<W>, revision: &str) -> [Value; 4] {
     let seen = site.entries().await.last().map_or(0, |entry| entry["seq"].as_u64().unwrap());
     peer.open(revision).await.unwrap();
     let params = json!({"name": "inner__list_collections", "arguments": {}});
@@ -181,14 +181,14 @@ async fn proxied<W: Wire>(site: &Site, mut peer: Peer<W>, revision: &str) -> [Va
 
 #[tokio::test]
 async fn both_hops_of_a_call_are_paired_on_every_transport() {
-    let place = Place::new();
+    let place = TestHome::new();
     behind(&place);
-    let site = Site::open(&place, &["--transport", "http,sse,websocket"], &[]).await;
+    let site = InspectedServer::open(&place, &["--transport", "http,sse,websocket"], &[]).await;
     site.record(false).await;
     let address = &site.address;
-    let http = || HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap().boxed();
-    let socket = WsPeer::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed();
-    let events = SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed();
+    let http = || HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed();
+    let socket = WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed();
+    let events = SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed();
     for (peer, via, revision) in [
         (http(), "http", LEGACY),
         (http(), "http", MODERN),
@@ -229,10 +229,10 @@ async fn both_hops_of_a_call_are_paired_on_every_transport() {
 
 #[tokio::test]
 async fn payloads_are_kept_when_asked_for_and_secrets_are_not() {
-    let place = Place::new();
+    let place = TestHome::new();
     let key = "a-key-of-some-length";
-    let site = Site::open(&place, &["--transport", "websocket"], &[("MCP_API_KEY", key)]).await;
-    let mut quiet = WsPeer::connect_ws_with(
+    let site = InspectedServer::open(&place, &["--transport", "websocket"], &[("MCP_API_KEY", key)]).await;
+    let mut quiet = WsTestClient::connect_ws_with(
         &format!("ws://{}/ws", site.address),
         &[("authorization", &format!("Bearer {key}"))],
     )
@@ -260,12 +260,12 @@ async fn payloads_are_kept_when_asked_for_and_secrets_are_not() {
 
 #[tokio::test]
 async fn what_a_server_says_is_shown_without_its_secrets() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo password=hunter2 >&2; exit 3\"]\n",
     );
     let path = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
-    let site = Site::open(&place, &["--transport", "http"], &path).await;
+    let site = InspectedServer::open(&place, &["--transport", "http"], &path).await;
     let mut health = site.api("health").await;
     // It is started by itself, and fails a moment later.
     for _ in 0..500 {
@@ -284,23 +284,23 @@ async fn what_a_server_says_is_shown_without_its_secrets() {
 
 #[tokio::test]
 async fn a_page_speaks_to_docent_and_starts_nothing_unasked() {
-    let place = Place::new();
+    let place = TestHome::new();
     behind(&place);
-    let site = Site::open(&place, &["--transport", "http"], &[]).await;
+    let site = InspectedServer::open(&place, &["--transport", "http"], &[]).await;
     let line = |query: &str| format!("ws://{}{}line{query}", site.address, site.path);
     let origin = format!("http://{}", site.address);
     let headers = [("origin", origin.as_str())];
-    let mut page = WsPeer::connect_ws_with(&line(""), &headers).await.unwrap();
+    let mut page = WsTestClient::connect_ws_with(&line(""), &headers).await.unwrap();
     page.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": LEGACY}})).await.unwrap();
     let said =
         page.await_message("docent's answer", |message| message["m"]["id"] == 1).await.unwrap();
     assert_eq!(said["m"]["result"]["protocolVersion"], LEGACY);
-    let mut refused = WsPeer::connect_ws_with(&line("?target=inner"), &headers).await.unwrap();
+    let mut refused = WsTestClient::connect_ws_with(&line("?target=inner"), &headers).await.unwrap();
     let said =
         refused.await_message("a refusal", |message| message["closed"].is_string()).await.unwrap();
     assert!(said["closed"].as_str().unwrap().contains("agreed"), "{said}");
     let mut agreed =
-        WsPeer::connect_ws_with(&line("?target=inner&agreed=1"), &headers).await.unwrap();
+        WsTestClient::connect_ws_with(&line("?target=inner&agreed=1"), &headers).await.unwrap();
     agreed.send(&json!({"jsonrpc": "2.0", "id": "a", "method": "ping"})).await.unwrap();
     agreed
         .await_message("the inner one's answer", |message| message["m"]["id"] == "a")
@@ -309,18 +309,18 @@ async fn a_page_speaks_to_docent_and_starts_nothing_unasked() {
 }
 
 /// Starts `docent inspect`, and gives the address that it prints.
-pub(crate) fn inspect(place: &Place, args: &[&str]) -> (Inspecting, String) {
+pub(crate) fn inspect(place: &TestHome, args: &[&str]) -> (InspectProcess, String) {
     let mut command: Command = place.command(&["inspect", "--no-open"]);
     let mut child =
         command.args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    (Inspecting(child), line.trim().to_owned())
+    (InspectProcess(child), line.trim().to_owned())
 }
 
-pub(crate) struct Inspecting(std::process::Child);
+pub(crate) struct InspectProcess(std::process::Child);
 
-impl Drop for Inspecting {
+impl Drop for InspectProcess {
     fn drop(&mut self) {
         self.0.kill().unwrap_or_default();
         self.0.wait().map(drop).unwrap_or_default();
@@ -329,7 +329,7 @@ impl Drop for Inspecting {
 
 #[tokio::test]
 async fn inspect_shows_docent_or_one_other_server() {
-    let place = Place::new();
+    let place = TestHome::new();
     let docent = env!("CARGO_BIN_EXE_docent");
     for (args, target, is_docent) in
         [(&[][..], "docent", true), (&["--", docent, "serve"][..], "server", false)]

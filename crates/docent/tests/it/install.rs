@@ -1,6 +1,6 @@
 //! `docent install` as people run it: what it shows, asks, writes, refuses and takes back.
 
-use crate::{Place, Run};
+use crate::{TestHome, CliRun};
 use std::{
     fs,
     io::Write as _,
@@ -11,10 +11,10 @@ use std::{
 const OWN: &str = "{\n  \"mcpServers\": {\n    \"git\": {\"command\": \"git-mcp\"}\n  }\n}\n";
 
 /// A file of the user's, written or read.
-struct File(PathBuf);
+struct ClientFile(PathBuf);
 
-impl File {
-    fn in_home(place: &Place, name: &str, text: &str) -> Self {
+impl ClientFile {
+    fn in_home(place: &TestHome, name: &str, text: &str) -> Self {
         let path = place.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -36,11 +36,11 @@ impl File {
     }
 }
 
-fn cursor(place: &Place) -> File {
-    File::in_home(place, ".cursor/mcp.json", OWN)
+fn cursor(place: &TestHome) -> ClientFile {
+    ClientFile::in_home(place, ".cursor/mcp.json", OWN)
 }
 
-fn done(place: &Place, args: &[&str]) -> Run {
+fn done(place: &TestHome, args: &[&str]) -> CliRun {
     let run = place.run(&[&["install"], args, &["--yes"]].concat());
     run.ends(0);
     run
@@ -48,7 +48,7 @@ fn done(place: &Place, args: &[&str]) -> Run {
 
 #[test]
 fn nothing_is_written_that_was_not_shown_and_agreed_to() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = cursor(&place);
     place.run(&["install"]).ends(0).prints("cursor").prints("Cursor: installed");
     place.run(&["install", "cursor", "--dry-run"]).ends(0).prints("+    \"docent\"");
@@ -75,7 +75,7 @@ fn nothing_is_written_that_was_not_shown_and_agreed_to() {
 #[test]
 fn a_person_is_asked() {
     let script_program = docent_testenv::or_skip!(docent_testenv::find_program("script"));
-    let place = Place::new();
+    let place = TestHome::new();
     let file = cursor(&place);
     let answer = |words: &str, answer: &str| {
         let mut script = Command::new(&script_program);
@@ -102,7 +102,7 @@ fn a_person_is_asked() {
 
 #[test]
 fn each_entry_of_each_file_is_undone_by_itself() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = cursor(&place);
     done(&place, &["cursor", "--name", "a"]);
     done(&place, &["cursor", "--name", "b"]).prints("--undo cursor --name b");
@@ -110,7 +110,7 @@ fn each_entry_of_each_file_is_undone_by_itself() {
     file.has(&["b", "git"], &["a"]);
     done(&place, &["cursor", "--undo", "--name", "b"]);
     file.has(&["git"], &["a", "b"]);
-    let (text, project) = (file.text(), File(place.project().join(".cursor/mcp.json")));
+    let (text, project) = (file.text(), ClientFile(place.project().join(".cursor/mcp.json")));
     done(&place, &["cursor"]);
     done(&place, &["cursor", "--project"]).prints("--undo cursor --project");
     done(&place, &["cursor", "--undo"]);
@@ -122,7 +122,7 @@ fn each_entry_of_each_file_is_undone_by_itself() {
 
 #[test]
 fn what_was_there_first_comes_back() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = cursor(&place);
     done(&place, &["cursor"]);
     place.run(&["install", "cursor", "--root", ".", "--yes"]).ends(1).says("with --force");
@@ -140,9 +140,9 @@ fn what_was_there_first_comes_back() {
 
 #[test]
 fn what_is_not_docent_s_is_left_alone() {
-    let place = Place::new();
+    let place = TestHome::new();
     let foreign = OWN.replace("\"git\"", "\"docent\"");
-    let file = File::in_home(&place, ".cursor/mcp.json", &foreign);
+    let file = ClientFile::in_home(&place, ".cursor/mcp.json", &foreign);
     place
         .run(&["install", "cursor", "--yes"])
         .ends(1)
@@ -159,7 +159,7 @@ fn what_is_not_docent_s_is_left_alone() {
 
 #[test]
 fn what_can_t_be_written_is_not_asked_about() {
-    let place = Place::new();
+    let place = TestHome::new();
     // Without a terminal a question would be an error of its own.
     let want = "is the client installed? Start it once, or pass --force";
     place.run(&["install", "cursor"]).ends(1).says(want);
@@ -169,10 +169,10 @@ fn what_can_t_be_written_is_not_asked_about() {
 
 #[test]
 fn one_client_that_fails_hides_none_of_the_others() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = cursor(&place);
     let gemini =
-        File::in_home(&place, ".gemini/settings.json", &OWN.replace("\"git\"", "\"docent\""));
+        ClientFile::in_home(&place, ".gemini/settings.json", &OWN.replace("\"git\"", "\"docent\""));
     let before = gemini.text();
     let run = place.run(&["install", "gemini", "cursor", "--yes"]);
     run.ends(1).prints("installed; restart Cursor");

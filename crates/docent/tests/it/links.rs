@@ -1,15 +1,15 @@
 //! Files of docent's that are replaced by links between two writes, with the sandbox on and off.
 
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, call, serve},
 };
 use serde_json::json;
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 /// A home with a file and a folder that nothing may touch.
-fn place(sandbox: &str) -> Place {
-    let place = Place::new();
+fn place(sandbox: &str) -> TestHome {
+    let place = TestHome::new();
     place.settings(&format!("policy.sandbox.mode = \"{sandbox}\"\n"));
     place.write("app.py", "def fetch_rows():\n    return []\n");
     fs::write(place.0.path().join(".bashrc"), "precious\n").unwrap();
@@ -18,7 +18,7 @@ fn place(sandbox: &str) -> Place {
 }
 
 #[track_caller]
-fn check_untouched(place: &Place) {
+fn check_untouched(place: &TestHome) {
     let victim = fs::read_to_string(place.0.path().join(".bashrc")).unwrap();
     assert_eq!(victim, "precious\n");
     let names: Vec<_> = fs::read_dir(place.0.path().join("elsewhere")).unwrap().collect();

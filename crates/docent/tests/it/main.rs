@@ -4,14 +4,14 @@
 
 mod analyze;
 mod attacks;
-mod behind;
+mod nested;
 mod bounds;
 mod code_mode;
 mod confined;
 mod container;
 mod docs;
-mod doors;
-mod ending;
+mod endpoints;
+mod shutdown;
 mod faults;
 mod hostile_deadline;
 #[cfg(target_os = "linux")]
@@ -33,9 +33,9 @@ mod seed_004;
 mod seeds;
 mod servers;
 mod serving;
-mod settling;
+mod convergence;
 mod shell;
-mod shown;
+mod masking;
 mod sign_in;
 mod teams;
 mod waiting;
@@ -55,9 +55,9 @@ use std::{
 use tempfile::TempDir;
 
 /// A home and a project of its own for one run of the binary.
-struct Place(TempDir);
+struct TestHome(TempDir);
 
-impl Place {
+impl TestHome {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("project")).unwrap();
@@ -105,8 +105,8 @@ impl Place {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Run {
-        Run::of(&mut self.command(args))
+    fn run(&self, args: &[&str]) -> CliRun {
+        CliRun::of(&mut self.command(args))
     }
 }
 
@@ -118,20 +118,20 @@ fn program() -> PathBuf {
 
 /// Whether the kernel has all that the sandbox uses; the error is the reason to skip a test of what it refuses.
 fn kernel_can_confine() -> Result<(), String> {
-    use docent_sandbox::{Confinement, Mode, Offered, Ports, plan};
-    let everything = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
-    let planned = plan(&everything, Mode::Strict, &Offered::look());
+    use docent_sandbox::{Confinement, ConfinementMode, SandboxSupport, PortSet, plan};
+    let everything = Confinement::default().connect(PortSet::Some(vec![443])).unix_sockets(true);
+    let planned = plan(&everything, ConfinementMode::Strict, &SandboxSupport::look());
     planned.map(drop).map_err(|refused| refused.to_string())
 }
 
 /// How a run ended.
-struct Run {
+struct CliRun {
     code: i32,
     out: String,
     err: String,
 }
 
-impl Run {
+impl CliRun {
     fn of(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().unwrap();
         Self {
@@ -167,7 +167,7 @@ impl Run {
 
 #[test]
 fn used_wrongly_is_two() {
-    let place = Place::new();
+    let place = TestHome::new();
     for args in
         [&["serve", "--port", "x"][..], &["nonsense"], &["serve", "--transport", "pigeon"], &[]]
     {
@@ -181,13 +181,13 @@ fn used_wrongly_is_two() {
 
 #[test]
 fn config_show_prints_every_source() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write(
         "docent.toml",
         "[limits]\npage_bytes = 2048\n[server.auth]\ntoken = \"sekrit-token\"",
     );
     let mut command = place.command(&["config", "show", "--port", "9", "--json"]);
-    let run = Run::of(command.env("MCP_SERVER_HOST", "::1"));
+    let run = CliRun::of(command.env("MCP_SERVER_HOST", "::1"));
     let shown = run.ends(0).json();
     let source = |key: &str| shown[key]["source"]["kind"].as_str().unwrap().to_owned();
     assert_eq!(source("server.port"), "flag");
@@ -202,7 +202,7 @@ fn config_show_prints_every_source() {
 
 #[test]
 fn config_init_writes_once() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.run(&["config", "init"]).ends(0).prints("wrote ");
     place.run(&["config", "show"]).ends(0).prints("server.port = 8001");
     place
@@ -227,7 +227,7 @@ fn a_bad_file_is_one_and_says_what_to_mend() {
         ("[server\n", "docent.toml:1:8: not valid TOML"),
     ];
     for (text, want) in cases {
-        let place = Place::new();
+        let place = TestHome::new();
         place.write("docent.toml", text);
         for args in [&["config", "show"][..], &["serve"]] {
             place.run(args).ends(1).says(want).says("docent.toml");
@@ -240,7 +240,7 @@ fn a_bad_file_is_one_and_says_what_to_mend() {
 fn an_empty_file_changes_nothing() {
     for (name, text) in [("docent.toml", ""), ("docent.toml", "# nothing\n"), ("docent.json", "{}")]
     {
-        let place = Place::new();
+        let place = TestHome::new();
         place.write(name, text);
         place.run(&["config", "show"]).ends(0).prints("server.port = 8001");
     }
@@ -248,16 +248,16 @@ fn an_empty_file_changes_nothing() {
 
 #[test]
 fn two_files_in_one_place_are_refused() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("docent.toml", "").write("docent.json", "{}");
     place.run(&["config", "show"]).ends(1).says("keep docent.toml and remove docent.json");
 }
 
 #[test]
 fn serving_is_refused_without_a_key_and_on_an_open_door() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut command = place.command(&["serve", "--transport", "http", "--port", "0"]);
-    Run::of(command.env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", ""))
+    CliRun::of(command.env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", ""))
         .ends(1)
         .says("but no key is configured")
         .says("MCP_API_KEY");
@@ -276,7 +276,7 @@ fn serving_is_refused_without_a_key_and_on_an_open_door() {
 
 #[test]
 fn what_cannot_be_served_is_said_with_a_remedy() {
-    let place = Place::new();
+    let place = TestHome::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let serve = |args: &[&str]| place.run(&[&["serve"], args].concat());
@@ -294,17 +294,17 @@ fn what_cannot_be_served_is_said_with_a_remedy() {
 
 #[test]
 fn dangling_settings_are_reported_at_the_start() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("docent.toml", "limits.tools.serch.timeout_ms = 5");
     let mut command = place.command(&["serve"]);
-    let run = Run::of(command.stdin(std::process::Stdio::null()));
+    let run = CliRun::of(command.stdin(std::process::Stdio::null()));
     run.ends(0).says("`limits.tools.serch` matches no tool");
     place.run(&["doctor", "--port", "0"]).ends(0).prints("`limits.tools.serch` matches no tool");
 }
 
 #[test]
 fn doctor_reports_each_control() {
-    let place = Place::new();
+    let place = TestHome::new();
     let report = place.run(&["doctor", "--json", "--port", "0"]).ends(0).json();
     assert_eq!(report["ok"], true);
     let findings = report["findings"].as_array().unwrap();
@@ -354,7 +354,7 @@ fn doctor_reports_each_control() {
 
 #[test]
 fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
-    let place = or_skip!(Place::outside_temporary());
+    let place = or_skip!(TestHome::outside_temporary());
     place.settings(
         r#"
         policy.network.hosts = ["example.org"]
@@ -422,12 +422,12 @@ fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
 #[test]
 fn doctor_tries_bubblewrap_where_it_is_asked_for() {
     or_skip!(kernel_can_confine());
-    let place = Place::new();
+    let place = TestHome::new();
     let ask = |mode: &str| {
         let text = format!("[policy.sandbox]\nmode = \"{mode}\"\nbubblewrap = true\n");
         place.write("own.toml", &text).run(&["doctor", "--port", "0", "--config", "own.toml"])
     };
-    if let Some(bubblewrap) = docent_sandbox::Offered::look().bubblewrap {
+    if let Some(bubblewrap) = docent_sandbox::SandboxSupport::look().bubblewrap {
         let mut probe = Command::new(bubblewrap);
         let ran = probe.args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output().unwrap();
         let (code, detail) = if ran.status.success() {
@@ -444,7 +444,7 @@ fn doctor_tries_bubblewrap_where_it_is_asked_for() {
 
 #[test]
 fn doctor_fails_on_what_would_stop_the_server() {
-    let place = Place::new();
+    let place = TestHome::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let run = place.run(&["doctor", "--transport", "http", "--port", &port]);
@@ -461,7 +461,7 @@ fn doctor_fails_on_what_would_stop_the_server() {
 
 #[test]
 fn completions_are_printed_for_every_shell() {
-    let place = Place::new();
+    let place = TestHome::new();
     for shell in ["powershell", "elvish"] {
         place.run(&["completions", shell]).ends(0).prints("docent").prints("allow-open");
     }
@@ -477,7 +477,7 @@ fn completions_are_printed_for_every_shell() {
 
 #[test]
 fn no_colors_reach_a_pipe() {
-    let place = Place::new();
+    let place = TestHome::new();
     for args in [&["doctor"][..], &["--help"], &["config", "show"], &["nonsense"]] {
         let run = place.run(args);
         assert!(!format!("{}{}", run.out, run.err).contains('\u{1b}'), "{args:?}");
@@ -487,7 +487,7 @@ fn no_colors_reach_a_pipe() {
 /// The committed references are what the binary prints.
 #[test]
 fn references_have_not_drifted() {
-    let place = Place::new();
+    let place = TestHome::new();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     let cases = [
         ("schema", "docent.schema.json"),
@@ -546,7 +546,7 @@ fn read_request(mut stream: TcpStream, answer: &str) -> Vec<u8> {
 /// Spans, log lines and masking in one process of their own, since logging is set up once for a whole process.
 #[test]
 fn spans_are_exported_and_lines_are_masked() {
-    let place = Place::new();
+    let place = TestHome::new();
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
     let moved = format!("302 Found\r\nlocation: http://{}/", elsewhere.local_addr().unwrap());
     let (endpoint, spans) = collector_that_says(moved);
@@ -554,7 +554,7 @@ fn spans_are_exported_and_lines_are_masked() {
         "docent.toml",
         "server.auth.token = \"sekrit-token\"\nserver.logging.file = \"logs/docent.log\"",
     );
-    let inputs = docent::config::Inputs {
+    let inputs = docent::config::ConfigInputs {
         environment: [
             ("DOCENT_TELEMETRY_OTLP_ENDPOINT", endpoint.as_str()),
             ("DOCENT_TELEMETRY_SERVICE_NAME", "a-docent"),
@@ -564,12 +564,12 @@ fn spans_are_exported_and_lines_are_masked() {
         .collect(),
         home: None,
         working_dir: place.project(),
-        flags: docent::config::Flags::default(),
+        flags: docent::config::ConfigFlags::default(),
     };
     let config = docent::config::Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
     let guard = docent::logging::init(&config).unwrap();
     let span = tracing::info_span!(target: "docent::server", "tools/call");
-    docent::logging::adopt(&span, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    docent::logging::set_parent(&span, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     span.in_scope(|| {
         tracing::debug!(target: "mcp::protocol", "<- {{\"auth\":{{\"token\":\"other\"}}}} sekrit-token");
         tracing::info!(target: "docent::server", "an event with sekrit-token in it");

@@ -1,10 +1,10 @@
 //! Modes of everything that docent creates where the umask takes nothing away.
 
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{LEGACY, call, ends_well},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::json;
 use std::{
     fs,
@@ -14,7 +14,7 @@ use std::{
 };
 
 /// docent with a umask of 0.
-fn command(place: &Place, args: &[&str]) -> Command {
+fn command(place: &TestHome, args: &[&str]) -> Command {
     let mut command = place.command(&[]);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "umask 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_docent")]).args(args);
@@ -25,8 +25,8 @@ fn command(place: &Place, args: &[&str]) -> Command {
     shell
 }
 
-fn run(place: &Place, args: &[&str]) -> Run {
-    Run::of(&mut command(place, args))
+fn run(place: &TestHome, args: &[&str]) -> CliRun {
+    CliRun::of(&mut command(place, args))
 }
 
 fn mode(path: &Path) -> u32 {
@@ -47,7 +47,7 @@ fn everything(folder: &Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn under_umask_0_nothing_is_writable_by_others() {
-    let place = Place::new();
+    let place = TestHome::new();
     fs::create_dir(place.project().join("manual")).unwrap();
     place.write("manual/a.md", "# Vacuum\n\nIt reclaims storage.\n");
     place.write("app.py", "def fetch_rows():\n    return []\n");
@@ -71,7 +71,7 @@ async fn under_umask_0_nothing_is_writable_by_others() {
     let log = place.0.path().join("logs/docent.log");
     let mut serve = command(&place, &["serve"]);
     serve.env("MCP_LOG_FILE", &log).env("DOCENT_SERVER_LOGGING_FILE", &log);
-    let mut server = Child::spawn(serve.into()).unwrap();
+    let mut server = ChildTestClient::spawn(serve.into()).unwrap();
     server.open(LEGACY).await.unwrap();
     for tool in ["code_search", "no_such_tool"] {
         server.ask("tools/call", call(tool, json!({"query": "fetch rows"}))).await.unwrap();

@@ -2,7 +2,7 @@
 //! name and by its address.
 
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{audit_lines, listen},
 };
 use serde_json::Value;
@@ -11,14 +11,14 @@ use std::fs;
 const DOCENT: &str = env!("CARGO_BIN_EXE_docent");
 
 /// A docent with a project of its own.
-fn other() -> Place {
-    let place = Place::new();
+fn other() -> TestHome {
+    let place = TestHome::new();
     place.write("a.py", "def hello():\n    \"\"\"Says hello.\"\"\"\n    return 1\n");
     place
 }
 
 /// Settings in which the other one is the server `me`; `more` is added to its entry.
-fn entry(other: &Place, more: &str) -> String {
+fn entry(other: &TestHome, more: &str) -> String {
     let text = |path: &std::path::Path| path.display().to_string();
     let (home, root) = (text(other.0.path()), text(&other.project()));
     format!(
@@ -27,7 +27,7 @@ fn entry(other: &Place, more: &str) -> String {
     )
 }
 
-fn names(run: &Run) -> Vec<String> {
+fn names(run: &CliRun) -> Vec<String> {
     let tools = run.ends(0).json();
     let tools = tools["tools"].as_array().unwrap().iter();
     tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
@@ -35,7 +35,7 @@ fn names(run: &Run) -> Vec<String> {
 
 #[test]
 fn a_configured_server_is_asked_under_its_settings_and_the_policy() {
-    let (place, other) = (Place::new(), other());
+    let (place, other) = (TestHome::new(), other());
     let more = "hide = [\"analyze_*\"]\nrename = { parse_files = \"parse\" }\n\
                 describe = { outline = \"Mine.\" }\n\
                 [[policy.rules]]\ntools = [\"me__check_documentation\"]\naction = \"deny\"\n";
@@ -77,7 +77,7 @@ fn a_configured_server_is_asked_under_its_settings_and_the_policy() {
 
 #[test]
 fn a_definition_that_changed_is_held_back_from_the_shell_as_well() {
-    let (place, other) = (Place::new(), other());
+    let (place, other) = (TestHome::new(), other());
     place.settings(&entry(&other, ""));
     let call = ["call", "parse_files", "files=a.py", "-s", "me"];
     place.run(&call).ends(0);
@@ -98,10 +98,10 @@ fn a_definition_that_changed_is_held_back_from_the_shell_as_well() {
 
 #[test]
 fn what_lists_leave_out_can_be_called_and_completed() {
-    let (place, other) = (Place::new(), other());
+    let (place, other) = (TestHome::new(), other());
     place.settings(&entry(&other, ""));
     let run = |exposure: &str, args: &[&str]| {
-        Run::of(place.command(args).env("DOCENT_HUB_EXPOSURE", exposure))
+        CliRun::of(place.command(args).env("DOCENT_HUB_EXPOSURE", exposure))
     };
     let call = ["call", "me__parse_files", "files=a.py"];
     for exposure in ["direct", "discover", "auto"] {
@@ -120,7 +120,7 @@ fn what_lists_leave_out_can_be_called_and_completed() {
         .prints("list_mcp_capabilities");
     for (most, picked) in [("1000000", "direct"), ("100", "discover")] {
         let mut command = place.command(&["tools", "--tokens"]);
-        let run = Run::of(command.env("DOCENT_HUB_AUTO_TOKENS", most));
+        let run = CliRun::of(command.env("DOCENT_HUB_AUTO_TOKENS", most));
         run.ends(0).prints(&format!("hub.exposure is auto, which picks {picked}."));
     }
     let costs = run("direct", &["tools", "--tokens", "--json"]).ends(0).json();
@@ -138,7 +138,7 @@ fn what_lists_leave_out_can_be_called_and_completed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_leads_to_a_server() {
-    let (place, bare, other) = (Place::new(), Place::new(), other());
+    let (place, bare, other) = (TestHome::new(), TestHome::new(), other());
     other.settings("server.rate_limit.enabled = false");
     let (_server, address) = listen(&other, &["--transport", "http,sse,websocket"], &[]).await;
     let root = other.project().display().to_string();
@@ -151,7 +151,7 @@ async fn every_way_leads_to_a_server() {
     let remote = ["http", "sse", "ws"].iter().zip(&urls);
     let remote = remote.map(|(name, url)| format!("[mcp_servers.{name}]\nurl = {url:?}\n"));
     place.settings(&(entry(&other, "") + &remote.collect::<String>()));
-    let mut ways: Vec<(&Place, Vec<&str>)> =
+    let mut ways: Vec<(&TestHome, Vec<&str>)> =
         urls.iter().map(|url| (&bare, vec!["--url", url.as_str()])).collect();
     ways.push((&bare, program.to_vec()));
     ways.extend(["me", "http", "sse", "ws"].map(|name| (&place, vec!["--server", name])));
@@ -170,7 +170,7 @@ async fn every_way_leads_to_a_server() {
 
 #[test]
 fn what_can_t_be_asked_says_why() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("[mcp_servers.clock]\ncommand = \"no-such-clock\"\n");
     place
         .run(&["call", "clock", "now", "zone=utc"])

@@ -1,18 +1,18 @@
 //! The policy in the user's own settings: what it denies, how that is reported, and what a reload changes.
 
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{LEGACY, call, serve, signal},
-    web::Site,
+    web::ProviderServer,
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs, process::Command};
 
 #[test]
 fn a_project_s_own_file_sets_no_policy() {
-    let place = Place::new();
+    let place = TestHome::new();
     fs::create_dir(place.0.path().join("lib")).unwrap();
     for (text, key) in [
         ("policy.network.hosts = [\"example.org\"]", "policy.network.hosts"),
@@ -53,12 +53,12 @@ fn a_project_s_own_file_sets_no_policy() {
         assert_ne!(values(&run), before, "the user may set {key}");
         assert_eq!(run.err, "");
     }
-    let run = Run::of(place.command(&["serve"]).stdin(std::process::Stdio::null()));
+    let run = CliRun::of(place.command(&["serve"]).stdin(std::process::Stdio::null()));
     run.ends(0).says("sets `roots` (outside the project), which docent ignores");
 }
 
 /// The value of every key.
-fn values(shown: &Run) -> BTreeMap<String, Value> {
+fn values(shown: &CliRun) -> BTreeMap<String, Value> {
     let rows = shown.ends(0).json();
     let rows = rows.as_object().unwrap().iter();
     rows.map(|(key, row)| (key.clone(), row["value"].clone())).collect()
@@ -66,7 +66,7 @@ fn values(shown: &Run) -> BTreeMap<String, Value> {
 
 #[test]
 fn a_project_loosens_nothing_that_the_user_has_set() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("server.auth.token = \"my-own-token-0123456789\"\n");
     place.write("docent.toml", "server.auth.required = false\n");
     let loosened = |want: &str| {
@@ -88,7 +88,7 @@ fn a_project_loosens_nothing_that_the_user_has_set() {
 
 #[tokio::test]
 async fn a_reload_opens_no_door() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("server.host = \"0.0.0.0\"\nserver.auth.token = \"my-own-token-0123456789\"\n");
     let (mut server, address) = crate::serving::listen(&place, &["--transport", "http"], &[]).await;
     let address = address.replace("0.0.0.0", "127.0.0.1");
@@ -115,7 +115,7 @@ scopes = ["docs:*"]
 
 #[test]
 fn a_policy_that_does_not_parse_stops_the_start() {
-    let place = Place::new();
+    let place = TestHome::new();
     for (text, want) in [
         ("policy.tools.alow = []", "`policy.tools.alow`"),
         ("policy.network.hosts = [\"http://x\"]", "write only the host"),
@@ -142,7 +142,7 @@ fn a_policy_that_does_not_parse_stops_the_start() {
 
 #[test]
 fn a_call_is_judged_without_being_made() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         r#"
         policy.tools.deny = ["web:*"]
@@ -221,7 +221,7 @@ fn a_call_is_judged_without_being_made() {
 
 #[test]
 fn a_tool_that_is_off_is_not_allowed() {
-    let place = Place::new();
+    let place = TestHome::new();
     let test = |args: &[&str]| place.run(&[&["policy", "test"], args].concat());
     for tool in ["web_search", "fetch_page"] {
         test(&[tool])
@@ -253,9 +253,9 @@ fn a_tool_that_is_off_is_not_allowed() {
 
 #[test]
 fn a_hint_names_the_file_that_the_user_has() {
-    let place = Place::new();
+    let place = TestHome::new();
     let hint = |command: &mut Command, want: &str| {
-        let run = Run::of(command);
+        let run = CliRun::of(command);
         assert!(run.ends(1).out.contains(want), "no {want:?} in {}", run.out);
     };
     let test = ["policy", "test", "web_search"];
@@ -277,7 +277,7 @@ fn a_hint_names_the_file_that_the_user_has() {
 
 #[tokio::test]
 async fn a_tool_that_is_off_says_so_in_its_description() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("docent.toml", "docs.collections.notes.path = \".\"\n");
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
@@ -300,7 +300,7 @@ async fn a_tool_that_is_off_says_so_in_its_description() {
     }
 }
 
-async fn listed_as_off(server: &mut Child) -> Vec<String> {
+async fn listed_as_off(server: &mut ChildTestClient) -> Vec<String> {
     let listed = server.ask("tools/list", json!({})).await.unwrap();
     let tools = listed["result"]["tools"].as_array().unwrap().iter();
     let is_off = |tool: &&Value| tool["description"].as_str().unwrap().starts_with("Off: ");
@@ -309,7 +309,7 @@ async fn listed_as_off(server: &mut Child) -> Vec<String> {
 
 #[test]
 fn a_caller_gets_its_limits() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         r#"
         limits.tools.parse_files.rate_per_minute = 7
@@ -362,7 +362,7 @@ fn a_caller_gets_its_limits() {
 
 #[tokio::test]
 async fn a_rule_bounds_the_calls_that_it_lets_through() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("main.rs", "fn main() {}\n");
     let slowly = "[[policy.rules]]\nname = \"slowly\"\ntools = [\"parse_files\"]\naction = \"allow\"\nrate_per_minute = 1\n";
     place.settings(slowly);
@@ -387,7 +387,7 @@ async fn a_rule_bounds_the_calls_that_it_lets_through() {
 
 #[tokio::test]
 async fn a_verdict_is_what_the_server_does() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         r#"
         [[policy.rules]]
@@ -447,7 +447,7 @@ async fn a_verdict_is_what_the_server_does() {
 
 #[tokio::test]
 async fn a_signal_puts_the_policy_in_force_while_calls_run() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("main.rs", "fn main() {}\n");
     place.settings("");
     let mut server = serve(&place, &[], &[]);
@@ -476,10 +476,10 @@ async fn a_signal_puts_the_policy_in_force_while_calls_run() {
 /// The port is named all the time: the sandbox stays as it was at the start, and what is tried is the policy.
 #[tokio::test]
 async fn a_signal_puts_the_hosts_in_force() {
-    let site = Site::start(|_| (200, "{\"lamp\": \"oil\"}".to_owned()));
+    let site = ProviderServer::start(|_| (200, "{\"lamp\": \"oil\"}".to_owned()));
     let (address, port) = (site.address, site.address.port());
     let named = format!("policy.network.hosts = [\"{address}\"]\n");
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(&named);
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
@@ -505,7 +505,7 @@ async fn a_signal_puts_the_hosts_in_force() {
 
 #[test]
 fn a_foreign_policy_is_taken_over() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write(
         "policy.yaml",
         "network: {allowed_endpoints: [{host: lite.duckduckgo.com, ports: [443]}]}\ncommands: {blocked: [curl]}\n",
@@ -524,7 +524,7 @@ fn a_foreign_policy_is_taken_over() {
 
 #[test]
 fn credentials_and_docent_s_own_record_are_kept_back_in_a_root() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("audit.file = \"~/calls.jsonl\"\nroots = [\"~/\"]\n").write("main.rs", "");
     for name in ["calls.jsonl", "calls.jsonl.1", ".npmrc"] {
         fs::write(place.0.path().join(name), "").unwrap();

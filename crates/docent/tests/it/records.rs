@@ -1,10 +1,10 @@
 //! What a call leaves behind: audit lines, log lines, counters and spans.
 
 use crate::{
-    Place, collector,
+    TestHome, collector,
     serving::{LEGACY, MODERN, audit_lines, call, ends_well, get, listen, serve},
 };
-use docent_testkit::HttpPeer;
+use docent_testkit::HttpTestClient;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
@@ -14,7 +14,7 @@ fn survey() -> Value {
 
 #[tokio::test]
 async fn every_call_is_on_record_before_it_is_answered() {
-    let place = Place::new();
+    let place = TestHome::new();
     let file = place.project().join(".docent/audit.jsonl");
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
@@ -49,7 +49,7 @@ async fn every_call_is_on_record_before_it_is_answered() {
 
 #[test]
 fn a_missing_audit_log_is_reported_with_its_path() {
-    let place = Place::new();
+    let place = TestHome::new();
     for command in ["verify", "tail", "stats"] {
         let run = place.run(&["audit", command]);
         run.ends(1).says("no calls recorded yet").says(".docent/audit.jsonl");
@@ -62,7 +62,7 @@ fn a_missing_audit_log_is_reported_with_its_path() {
 
 #[tokio::test]
 async fn a_record_that_docent_turned_over_is_intact_and_one_that_was_emptied_is_not() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("audit.max_bytes = 4096\naudit.keep = 1\n");
     let file = place.project().join(".docent/audit.jsonl");
     let mut server = serve(&place, &[], &[]);
@@ -84,7 +84,7 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
         ("audit.file = \"~/records/audit.jsonl\"\n", "records/audit.jsonl"),
         ("", "project/.docent/audit.jsonl"),
     ] {
-        let place = Place::new();
+        let place = TestHome::new();
         let [audit, log] = [audit, "records/docent.log"].map(|name| place.0.path().join(name));
         place.settings(&format!("{settings}server.logging.file = \"~/records/docent.log\"\n"));
         // Created by docent, then made readable by the user.
@@ -107,7 +107,7 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
 
 #[test]
 fn doctor_says_which_servers_may_write_to_the_record() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("mcp_servers.notes.command = \"notes\"\n");
     place.run(&["doctor"]).ends(0).prints("the server notes can write to it too: set audit.file");
     place.settings("mcp_servers.notes = { command = \"notes\", sandbox = \"strict\" }\n");
@@ -116,7 +116,7 @@ fn doctor_says_which_servers_may_write_to_the_record() {
 
 #[tokio::test]
 async fn a_root_that_cannot_be_written_to_is_served_all_the_same() {
-    let place = Place::new();
+    let place = TestHome::new();
     // The right to write stops every user but one; the file in the way stops that one too.
     place.write(".docent", "").write("README.md", "# Sample\n");
     fs::set_permissions(place.project(), fs::Permissions::from_mode(0o555)).unwrap();
@@ -132,14 +132,14 @@ async fn a_root_that_cannot_be_written_to_is_served_all_the_same() {
 
 #[tokio::test]
 async fn a_record_that_can_not_be_kept_anywhere_is_counted_as_lost() {
-    let place = Place::new();
+    let place = TestHome::new();
     // A file in the way of each of the two folders.
     place.write(".docent", "");
     let cache = place.0.path().join(".cache");
     fs::create_dir_all(&cache).unwrap();
     fs::write(cache.join("docent"), "").unwrap();
     let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
-    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut peer = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     peer.open(LEGACY).await.unwrap();
     peer.ask("tools/call", call("no_such_tool", json!({}))).await.unwrap();
     let text = get(&address, "/metrics").await.1;
@@ -148,7 +148,7 @@ async fn a_record_that_can_not_be_kept_anywhere_is_counted_as_lost() {
 
 #[tokio::test]
 async fn protocol_traces_go_to_stderr_both_ways_and_masked() {
-    let place = Place::new();
+    let place = TestHome::new();
     let environment = [("DEBUG", "mcp:protocol"), ("MCP_API_KEY", "sekrit-configured-key")];
     let mut server = serve(&place, &[], &environment);
     let opening = |token: &str| {
@@ -178,7 +178,7 @@ async fn protocol_traces_go_to_stderr_both_ways_and_masked() {
 
 #[tokio::test]
 async fn a_trace_of_tools_has_a_line_for_each_call() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &[], &[("DEBUG", "docent:tools")]);
     server.open(LEGACY).await.unwrap();
     server.ask("tools/list", json!({})).await.unwrap();
@@ -196,9 +196,9 @@ async fn a_trace_of_tools_has_a_line_for_each_call() {
 
 #[tokio::test]
 async fn counters_count_calls_by_outcome() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
-    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut peer = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     peer.open(LEGACY).await.unwrap();
     let none = get(&address, "/metrics").await.1;
     assert!(!none.contains("analyze_repository"), "{none}");
@@ -236,7 +236,7 @@ async fn a_call_joins_the_trace_that_its_request_names() {
         [10, 247, 101, 25, 22, 205, 67, 221, 132, 72, 235, 33, 28, 128, 49, 156];
     const PARENT: [u8; 8] = [183, 173, 107, 113, 105, 32, 51, 49];
     for revision in [LEGACY, MODERN] {
-        let place = Place::new();
+        let place = TestHome::new();
         let (endpoint, spans) = collector();
         let mut server =
             serve(&place, &[], &[("DOCENT_TELEMETRY_OTLP_ENDPOINT", endpoint.as_str())]);

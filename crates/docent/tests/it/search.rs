@@ -1,6 +1,6 @@
 //! `docent index` and `docent search`: a small project in three languages, every exit code, and an embedding endpoint.
 
-use crate::{Place, Run};
+use crate::{TestHome, CliRun};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
@@ -36,8 +36,8 @@ const INVOICES: &str = "/** Parses the lines of an invoice from CSV text. */\n\
 const GUIDE: &str = "# Guide\n\nHow to run the shop.\n\n## Database backups\n\n\
     Database backups are taken every night and kept for thirty days.\n";
 
-fn project() -> Place {
-    let place = Place::new();
+fn project() -> TestHome {
+    let place = TestHome::new();
     for folder in ["src", "docs"] {
         fs::create_dir(place.project().join(folder)).unwrap();
     }
@@ -50,7 +50,7 @@ fn project() -> Place {
 
 /// The first hit of a search as `path name`.
 #[track_caller]
-fn first(place: &Place, arguments: &[&str]) -> String {
+fn first(place: &TestHome, arguments: &[&str]) -> String {
     let run = place.run(&[&["search", "--json"], arguments].concat());
     let hit = run.ends(0).json()["hits"][0].clone();
     format!("{} {}", hit["path"].as_str().unwrap(), hit["name"].as_str().unwrap())
@@ -246,12 +246,12 @@ fn the_configured_roots_are_searched_unless_a_folder_is_named() {
 }
 
 /// A server of embeddings that counts what it is asked, and stops when it is dropped.
-struct Endpoint {
+struct EmbeddingServer {
     url: String,
     asked: Arc<AtomicUsize>,
 }
 
-impl Endpoint {
+impl EmbeddingServer {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -266,17 +266,17 @@ impl Endpoint {
         Self { url, asked }
     }
 
-    fn run(&self, place: &Place, model: &str, arguments: &[&str]) -> Run {
+    fn run(&self, place: &TestHome, model: &str, arguments: &[&str]) -> CliRun {
         with_endpoint(place, &self.url, model, arguments)
     }
 }
 
-fn with_endpoint(place: &Place, url: &str, model: &str, arguments: &[&str]) -> Run {
+fn with_endpoint(place: &TestHome, url: &str, model: &str, arguments: &[&str]) -> CliRun {
     let mut command = place.command(arguments);
     command.env("DOCENT_EMBEDDING_URL", url).env("DOCENT_EMBEDDING_MODEL", model);
     // Nothing listens there, and nothing must connect: a server would see the key and every text.
     command.env("HTTP_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
-    Run::of(command.env("DOCENT_EMBEDDING_KEY_ENV", "THE_KEY").env("THE_KEY", "sekrit"))
+    CliRun::of(command.env("DOCENT_EMBEDDING_KEY_ENV", "THE_KEY").env("THE_KEY", "sekrit"))
 }
 
 /// One request: a vector of eight numbers for each text, one for each of its first letters' places.
@@ -316,7 +316,7 @@ fn answer(mut stream: TcpStream, count: &AtomicUsize) {
 #[test]
 fn an_endpoint_s_model_is_used_and_a_change_of_model_is_reported() {
     let place = project();
-    let endpoint = Endpoint::start();
+    let endpoint = EmbeddingServer::start();
     let run = endpoint.run(&place, "first", &["index"]);
     assert_eq!(run.ends(0).out.lines().count(), 1, "{}", run.out);
     assert!(endpoint.asked.load(Ordering::SeqCst) >= 2, "the endpoint was not asked");
@@ -338,7 +338,7 @@ fn an_endpoint_s_model_is_used_and_a_change_of_model_is_reported() {
 #[test]
 fn without_its_endpoint_words_are_searched_and_nothing_is_indexed() {
     let place = project();
-    let endpoint = Endpoint::start();
+    let endpoint = EmbeddingServer::start();
     endpoint.run(&place, "first", &["index"]).ends(0);
     // Bound and released again: nothing listens there.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -356,9 +356,9 @@ fn without_its_endpoint_words_are_searched_and_nothing_is_indexed() {
 }
 
 /// A child that does not outlive a test that fails.
-struct Killed(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Killed {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // Where it has ended by itself, there is nothing to kill.
         drop(self.0.kill());
@@ -370,7 +370,7 @@ impl Drop for Killed {
 fn a_watched_index_follows_until_it_is_interrupted() {
     let place = project();
     let mut command = place.command(&["index", "--watch", "--json"]);
-    let mut child = Killed(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut child = KillOnDrop(command.stdout(Stdio::piped()).spawn().unwrap());
     let (sender, lines) = mpsc::channel();
     let out = BufReader::new(child.0.stdout.take().unwrap());
     thread::spawn(move || out.lines().for_each(|line| sender.send(line.unwrap()).unwrap()));

@@ -6,11 +6,11 @@ mod protocol;
 mod setup;
 
 use crate::{
-    Place,
-    seeds::{Walk, answering_server},
+    TestHome,
+    seeds::{SeedTable, answering_server},
     serving::serve,
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use std::fs;
 
 /// Lines 42 to 60.
@@ -55,7 +55,7 @@ const ANALYZE: &str = r#"{
 
 #[tokio::test]
 async fn seed_000() {
-    let mut walk = Walk::of("000");
+    let mut walk = SeedTable::of("000");
     let place = project();
     protocol::walk(&mut walk, &place).await;
     logging::walk(&mut walk, &place).await;
@@ -65,8 +65,8 @@ async fn seed_000() {
 }
 
 /// The folders that the document's messages name, and a server behind docent with a picture and an error.
-fn project() -> Place {
-    let place = Place::new();
+fn project() -> TestHome {
+    let place = TestHome::new();
     for (file, text) in [
         (
             "my-project/package.json",
@@ -99,7 +99,7 @@ fn project() -> Place {
 }
 
 /// A server on its pipes, opened as the document does.
-async fn opened(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Child {
+async fn opened(place: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> ChildTestClient {
     let mut server = serve(place, args, environment);
     crate::seeds::ask(&mut server, INITIALIZE).await;
     server.send_text(INITIALIZED).await.unwrap();

@@ -13,13 +13,13 @@ mod practice;
 mod server;
 mod transports;
 
-use crate::seeds::Walk;
+use crate::seeds::SeedTable;
 use docent_testenv::{find_program, or_skip};
 
 #[tokio::test]
 async fn seed_001() {
     or_skip!(find_program("python3"));
-    let mut walk = Walk::of("001");
+    let mut walk = SeedTable::of("001");
     basics::walk(&mut walk).await;
     lifecycle::walk(&mut walk).await;
     transports::walk(&mut walk).await;

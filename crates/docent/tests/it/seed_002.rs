@@ -4,11 +4,11 @@ mod messages;
 mod transports;
 
 use crate::{
-    Place,
-    seeds::{Walk, ask, notify, text_of},
+    TestHome,
+    seeds::{SeedTable, ask, notify, text_of},
     serving::{LEGACY, call, exchange, serve},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -21,18 +21,18 @@ const FILES: [(&str, &str); 2] = [
 ];
 
 /// What the steps share: the table, the document's project, and one client from the handshake to the last call.
-struct Seed {
-    walk: Walk,
-    place: Place,
-    client: Child,
+struct SeedProject {
+    walk: SeedTable,
+    place: TestHome,
+    client: ChildTestClient,
     /// The answer to `initialize`.
     opened: Value,
     /// The list of tools.
     tools: Value,
 }
 
-fn project() -> Place {
-    let place = Place::new();
+fn project() -> TestHome {
+    let place = TestHome::new();
     fs::create_dir(place.project().join("src")).unwrap();
     for (name, text) in FILES {
         place.write(name, text);
@@ -41,7 +41,7 @@ fn project() -> Place {
 }
 
 /// A resource's one content, as JSON.
-async fn read(client: &mut Child, uri: &str) -> Value {
+async fn read(client: &mut ChildTestClient, uri: &str) -> Value {
     let answer = client.ask("resources/read", json!({"uri": uri})).await.unwrap();
     let content = &answer["result"]["contents"][0];
     assert_eq!((&content["uri"], &content["mimeType"]), (&json!(uri), &json!("application/json")));
@@ -49,7 +49,7 @@ async fn read(client: &mut Child, uri: &str) -> Value {
 }
 
 /// The result of a tool that has not failed.
-async fn result_of(client: &mut Child, tool: &str, arguments: Value) -> Value {
+async fn result_of(client: &mut ChildTestClient, tool: &str, arguments: Value) -> Value {
     let answer = client.ask("tools/call", call(tool, arguments)).await.unwrap();
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     answer
@@ -83,7 +83,7 @@ async fn seed_002() {
     let place = project();
     let client = serve(&place, &["--transport", "stdio"], &[]);
     let mut seed =
-        Seed { walk: Walk::of("002"), place, client, opened: Value::Null, tools: Value::Null };
+        SeedProject { walk: SeedTable::of("002"), place, client, opened: Value::Null, tools: Value::Null };
     seed.protocol_information().await;
     seed.handshake().await;
     seed.all_resources().await;
@@ -111,7 +111,7 @@ async fn seed_002() {
     seed.walk.end();
 }
 
-impl Seed {
+impl SeedProject {
     async fn protocol_information(&mut self) {
         self.walk.at("7");
         self.opened = ask(&mut self.client, messages::INITIALIZE).await;
@@ -162,7 +162,7 @@ impl Seed {
 
     async fn all_resources(&mut self) {
         self.walk.at("109");
-        let large = Place::new();
+        let large = TestHome::new();
         for n in 0..250 {
             large.write(&format!("part{n}.py"), "def one():\n    pass\n");
         }
@@ -209,7 +209,7 @@ impl Seed {
         assert_eq!(cold["result"]["resources"], json!([auth, users]));
 
         self.walk.at("133");
-        let plain = Place::new();
+        let plain = TestHome::new();
         plain.write("a.py", "def one():\n    pass\n\n\nclass Two:\n    pass\n");
         let mut client = serve(&plain, &[], &[]);
         client.open(REVISION).await.unwrap();
@@ -343,7 +343,7 @@ impl Seed {
         assert_eq!(options["properties"]["limit"]["type"], "integer");
 
         self.walk.at("270-272");
-        let results = async |client: &mut Child, options: Value| {
+        let results = async |client: &mut ChildTestClient, options: Value| {
             let arguments = json!({"query": "authentication token", "options": options});
             let answer = result_of(client, "query_annotations", arguments).await;
             embedded(&answer, "ast://project/query-results")
@@ -366,7 +366,7 @@ impl Seed {
     async fn analyze_code_tool(&mut self) {
         let (schema, _, _) = self.schema("analyze_code");
         let client = &mut self.client;
-        let analyze = async |client: &mut Child, file: &str, lens: &str| {
+        let analyze = async |client: &mut ChildTestClient, file: &str, lens: &str| {
             let arguments = json!({"file": file, "analysisType": lens});
             text_of(&result_of(client, "analyze_code", arguments).await)
         };
@@ -479,7 +479,7 @@ impl Seed {
 
     async fn error_codes_of_json_rpc(&mut self) {
         let client = &mut self.client;
-        let code = async |client: &mut Child, text: &str, id: Value| {
+        let code = async |client: &mut ChildTestClient, text: &str, id: Value| {
             client.send_text(text).await.unwrap();
             let refused = client.answer_to(&id).await.unwrap();
             refused["error"]["code"].as_i64().unwrap_or_else(|| panic!("{refused}"))

@@ -7,12 +7,12 @@ mod curl;
 mod manual;
 
 use crate::{
-    Place, Run,
-    seeds::Walk,
+    TestHome, CliRun,
+    seeds::SeedTable,
     serving::{audit_lines, get, listen, serve},
 };
-use curl::{Curl, calling, fields, reading};
-use docent_testkit::{Child, HttpPeer};
+use curl::{CurlRequest, calling, fields, reading};
+use docent_testkit::{ChildTestClient, HttpTestClient};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -30,12 +30,12 @@ const LIST_RESOURCES: &str = r#"{
 
 #[tokio::test]
 async fn seed_003() {
-    let mut walk = Walk::of("003");
-    let place = Place::new();
+    let mut walk = SeedTable::of("003");
+    let place = TestHome::new();
     manual::write(&place);
     add_collections(&place);
     let (_server, address) = listen(&place, &OPEN, &[]).await;
-    let open = Curl::new(&address);
+    let open = CurlRequest::new(&address);
     overview(&mut walk, &place, &open).await;
     envelope(&mut walk, &open).await;
     error_codes(&mut walk, &open).await;
@@ -60,7 +60,7 @@ async fn seed_003() {
 }
 
 /// Both collections, as a user adds them.
-fn add_collections(place: &Place) {
+fn add_collections(place: &TestHome) {
     let run = place.run(&[
         "docs",
         "add",
@@ -86,7 +86,7 @@ fn text(content: &Value, at: usize) -> &str {
     content[at]["text"].as_str().unwrap_or_else(|| panic!("no text in block {at}: {content}"))
 }
 
-async fn overview(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn overview(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     walk.at("5-9");
     let tools = open.result(LIST_TOOLS).await;
     let names: Vec<&str> = tools["tools"]
@@ -122,7 +122,7 @@ async fn overview(walk: &mut Walk, place: &Place, open: &Curl) {
     assert!(text(&nothing["content"], 0).contains("Größe 索引 🔎"), "{nothing}");
 }
 
-async fn envelope(walk: &mut Walk, open: &Curl) {
+async fn envelope(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("26-33");
     let answer = open
         .ask(
@@ -173,7 +173,7 @@ async fn envelope(walk: &mut Walk, open: &Curl) {
     );
 }
 
-async fn error_codes(walk: &mut Walk, open: &Curl) {
+async fn error_codes(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("69");
     for malformed in ["[]", r#""x""#, "7"] {
         let reply = open.post(malformed).await;
@@ -193,7 +193,7 @@ async fn error_codes(walk: &mut Walk, open: &Curl) {
     assert!(message.contains("it is encrypted"), "{message}");
 }
 
-async fn endpoint(walk: &mut Walk, open: &Curl, address: &str) {
+async fn endpoint(walk: &mut SeedTable, open: &CurlRequest, address: &str) {
     walk.at("79-80");
     let reply = open.header("Content-Type: text/plain").post(LIST_TOOLS).await;
     assert_eq!(reply.status, 415, "{reply:?}");
@@ -211,7 +211,7 @@ async fn endpoint(walk: &mut Walk, open: &Curl, address: &str) {
     assert_eq!(health["protocol"], "MCP 2026-07-28");
 }
 
-async fn listed_tools(walk: &mut Walk, open: &Curl) {
+async fn listed_tools(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("107-126");
     let answer = open.ask(LIST_TOOLS).await;
     assert_eq!(answer["id"], "list-1");
@@ -251,7 +251,7 @@ async fn listed_tools(walk: &mut Walk, open: &Curl) {
     assert!(tools.iter().all(|tool| tool.get("output_schema").is_none()));
 }
 
-async fn tool_calls(walk: &mut Walk, open: &Curl) {
+async fn tool_calls(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("180-194");
     let answer = open
         .ask(
@@ -305,10 +305,10 @@ async fn tool_calls(walk: &mut Walk, open: &Curl) {
 }
 
 /// Clients of dated revisions show a model the text of the content alone.
-async fn citations(walk: &mut Walk, open: &Curl, address: &str) {
+async fn citations(walk: &mut SeedTable, open: &CurlRequest, address: &str) {
     walk.at("211-216");
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
-        let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+        let mut peer = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
         peer.open(revision).await.unwrap();
         let asked = json!({"name": "search_documentation", "arguments": {"query": "max_connections", "max_results": 1}});
         let answer = peer.ask("tools/call", asked).await.unwrap();
@@ -338,7 +338,7 @@ async fn citations(walk: &mut Walk, open: &Curl, address: &str) {
     );
 }
 
-async fn tool_errors(walk: &mut Walk, open: &Curl) {
+async fn tool_errors(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("226-234");
     let answer =
         open.ask(&calling("get_document", r#"{"document_id": "postgresql/nope.html"}"#)).await;
@@ -354,7 +354,7 @@ async fn tool_errors(walk: &mut Walk, open: &Curl) {
     assert_eq!((&served["is_error"], served.get("error")), (&json!(false), None), "{served}");
 }
 
-async fn resources(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn resources(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     walk.at("246-275");
     let answer = open.ask(LIST_RESOURCES).await;
     assert_eq!(answer["id"], "res-1");
@@ -372,12 +372,12 @@ async fn resources(walk: &mut Walk, place: &Place, open: &Curl) {
     let run = place.run(&["docs", "add", "broken", unreachable]);
     run.ends(1).says("broken was not added").says("policy.network.hosts");
     let (_server, address) = listen(place, &OPEN, &[]).await;
-    let listed = Curl::new(&address).result(LIST_RESOURCES).await;
+    let listed = CurlRequest::new(&address).result(LIST_RESOURCES).await;
     assert!(!listed.to_string().contains("techdoc://broken"), "{listed}");
     assert!(!place.run(&["docs", "list"]).ends(0).out.contains("broken"));
 }
 
-async fn searching(walk: &mut Walk, open: &Curl) {
+async fn searching(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("285-286");
     // No word of the question is in the passage.
     let meant = open
@@ -443,7 +443,7 @@ async fn searching(walk: &mut Walk, open: &Curl) {
     assert!(scores.len() > 1 && scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
 }
 
-async fn documents(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn documents(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     let read =
         async |id: &str| open.call("get_document", &format!(r#"{{"document_id": "{id}"}}"#)).await;
     walk.at("307");
@@ -479,7 +479,7 @@ async fn documents(walk: &mut Walk, place: &Place, open: &Curl) {
     }
     // A longer answer comes in parts, in which ids and anchors are whole.
     let (_server, address) = listen(place, &OPEN, &[("DOCENT_LIMITS_PAGE_BYTES", "2048")]).await;
-    let small = Curl::new(&address);
+    let small = CurlRequest::new(&address);
     let part =
         small.call("search_documentation", r#"{"query": "CREATE INDEX", "max_results": 20}"#).await;
     assert!(part.to_string().contains("result://"), "{part}");
@@ -498,16 +498,16 @@ async fn documents(walk: &mut Walk, place: &Place, open: &Curl) {
     }
 }
 
-async fn authentication(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn authentication(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     let start = async |environment: &[(&str, &str)]| listen(place, &OPEN, environment).await;
     walk.at("325-329");
     let (_server, address) = start(&[("MCP_AUTH_REQUIRED", "false")]).await;
-    Curl::new(&address).result(LIST_TOOLS).await;
+    CurlRequest::new(&address).result(LIST_TOOLS).await;
     open.result(LIST_TOOLS).await;
     walk.at("333-338");
     let key = [("MCP_AUTH_REQUIRED", "true"), ("MCP_API_KEY", "my-secret-key")];
     let (_server, address) = start(&key).await;
-    let stranger = Curl::new(&address);
+    let stranger = CurlRequest::new(&address);
     stranger.header("Authorization: Bearer my-secret-key").result(LIST_TOOLS).await;
     for (method, path) in
         [("POST", "/mcp"), ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/metrics")]
@@ -527,7 +527,7 @@ async fn authentication(walk: &mut Walk, place: &Place, open: &Curl) {
     }
     walk.at("348");
     let mut serve = place.command(&["serve", "--transport", "http", "--port", "0"]);
-    let run = Run::of(serve.env("MCP_AUTH_REQUIRED", "true"));
+    let run = CliRun::of(serve.env("MCP_AUTH_REQUIRED", "true"));
     run.ends(1).says("but no key is configured").says("MCP_API_KEY");
     walk.at("349-350");
     // Secrets managers put keys into files; what is read from one is shown nowhere.
@@ -536,14 +536,14 @@ async fn authentication(walk: &mut Walk, place: &Place, open: &Curl) {
         "[[server.auth.keys]]\nname = \"team\"\ntoken_file = \"../../key\"\nscopes = [\"*\"]\n",
     );
     let (_server, address) = start(&[]).await;
-    let stranger = Curl::new(&address);
+    let stranger = CurlRequest::new(&address);
     assert_eq!(stranger.post(LIST_TOOLS).await.status, 401);
     stranger.header("Authorization: Bearer a-key-of-the-manager").result(LIST_TOOLS).await;
     assert!(!place.run(&["config", "show"]).ends(0).out.contains("a-key-of-the-manager"));
     place.settings("");
 }
 
-async fn validation(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn validation(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     walk.at("356");
     let record = place.project().join(".docent/audit.jsonl");
     let before = audit_lines(&record).len();
@@ -582,7 +582,7 @@ MCP_API_KEY=your-api-key-here
 MCP_ALLOWED_ORIGINS=*
 ";
 
-async fn env_file(walk: &mut Walk, place: &Place) {
+async fn env_file(walk: &mut SeedTable, place: &TestHome) {
     walk.differs("372");
     place.write(".env", ENV);
     let run = place.run(&["doctor", "--port", "0"]);
@@ -604,28 +604,28 @@ async fn env_file(walk: &mut Walk, place: &Place) {
     place.write(".env", &ENV.replace("MCP_AUTH_REQUIRED=false", "MCP_AUTH_REQUIRED=true"));
     let (_server, address) = listen(place, &["--transport", "http", "--env-file"], &[]).await;
     let port = address.rsplit(':').next().unwrap();
-    let stranger = Curl::new(&format!("127.0.0.1:{port}"));
+    let stranger = CurlRequest::new(&format!("127.0.0.1:{port}"));
     assert_eq!(stranger.post(LIST_TOOLS).await.status, 401);
     stranger.header("Authorization: Bearer your-api-key-here").result(LIST_TOOLS).await;
     place.write(".env", ENV);
     let (_server, address) =
         listen(place, &["--transport", "http", "--env-file", "--allow-open"], &[]).await;
     let port = address.rsplit(':').next().unwrap();
-    Curl::new(&format!("127.0.0.1:{port}")).result(LIST_TOOLS).await;
+    CurlRequest::new(&format!("127.0.0.1:{port}")).result(LIST_TOOLS).await;
     fs::remove_file(place.project().join(".env")).unwrap();
 }
 
 /// A line of `docent config show`: the value and where it comes from.
-fn setting(run: &Run, key: &str) -> String {
+fn setting(run: &CliRun, key: &str) -> String {
     let line = run.ends(0).out.lines().find(|line| line.split(" = ").next() == Some(key));
     let (_, value) =
         line.unwrap_or_else(|| panic!("no {key}: {}", run.out)).split_once(" = ").unwrap();
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-async fn variables(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn variables(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     let shown = |variable: &str, value: &str| {
-        Run::of(place.command(&["config", "show"]).env(variable, value))
+        CliRun::of(place.command(&["config", "show"]).env(variable, value))
     };
     let default = place.run(&["config", "show"]);
     walk.differs("385");
@@ -647,7 +647,7 @@ async fn variables(walk: &mut Walk, place: &Place, open: &Curl) {
     assert_eq!(setting(&keyed, "server.auth.token"), "\"***\" # environment MCP_API_KEY");
     assert!(!keyed.out.contains("a-key-that-is-not-shown"), "{}", keyed.out);
     walk.differs("389");
-    let preflight = async |curl: &Curl, origin: &str| {
+    let preflight = async |curl: &CurlRequest, origin: &str| {
         let curl =
             curl.header(&format!("Origin: {origin}")).header("Access-Control-Request-Method: POST");
         let reply = curl.send("OPTIONS", "/mcp", "").await;
@@ -666,18 +666,18 @@ async fn variables(walk: &mut Walk, place: &Place, open: &Curl) {
     );
     let listed = [("MCP_ALLOWED_ORIGINS", "https://a.example,https://b.example")];
     let (_server, address) = listen(place, &OPEN, &listed).await;
-    let some = Curl::new(&address);
+    let some = CurlRequest::new(&address);
     for origin in ["https://a.example", "https://b.example"] {
         assert_eq!(preflight(&some, origin).await, (204, true), "{origin}");
     }
     assert_eq!(preflight(&some, "https://c.example").await, (403, false));
     let (_server, address) = listen(place, &OPEN, &[("MCP_ALLOWED_ORIGINS", "*")]).await;
-    let any = Curl::new(&address).header("Origin: https://c.example");
+    let any = CurlRequest::new(&address).header("Origin: https://c.example");
     let reply = any.post(LIST_TOOLS).await;
     assert_eq!(reply.status, 200, "{reply:?}");
 }
 
-async fn examples(walk: &mut Walk, place: &Place, open: &Curl) {
+async fn examples(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest) {
     walk.at("397-405");
     let answer = open
         .ask(
@@ -735,7 +735,7 @@ async fn examples(walk: &mut Walk, place: &Place, open: &Curl) {
     },
     "id": "ex-3"
   }"#;
-    let guarded = Curl::new(&address);
+    let guarded = CurlRequest::new(&address);
     assert_eq!(guarded.post(example).await.status, 401);
     let answer = guarded.header("Authorization: Bearer my-secret-key").ask(example).await;
     assert_eq!(answer["id"], "ex-3");
@@ -745,7 +745,7 @@ async fn examples(walk: &mut Walk, place: &Place, open: &Curl) {
     );
 }
 
-async fn retrieval_example(walk: &mut Walk, open: &Curl) {
+async fn retrieval_example(walk: &mut SeedTable, open: &CurlRequest) {
     walk.at("449-463");
     let answer = open
         .ask(
@@ -780,9 +780,9 @@ async fn retrieval_example(walk: &mut Walk, open: &Curl) {
     );
 }
 
-async fn integration(walk: &mut Walk, address: &str) {
+async fn integration(walk: &mut SeedTable, address: &str) {
     walk.at("471-480");
-    let mut model = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut model = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     model.open("2024-11-05").await.unwrap();
     let listed = model.ask("tools/list", json!({})).await.unwrap();
     assert!(listed["result"].to_string().contains("search_documentation"), "{listed}");
@@ -806,7 +806,7 @@ async fn integration(walk: &mut Walk, address: &str) {
         .unwrap();
     assert!(text(&read["result"]["content"], 0).contains("reclaims storage"), "{source}: {read}");
     walk.differs("482");
-    let mut client = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut client = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     client.open("2025-11-25").await.unwrap();
     let asked = json!({"name": "answer_from_docs", "arguments": {"question": "What does VACUUM ANALYZE do?"}});
     let prompt = client.ask("prompts/get", asked).await.unwrap();
@@ -818,13 +818,13 @@ async fn integration(walk: &mut Walk, address: &str) {
     );
 }
 
-async fn running(walk: &mut Walk, place: &Place) {
+async fn running(walk: &mut SeedTable, place: &TestHome) {
     walk.at("490-492");
     let (_server, address) = listen(place, &["--transport", "http"], &[]).await;
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     walk.at("496-498");
     let key = [("MCP_API_KEY", "my-secret-key")];
-    let mut server: Child =
+    let mut server: ChildTestClient =
         serve(place, &["--transport", "http", "--host", "0.0.0.0", "--port", "0"], &key);
     server.log_line("listening on http://0.0.0.0:").await.unwrap();
     walk.differs("498");
@@ -836,9 +836,9 @@ async fn running(walk: &mut Walk, place: &Place) {
     assert_eq!(fields(&compose["services"]), ["docent"]);
 }
 
-async fn relation(walk: &mut Walk, place: &Place, open: &Curl, address: &str) {
+async fn relation(walk: &mut SeedTable, place: &TestHome, open: &CurlRequest, address: &str) {
     walk.at("510");
-    let mut client = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut client = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     let opened = client.open("2025-11-25").await.unwrap();
     assert_eq!(opened["result"]["protocolVersion"], "2025-11-25");
     walk.differs("513-514");
@@ -850,7 +850,7 @@ async fn relation(walk: &mut Walk, place: &Place, open: &Curl, address: &str) {
     walk.at("515-516");
     let key = [("MCP_API_KEY", "my-secret-key")];
     let (_server, guarded) = listen(place, &OPEN, &key).await;
-    let reply = Curl::new(&guarded).post(LIST_TOOLS).await;
+    let reply = CurlRequest::new(&guarded).post(LIST_TOOLS).await;
     assert!(
         !reply.head.contains("resource_metadata"),
         "no OAuth where none is configured: {reply:?}"

@@ -1,12 +1,12 @@
 //! Seed 004, mcp-secure-local: a walk through the document from top to bottom, with the messages that it shows.
 
 use crate::{
-    Place,
-    seeds::{Walk, answering_server, ask, notify, run_with_input, text_of},
+    TestHome,
+    seeds::{SeedTable, answering_server, ask, notify, run_with_input, text_of},
     serving::{call, serve},
-    web::Site,
+    web::ProviderServer,
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::thread;
 
@@ -47,8 +47,8 @@ const SEARCH: &str = r#"{
 
 #[tokio::test]
 async fn seed_004() {
-    let mut walk = Walk::of("004");
-    let site = Site::start(|_| (200, results()));
+    let mut walk = SeedTable::of("004");
+    let site = ProviderServer::start(|_| (200, results()));
     let place = searching(&site);
     messages(&mut walk, &place).await;
     let mut server = serve(&place, &[], &[]);
@@ -77,8 +77,8 @@ fn results() -> String {
 }
 
 /// Settings in which this site is `DuckDuckGo`, and a server behind docent answers with each type of content.
-fn searching(site: &Site) -> Place {
-    let place = Place::new();
+fn searching(site: &ProviderServer) -> TestHome {
+    let place = TestHome::new();
     let other = answering_server(
         &place,
         "other",
@@ -99,7 +99,7 @@ fn searching(site: &Site) -> Place {
     place
 }
 
-fn network(site: &Site) -> String {
+fn network(site: &ProviderServer) -> String {
     let address = site.address;
     format!(
         "policy.network.hosts = [\"{address}\"]\n\
@@ -107,7 +107,7 @@ fn network(site: &Site) -> String {
     )
 }
 
-async fn opened(place: &Place, environment: &[(&str, &str)]) -> Child {
+async fn opened(place: &TestHome, environment: &[(&str, &str)]) -> ChildTestClient {
     let mut server = serve(place, &[], environment);
     ask(&mut server, INITIALIZE).await;
     server.send_text(INITIALIZED).await.unwrap();
@@ -115,7 +115,7 @@ async fn opened(place: &Place, environment: &[(&str, &str)]) -> Child {
 }
 
 /// Lines 1 to 64.
-async fn messages(walk: &mut Walk, place: &Place) {
+async fn messages(walk: &mut SeedTable, place: &TestHome) {
     walk.at("7");
     let mut server = serve(place, &[], &[("DEBUG", "mcp:protocol")]);
     let opening = ask(&mut server, INITIALIZE).await;
@@ -159,7 +159,7 @@ async fn messages(walk: &mut Walk, place: &Place) {
 }
 
 /// Lines 66 to 185.
-async fn handshake(walk: &mut Walk, server: &mut Child) {
+async fn handshake(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.at("70-84");
     let opening = ask(server, INITIALIZE).await;
     server.send_text(INITIALIZED).await.unwrap();
@@ -197,9 +197,9 @@ async fn handshake(walk: &mut Walk, server: &mut Child) {
 }
 
 /// Lines 187 to 224.
-async fn search(walk: &mut Walk, server: &mut Child) {
+async fn search(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.differs("187-206");
-    let delivered = Place::new();
+    let delivered = TestHome::new();
     let failed = ask(&mut opened(&delivered, &[]).await, SEARCH).await;
     assert_eq!(failed["result"]["isError"], true, "{failed}");
     let text = text_of(&failed);
@@ -226,14 +226,14 @@ async fn search(walk: &mut Walk, server: &mut Child) {
 }
 
 /// Lines 226 to 242.
-async fn failed_search(walk: &mut Walk) {
+async fn failed_search(walk: &mut SeedTable) {
     walk.at("226-242");
-    let silent = Site::start(|_| {
+    let silent = ProviderServer::start(|_| {
         loop {
             thread::park();
         }
     });
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(&(network(&silent) + "limits.tool_timeout_ms = 1500\n"));
     let failed = ask(&mut opened(&place, &[]).await, SEARCH).await;
     let content = failed["result"]["content"].as_array().unwrap();
@@ -245,7 +245,7 @@ async fn failed_search(walk: &mut Walk) {
     let (seconds, _) = time.split_once(" s").unwrap();
     // To a tenth.
     assert!(seconds.parse::<f64>().is_ok() && seconds.len() <= 3, "{text}");
-    let failing = Site::start(|_| (500, String::new()));
+    let failing = ProviderServer::start(|_| (500, String::new()));
     place.settings(&network(&failing));
     let failed = ask(&mut opened(&place, &[]).await, SEARCH).await;
     let text = text_of(&failed);
@@ -254,7 +254,7 @@ async fn failed_search(walk: &mut Walk) {
 }
 
 /// Lines 244 to 254.
-async fn error_codes(walk: &mut Walk, place: &Place) {
+async fn error_codes(walk: &mut SeedTable, place: &TestHome) {
     let mut server = opened(place, &[]).await;
     walk.at("250");
     server.send_text("{\"jsonrpc\": ").await.unwrap();
@@ -301,7 +301,7 @@ fn is_error(refused: &Value, code: i64, message: &str) {
 }
 
 /// Lines 256 to 288.
-async fn content_types(walk: &mut Walk, place: &Place) {
+async fn content_types(walk: &mut SeedTable, place: &TestHome) {
     let mut server = opened(place, &[]).await;
     walk.at("262-267");
     let answer = server.ask("tools/call", call("other__hello", json!({}))).await.unwrap();
@@ -320,7 +320,7 @@ async fn content_types(walk: &mut Walk, place: &Place) {
 }
 
 /// Lines 290 to 302, sent without waiting for the answers.
-fn example_session(walk: &mut Walk, place: &Place) {
+fn example_session(walk: &mut SeedTable, place: &TestHome) {
     walk.at("294-302");
     let session = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"test","version":"1.0"},"capabilities":{}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
@@ -342,7 +342,7 @@ fn example_session(walk: &mut Walk, place: &Place) {
 }
 
 /// Lines 304 to 310.
-async fn security(walk: &mut Walk, place: &Place) {
+async fn security(walk: &mut SeedTable, place: &TestHome) {
     walk.differs("306");
     let mut server = serve(place, &[], &[]);
     let list = r#"{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}"#;

@@ -1,23 +1,23 @@
 //! The tables of docs/seeds.md, for the tests that walk the seed documents, and what several of these walks need.
 
-use crate::{Place, Run};
-use docent_testkit::Child;
+use crate::{TestHome, CliRun};
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{collections::VecDeque, fs, io::Write as _, path::Path, process::Stdio};
 
 /// A walk through one seed's table, row by row, in the document's order.
-pub(crate) struct Walk {
+pub(crate) struct SeedTable {
     seed: String,
-    rows: VecDeque<Row>,
+    rows: VecDeque<SeedRow>,
 }
 
-struct Row {
+struct SeedRow {
     lines: String,
     statement: String,
     works: bool,
 }
 
-impl Walk {
+impl SeedTable {
     /// Reads the table whose heading starts with this number.
     pub(crate) fn of(seed: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/seeds.md");
@@ -67,17 +67,17 @@ impl Walk {
 }
 
 /// Splits a row, whose verdict is `works` or `differs: ` and a reason.
-fn parse_row(line: &str) -> Row {
+fn parse_row(line: &str) -> SeedRow {
     let line = line.replace("\\|", "\u{1}");
     let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
     let [lines, statement, verdict] = cells[..] else { panic!("not three cells: {line}") };
     let has_reason = verdict.strip_prefix("differs: ").is_some_and(|reason| !reason.is_empty());
     assert!(verdict == "works" || has_reason, "neither works nor differs: {line}");
-    Row { lines: lines.to_owned(), statement: statement.to_owned(), works: verdict == "works" }
+    SeedRow { lines: lines.to_owned(), statement: statement.to_owned(), works: verdict == "works" }
 }
 
 /// Sends a request as a document has it, line breaks and all, and awaits its answer.
-pub(crate) async fn ask(server: &mut Child, request: &str) -> Value {
+pub(crate) async fn ask(server: &mut ChildTestClient, request: &str) -> Value {
     let parsed: Value = serde_json::from_str(request).unwrap();
     server.send_text(request).await.unwrap();
     let answer = server.answer_to(&parsed["id"]).await.unwrap();
@@ -86,12 +86,12 @@ pub(crate) async fn ask(server: &mut Child, request: &str) -> Value {
 }
 
 /// Sends a notification as a document has it, and checks that nothing answers it.
-pub(crate) async fn notify(server: &mut Child, notification: &str) {
+pub(crate) async fn notify(server: &mut ChildTestClient, notification: &str) {
     server.send_text(notification).await.unwrap();
     let pong = server.ask("ping", json!({})).await.unwrap();
     assert_eq!(pong["result"], json!({}), "{pong}");
     let answers: Vec<Value> =
-        server.heard().into_iter().filter(|message| message.get("method").is_none()).collect();
+        server.take_messages().into_iter().filter(|message| message.get("method").is_none()).collect();
     assert!(answers.is_empty(), "{notification} is answered: {answers:?}");
 }
 
@@ -103,13 +103,13 @@ pub(crate) fn text_of(answer: &Value) -> String {
 }
 
 /// Runs the program with this as its whole input, as `echo … | docent …` does.
-pub(crate) fn run_with_input(place: &Place, args: &[&str], input: &str) -> Run {
+pub(crate) fn run_with_input(place: &TestHome, args: &[&str], input: &str) -> CliRun {
     let mut command = place.command(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(format!("{input}\n").as_bytes()).unwrap();
     let ended = child.wait_with_output().unwrap();
-    Run {
+    CliRun {
         code: ended.status.code().expect("ended by a signal"),
         out: String::from_utf8(ended.stdout).unwrap(),
         err: String::from_utf8(ended.stderr).unwrap(),
@@ -129,7 +129,7 @@ done
 
 /// Writes a server whose tools answer with one member of a response each, `"result": …` or `"error": …`, and returns
 /// its settings.
-pub(crate) fn answering_server(place: &Place, name: &str, tools: &[(&str, &str)]) -> String {
+pub(crate) fn answering_server(place: &TestHome, name: &str, tools: &[(&str, &str)]) -> String {
     let definition =
         |(tool, _): &(&str, &str)| json!({"name": tool, "inputSchema": {"type": "object"}});
     let definitions: Vec<Value> = tools.iter().map(definition).collect();

@@ -1,6 +1,6 @@
 //! `docent servers` as it is typed. The server behind docent is another docent.
 
-use crate::{Place, Run};
+use crate::{TestHome, CliRun};
 use docent_testenv::or_skip;
 use serde_json::json;
 use std::{
@@ -16,23 +16,23 @@ use std::{
 const DOCENT: &str = env!("CARGO_BIN_EXE_docent");
 
 /// Long enough for a busy machine, and only waited for where something is wrong.
-const SOON: Duration = Duration::from_mins(1);
+const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Where the programs of the tests are.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-fn home(place: &Place, name: &str, text: &str) {
+fn home(place: &TestHome, name: &str, text: &str) {
     let file = place.0.path().join(name);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, text).unwrap();
 }
 
-fn settings(place: &Place) -> String {
+fn settings(place: &TestHome) -> String {
     fs::read_to_string(place.0.path().join(".config/docent/docent.toml")).unwrap_or_default()
 }
 
 #[test]
 fn a_server_is_added_tried_listed_and_removed() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.run(&["servers", "list"]).ends(0).prints("No servers configured");
     place.run(&["servers", "test"]).ends(0).prints("No servers configured");
     // It has no settings, and so not itself as a server, whose tools it would list a moment later.
@@ -54,7 +54,7 @@ fn a_server_is_added_tried_listed_and_removed() {
 
 #[test]
 fn what_is_added_is_said_and_nothing_is_dropped() {
-    let place = Place::new();
+    let place = TestHome::new();
     for (args, want) in [
         (&["a__b", "--", "true"][..], "its name contains `__`"),
         (&["repo", "--", "true"], "it is the name of one of docent's own suites"),
@@ -89,7 +89,7 @@ fn what_is_added_is_said_and_nothing_is_dropped() {
 
 #[test]
 fn json_is_edited_by_hand() {
-    let place = Place::new();
+    let place = TestHome::new();
     home(
         &place,
         ".config/docent/docent.json",
@@ -107,7 +107,7 @@ fn json_is_edited_by_hand() {
 
 #[test]
 fn broken_entries_are_reported_and_fail() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         "[mcp_servers.b]\nargs = []\n[mcp_servers.repo]\ncommand = \"true\"\n\
          [mcp_servers.loose]\ncommand = \"true\"\nsandbox = \"loose\"\n[mcp_servers.off]\ncommand = \"true\"\ndisabled = true\n",
@@ -138,7 +138,7 @@ fn broken_entries_are_reported_and_fail() {
 
 #[test]
 fn a_misspelt_key_is_reported_and_ignored() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(&format!(
         "[mcp_servers.a]\ncommand = \"{DOCENT}\"\nargs = [\"serve\"]\nconcurency = 3\nidle_ms = \"x\"\nwarm = \"yes\"\n"
     ));
@@ -153,17 +153,17 @@ fn a_misspelt_key_is_reported_and_ignored() {
 
 #[test]
 fn a_server_that_fails_says_why() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         "[mcp_servers.slow]\ncommand = \"sleep\"\nargs = [\"60\"]\nstart_timeout_ms = 200\n",
     );
-    Run::of(place.command(&["servers", "test"]).env("PATH", PATH))
+    CliRun::of(place.command(&["servers", "test"]).env("PATH", PATH))
         .ends(1)
         .prints("FAIL  slow: it did not start within 0.2 s; raise its `start_timeout_ms` if it needs longer");
     place.settings(
         "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no key >&2; exit 3\"]\n",
     );
-    Run::of(place.command(&["servers", "test"]).env("PATH", PATH))
+    CliRun::of(place.command(&["servers", "test"]).env("PATH", PATH))
         .ends(1)
         .prints("it ended with exit code 3; last lines of its stderr: no key");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -187,7 +187,7 @@ fn a_server_that_fails_says_why() {
 
 #[test]
 fn servers_of_other_clients_are_imported() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.run(&["servers", "import"]).ends(1).says("no client configuration found");
     place.run(&["servers", "import", "cursor"]).ends(1).says(".cursor/mcp.json");
     place.run(&["servers", "import", "unknown"]).ends(2).says("neither a file nor a client");
@@ -223,7 +223,7 @@ fn the_block_of_an_editor_s_settings_is_imported() {
         format!(r#"{{"editor.fontSize": 12, "mcp.servers": {entry}}}"#),
         format!(r#"{{"mcp": {{"servers": {entry}}}}}"#),
     ] {
-        let place = Place::new();
+        let place = TestHome::new();
         place.write("settings.json", &text);
         place
             .run(&["servers", "import", "settings.json"])
@@ -236,7 +236,7 @@ fn the_block_of_an_editor_s_settings_is_imported() {
 
 #[test]
 fn a_key_that_a_project_may_not_set_is_reported_on_stderr() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("docent.toml", "policy.network.hosts = [\"a.test\"]\n");
     place.write("theirs.json", r#"{"mcpServers": {"mine": {"command": "true"}}}"#);
     let output = "sets `policy.network.hosts`, which docent ignores";
@@ -256,7 +256,7 @@ fn a_key_that_a_project_may_not_set_is_reported_on_stderr() {
 
 #[test]
 fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("[mcp_servers.docs]\ncommand = \"true\"\n");
     for args in [&["call", "search_documentation", "docs", "query=x"][..], &["tools", "-s", "docs"]]
     {
@@ -268,7 +268,7 @@ fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
 
 #[test]
 fn an_invalid_retry_is_reported() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings("[mcp_servers.a]\ncommand = \"true\"\nretry = { attempts = 99 }\n");
     place
         .run(&["servers", "list"])
@@ -278,7 +278,7 @@ fn an_invalid_retry_is_reported() {
 
 #[test]
 fn what_cannot_be_imported_is_reported() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("broken.json", "{\"mcpServers\": ");
     place
         .run(&["servers", "import", "broken.json"])
@@ -300,14 +300,14 @@ fn what_cannot_be_imported_is_reported() {
 }
 
 /// A running docent, asked over its pipes.
-struct Served {
+struct PipedDocent {
     child: std::process::Child,
     lines: mpsc::Receiver<String>,
     log: mpsc::Receiver<String>,
     id: u64,
 }
 
-impl Drop for Served {
+impl Drop for PipedDocent {
     fn drop(&mut self) {
         self.child.kill().unwrap_or_default();
         self.child.wait().map(drop).unwrap_or_default();
@@ -326,8 +326,8 @@ fn lines(stream: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> 
     receiver
 }
 
-impl Served {
-    fn start(place: &Place) -> Self {
+impl PipedDocent {
+    fn start(place: &TestHome) -> Self {
         let mut command = place.command(&["serve", "--rate-limit", "0"]);
         command.env("PATH", PATH);
         // Without a file there is nothing to put the setting in.
@@ -349,7 +349,7 @@ impl Served {
         self.id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}));
         loop {
-            let line = self.lines.recv_timeout(SOON).unwrap();
+            let line = self.lines.recv_timeout(EVENT_TIMEOUT).unwrap();
             let message: serde_json::Value = serde_json::from_str(&line).unwrap();
             if message["id"] == self.id {
                 return message["result"].clone();
@@ -360,7 +360,7 @@ impl Served {
     /// Waits until a list has, or has not, a tool of this name.
     #[track_caller]
     fn until(&mut self, name: &str, is_there: bool) {
-        let end = Instant::now() + SOON;
+        let end = Instant::now() + EVENT_TIMEOUT;
         loop {
             let listed = self.ask("tools/list", &json!({})).to_string();
             if listed.contains(&format!("\"{name}\"")) == is_there {
@@ -378,7 +378,7 @@ impl Served {
 
     #[track_caller]
     fn logs(&self, want: &str) {
-        let end = Instant::now() + SOON;
+        let end = Instant::now() + EVENT_TIMEOUT;
         let mut seen = Vec::new();
         while let Ok(line) = self.log.recv_timeout(end.saturating_duration_since(Instant::now())) {
             if line.contains(want) {
@@ -405,20 +405,20 @@ done
 "#;
 
 /// A place with that server in its project, and the path of it.
-fn named() -> Result<(Place, String), String> {
-    let place = Place::outside_temporary()?;
+fn named() -> Result<(TestHome, String), String> {
+    let place = TestHome::outside_temporary()?;
     place.write("server.sh", NAMED);
     let script = place.project().join("server.sh").display().to_string();
     Ok((place, script))
 }
 
 /// That server as `s`, whose tool `t_one` has been seen, and the file in which what is known of it is kept.
-fn seen() -> Result<(Place, std::path::PathBuf), String> {
+fn seen() -> Result<(TestHome, std::path::PathBuf), String> {
     let (place, script) = named()?;
     place.settings(&format!(
         "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{script}\"]\nenv = {{ KEY = \"one\" }}\n"
     ));
-    Run::of(place.command(&["servers", "test"]).env("PATH", PATH)).ends(0).prints("1 tools");
+    CliRun::of(place.command(&["servers", "test"]).env("PATH", PATH)).ends(0).prints("1 tools");
     let folder = place.0.path().join(".cache/docent/servers");
     let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     Ok((place, file))
@@ -464,7 +464,7 @@ fn unreadable_approvals_are_reported_and_can_be_given_again() {
     place.run(&["servers", "list"]).ends(0).prints("  the approval file is unreadable");
     place.run(&["doctor", "--port", "0"]).prints("s: the approval file is unreadable");
     place.run(&["servers", "approve", "s"]).ends(0).prints("run docent servers test s");
-    let test = || Run::of(place.command(&["servers", "test"]).env("PATH", PATH));
+    let test = || CliRun::of(place.command(&["servers", "test"]).env("PATH", PATH));
     test().ends(0).prints("0 tools").prints("held back: t_one (not approved)");
     place
         .run(&["servers", "approve", "s"])
@@ -481,7 +481,7 @@ fn unreadable_approvals_are_reported_and_can_be_given_again() {
 #[test]
 fn who_has_no_settings_adds_a_server_to_a_running_docent() {
     let (place, script) = or_skip!(named());
-    let mut served = Served::start(&place);
+    let mut served = PipedDocent::start(&place);
     served.until("other__t_one", false);
     place.run(&["servers", "add", "other", "--env", "KEY=one", "--", "sh", &script]).ends(0);
     served.until("other__t_one", true);
@@ -495,7 +495,7 @@ fn who_has_no_settings_adds_a_server_to_a_running_docent() {
 fn registries_that_are_named_later_are_read_and_followed() {
     let (place, script) = or_skip!(named());
     place.settings("");
-    let mut served = Served::start(&place);
+    let mut served = PipedDocent::start(&place);
     let entry = |name: &str| {
         let mcp =
             json!({"transport": "stdio", "command": "sh", "args": [script], "env": {"KEY": "one"}});
@@ -516,9 +516,9 @@ fn registries_that_are_named_later_are_read_and_followed() {
 
 #[test]
 fn a_path_closed_by_the_sandbox_is_reported() {
-    let (place, elsewhere) = (Place::new(), tempfile::tempdir().unwrap());
+    let (place, elsewhere) = (TestHome::new(), tempfile::tempdir().unwrap());
     place.settings("");
-    let served = Served::start(&place);
+    let served = PipedDocent::start(&place);
     let file = elsewhere.path().join("mcp.registry.json");
     fs::write(&file, "{\"servers\": []}").unwrap();
     place.settings(&format!("hub.registries = [\"{}\"]", file.display()));
@@ -533,7 +533,7 @@ fn a_secret_that_changes_reaches_its_server() {
         "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{script}\"]\nwarm = true\npinned = false\nenv = {{ KEY = {{ file = \"{}\" }} }}\n",
         place.0.path().join("secrets/key").display()
     ));
-    let mut served = Served::start(&place);
+    let mut served = PipedDocent::start(&place);
     served.until("s__t_first", true);
     home(&place, "secrets/key", "second-secret\n");
     served.until("s__t_second", true);
@@ -541,7 +541,7 @@ fn a_secret_that_changes_reaches_its_server() {
 
 #[test]
 fn what_loosens_is_not_imported_and_reported() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write(
         "theirs.json",
         r#"{"mcpServers": {

@@ -1,7 +1,7 @@
 //! A real `docent serve`: how tests start it, reach it, signal it and look at what it has open.
 
-use crate::Place;
-use docent_testkit::Child;
+use crate::TestHome;
+use docent_testkit::ChildTestClient;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::{fs, path::Path};
@@ -17,19 +17,19 @@ pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
 /// Starts `docent serve` in the place's project.
-pub(crate) fn serve(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Child {
+pub(crate) fn serve(place: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> ChildTestClient {
     let args: Vec<&str> = std::iter::once("serve").chain(args.iter().copied()).collect();
     let mut command = place.command(&args);
     command.envs(environment.iter().copied());
-    Child::spawn(Command::from(command)).unwrap()
+    ChildTestClient::spawn(Command::from(command)).unwrap()
 }
 
 /// Starts it on a free port, and gives its address as well.
 pub(crate) async fn listen(
-    place: &Place,
+    place: &TestHome,
     args: &[&str],
     environment: &[(&str, &str)],
-) -> (Child, String) {
+) -> (ChildTestClient, String) {
     let args: Vec<&str> = ["--port", "0"].into_iter().chain(args.iter().copied()).collect();
     let mut server = serve(place, &args, environment);
     let line = server.log_line("listening on http://").await.unwrap();
@@ -37,14 +37,14 @@ pub(crate) async fn listen(
     (server, address.trim().to_owned())
 }
 
-pub(crate) fn signal(server: &Child, signal: Signal) {
+pub(crate) fn signal(server: &ChildTestClient, signal: Signal) {
     let id = server.process_id().expect("it runs");
     kill_process(Pid::from_raw(i32::try_from(id).unwrap()).unwrap(), signal).unwrap();
 }
 
 /// Awaits an orderly end: by itself, with success, and with nothing left behind.
 #[track_caller]
-pub(crate) fn ends_well(server: &mut Child) -> impl Future<Output = ()> + '_ {
+pub(crate) fn ends_well(server: &mut ChildTestClient) -> impl Future<Output = ()> + '_ {
     let place = std::panic::Location::caller();
     async move {
         let status = server.end().await.unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -55,7 +55,7 @@ pub(crate) fn ends_well(server: &mut Child) -> impl Future<Output = ()> + '_ {
 }
 
 /// A file of source text under many names: to read them all takes longer than any test waits.
-pub(crate) fn endless(place: &Place) {
+pub(crate) fn endless(place: &TestHome) {
     let folder = place.project().join("endless");
     fs::create_dir(&folder).unwrap();
     let first = folder.join("0.rs");
@@ -105,7 +105,7 @@ pub(crate) async fn exchange(address: &str, request: &str) -> (u16, String, Stri
 }
 
 /// The local addresses of the process's listening sockets as the kernel has them, in hexadecimal.
-pub(crate) fn listening_sockets(server: &Child) -> Vec<String> {
+pub(crate) fn listening_sockets(server: &ChildTestClient) -> Vec<String> {
     let home = format!("/proc/{}", server.process_id().expect("it runs"));
     let open: Vec<String> = fs::read_dir(format!("{home}/fd"))
         .unwrap()
@@ -126,7 +126,7 @@ pub(crate) fn listening_sockets(server: &Child) -> Vec<String> {
 }
 
 /// The processor time that the process and its children have used, in clock ticks.
-pub(crate) fn ticks(server: &Child) -> u64 {
+pub(crate) fn ticks(server: &ChildTestClient) -> u64 {
     let id = server.process_id().expect("it runs").to_string();
     used(&id).expect("it runs")
 }

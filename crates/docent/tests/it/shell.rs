@@ -1,13 +1,13 @@
 //! The shell client on docent itself, and what shells are offered to type.
 
-use crate::{Place, Run};
+use crate::{TestHome, CliRun};
 use std::{
     io::Write as _,
     process::{Command, Stdio},
 };
 
-fn project() -> Place {
-    let place = Place::new();
+fn project() -> TestHome {
+    let place = TestHome::new();
     place.write("a.py", "def hello():\n    \"\"\"Says hello.\"\"\"\n    return 1\n");
     place
 }
@@ -93,7 +93,7 @@ fn bash_completes_commands() {
     ] {
         let mut bash = Command::new(&bash_program);
         bash.args(["--norc", "-c", script, program, line]).current_dir(place.project());
-        let run = Run::of(bash.env("HOME", place.project().parent().unwrap()));
+        let run = CliRun::of(bash.env("HOME", place.project().parent().unwrap()));
         assert_eq!(run.ends(0).out.trim(), want, "{line} {}", run.err);
     }
 }

@@ -2,7 +2,7 @@
 //! and what becomes of it in `docent serve`.
 
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{LEGACY, call, ends_well, serve},
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use std::{
 
 /// How the authorization server behaves.
 #[derive(Clone, Copy, Default)]
-struct Manners {
+struct AuthorityBehavior {
     /// Seconds that tokens last.
     lasts: Option<u64>,
     /// The person says no.
@@ -28,7 +28,7 @@ struct Manners {
 }
 
 #[derive(Default)]
-struct Books {
+struct AuthorityRecords {
     /// The one token that is good.
     good: Option<String>,
     /// The one token that another is got with.
@@ -39,14 +39,14 @@ struct Books {
 
 /// A server that is its own authorization server.
 #[derive(Clone)]
-struct Authority {
+struct OauthAuthority {
     base: String,
-    manners: Manners,
-    books: Arc<Mutex<Books>>,
+    manners: AuthorityBehavior,
+    books: Arc<Mutex<AuthorityRecords>>,
 }
 
-impl Authority {
-    fn start(manners: Manners) -> Self {
+impl OauthAuthority {
+    fn start(manners: AuthorityBehavior) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let authority = Self { base, manners, books: Arc::default() };
@@ -60,7 +60,7 @@ impl Authority {
         authority
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, AuthorityRecords> {
         self.books.lock().unwrap()
     }
 
@@ -69,7 +69,7 @@ impl Authority {
     }
 
     fn serve(&self, mut stream: TcpStream) {
-        let Some(asked) = Asked::read(&stream) else { return };
+        let Some(asked) = RecordedRequest::read(&stream) else { return };
         let (status, fields, body) = self.answer(&asked);
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let answer = format!(
@@ -80,7 +80,7 @@ impl Authority {
     }
 
     /// Status, header fields and body.
-    fn answer(&self, asked: &Asked) -> (&'static str, String, Value) {
+    fn answer(&self, asked: &RecordedRequest) -> (&'static str, String, Value) {
         let base = &self.base;
         let (path, query) = asked.target.split_once('?').unwrap_or((&asked.target, ""));
         let plain = |body: Value| ("200 OK", String::new(), body);
@@ -114,7 +114,7 @@ impl Authority {
         }
     }
 
-    fn resource(&self, asked: &Asked) -> (&'static str, String, Value) {
+    fn resource(&self, asked: &RecordedRequest) -> (&'static str, String, Value) {
         let good = self.books().good.clone();
         if good.is_none() || asked.bearer != good {
             let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.base);
@@ -167,13 +167,13 @@ impl Authority {
 }
 
 /// A request as it came.
-struct Asked {
+struct RecordedRequest {
     target: String,
     bearer: Option<String>,
     body: String,
 }
 
-impl Asked {
+impl RecordedRequest {
     fn read(stream: &TcpStream) -> Option<Self> {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
@@ -217,14 +217,14 @@ fn visit(address: &str) -> String {
 }
 
 /// A place whose settings name the server.
-fn place_for(authority: &Authority) -> Place {
-    let place = Place::new();
+fn place_for(authority: &OauthAuthority) -> TestHome {
+    let place = TestHome::new();
     place.settings(&format!("[mcp_servers.acme]\nurl = \"{}/mcp\"\n", authority.base));
     place
 }
 
 /// Runs `docent servers login acme` with a user who follows the address that it prints. Returns the last page too.
-fn log_in(place: &Place) -> (Run, String) {
+fn log_in(place: &TestHome) -> (CliRun, String) {
     let mut command = place.command(&["servers", "login", "acme"]);
     // No program of this machine is to open the page.
     command.env("PATH", place.project()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -240,12 +240,12 @@ fn log_in(place: &Place) -> (Run, String) {
     }
     let ended = child.wait_with_output().unwrap();
     let out = String::from_utf8(ended.stdout).unwrap();
-    (Run { code: ended.status.code().unwrap(), out, err }, page)
+    (CliRun { code: ended.status.code().unwrap(), out, err }, page)
 }
 
 /// Returns the only file with tokens, which no other user of this machine can read, and its contents.
 #[track_caller]
-fn kept(place: &Place) -> (PathBuf, Value) {
+fn kept(place: &TestHome) -> (PathBuf, Value) {
     let folder = place.0.path().join(".cache/docent/tokens");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let files: Vec<PathBuf> =
@@ -258,7 +258,7 @@ fn kept(place: &Place) -> (PathBuf, Value) {
 
 #[test]
 fn a_login_is_kept_and_used() {
-    let authority = Authority::start(Manners::default());
+    let authority = OauthAuthority::start(AuthorityBehavior::default());
     let place = place_for(&authority);
     let refused = place.run(&["call", "whoami", "acme"]);
     refused.ends(1).says("docent servers login acme");
@@ -278,7 +278,7 @@ fn a_login_is_kept_and_used() {
 
 #[test]
 fn a_login_that_is_refused_says_why_and_keeps_nothing() {
-    let authority = Authority::start(Manners { denies: true, ..Manners::default() });
+    let authority = OauthAuthority::start(AuthorityBehavior { denies: true, ..AuthorityBehavior::default() });
     let place = place_for(&authority);
     let (run, page) = log_in(&place);
     run.ends(1).says("access_denied");
@@ -291,7 +291,7 @@ fn a_login_that_is_refused_says_why_and_keeps_nothing() {
 /// anybody, and what is new is kept where the next docent finds it.
 #[tokio::test]
 async fn a_token_is_refreshed_while_serving() {
-    let authority = Authority::start(Manners { lasts: Some(1), ..Manners::default() });
+    let authority = OauthAuthority::start(AuthorityBehavior { lasts: Some(1), ..AuthorityBehavior::default() });
     let place = place_for(&authority);
     let (run, _) = log_in(&place);
     run.ends(0);
@@ -320,7 +320,7 @@ async fn a_token_is_refreshed_while_serving() {
 /// that nothing but scripts needs a program to be started.
 #[tokio::test]
 async fn a_script_calls_a_server_that_needs_a_login() {
-    let authority = Authority::start(Manners { lasts: Some(1), ..Manners::default() });
+    let authority = OauthAuthority::start(AuthorityBehavior { lasts: Some(1), ..AuthorityBehavior::default() });
     let place = place_for(&authority);
     let code =
         "import { $call } from 'mcp-clients/acme'; return (await $call('whoami')).content[0].text";
@@ -347,7 +347,7 @@ async fn a_script_calls_a_server_that_needs_a_login() {
 
 #[test]
 fn without_a_refresh_token_the_user_must_log_in_again() {
-    let authority = Authority::start(Manners::default());
+    let authority = OauthAuthority::start(AuthorityBehavior::default());
     let place = place_for(&authority);
     log_in(&place).0.ends(0);
     authority.books().good = None;

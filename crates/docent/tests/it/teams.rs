@@ -1,11 +1,11 @@
 //! Callers of a team: access tokens of an issuer, and client certificates, through the real binary.
 
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{LEGACY, MODERN, call, ends_well, listen, serve, signal},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use docent_testkit::{HttpPeer, WsPeer};
+use docent_testkit::{HttpTestClient, WsTestClient};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use ring::{
     rand::SystemRandom,
@@ -30,7 +30,7 @@ use std::{
 };
 
 /// An issuer of tokens on this machine.
-struct Issuer {
+struct TokenIssuer {
     address: String,
     keys: Arc<Mutex<Vec<(String, Ed25519KeyPair)>>>,
     /// Whether it has stopped answering.
@@ -46,7 +46,7 @@ fn encoded(value: &Value) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-impl Issuer {
+impl TokenIssuer {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -104,7 +104,7 @@ impl Issuer {
 
 const RESOURCE: &str = "https://docent.example.com/mcp";
 
-fn settings(issuer: &Issuer) -> String {
+fn settings(issuer: &TokenIssuer) -> String {
     format!(
         "[server.oauth]\nresource = \"{RESOURCE}\"\n[[server.oauth.issuers]]\nissuer = \"{}\"\n\
          scopes = {{ \"docent.read\" = [\"docs:*\"], \"docent.all\" = [\"*\"] }}\n",
@@ -133,13 +133,13 @@ fn post_to(address: &str, path: &str, token: &str, body: &Value) -> String {
 
 #[tokio::test]
 async fn an_issuer_s_token_opens_what_its_scopes_say() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let peer = |token: &str| {
         let uri = format!("http://{address}/mcp");
-        HttpPeer::new_http(&uri).unwrap().header("authorization", &format!("Bearer {token}"))
+        HttpTestClient::new_http(&uri).unwrap().header("authorization", &format!("Bearer {token}"))
     };
     let reads = issuer.token(RESOURCE, "docent.read other", 600);
     for revision in [LEGACY, MODERN] {
@@ -183,8 +183,8 @@ async fn an_issuer_s_token_opens_what_its_scopes_say() {
 
 #[tokio::test]
 async fn a_refused_token_hears_why() {
-    let (issuer, stranger) = (Issuer::start(), Issuer::start());
-    let place = Place::new();
+    let (issuer, stranger) = (TokenIssuer::start(), TokenIssuer::start());
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
@@ -209,8 +209,8 @@ async fn a_refused_token_hears_why() {
 
 #[tokio::test]
 async fn a_refused_token_counts_once() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let good = issuer.token(RESOURCE, "docent.all", 600);
@@ -225,8 +225,8 @@ async fn a_refused_token_counts_once() {
 
 #[tokio::test]
 async fn an_issuer_s_algorithms_and_leeway_are_settings() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     let with = |more: &str| format!("{}{more}\n", settings(&issuer));
     place.settings(&with("algorithms = [\"RS256\", \"HS256\"]"));
     place.run(&["serve"]).ends(1).says("`algorithms`: write some of RS256, PS256, ES256");
@@ -249,8 +249,8 @@ async fn an_issuer_s_algorithms_and_leeway_are_settings() {
 
 #[tokio::test]
 async fn a_token_that_passes_the_door_opens_its_scopes() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
@@ -261,18 +261,18 @@ async fn a_token_that_passes_the_door_opens_its_scopes() {
 
 #[tokio::test]
 async fn a_socket_ends_with_its_own_token() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (_server, address) = listen(&place, &["--transport", "http,websocket"], &[]).await;
     let connect = async |seconds| {
         let bearer = format!("Bearer {}", issuer.token(RESOURCE, "docent.all", seconds));
         let uri = format!("ws://{address}/ws");
-        let mut peer = WsPeer::connect_ws_with(&uri, &[("authorization", &bearer)]).await.ok()?;
+        let mut peer = WsTestClient::connect_ws_with(&uri, &[("authorization", &bearer)]).await.ok()?;
         peer.open(LEGACY).await.ok()?;
         Some(peer)
     };
-    let sees = async |peer: &mut WsPeer| {
+    let sees = async |peer: &mut WsTestClient| {
         let list = peer.ask("tools/list", json!({})).await.unwrap();
         !list["result"]["tools"].as_array().unwrap().is_empty()
     };
@@ -300,13 +300,13 @@ async fn a_socket_ends_with_its_own_token() {
 
 #[tokio::test]
 async fn a_narrower_map_of_scopes_holds_on_an_open_socket() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (mut server, address) = listen(&place, &["--transport", "http,websocket"], &[]).await;
     let bearer = format!("Bearer {}", issuer.token(RESOURCE, "docent.all", 600));
     let uri = format!("ws://{address}/ws");
-    let mut peer = WsPeer::connect_ws_with(&uri, &[("authorization", &bearer)]).await.unwrap();
+    let mut peer = WsTestClient::connect_ws_with(&uri, &[("authorization", &bearer)]).await.unwrap();
     peer.open(LEGACY).await.unwrap();
     let list = peer.ask("tools/list", json!({})).await.unwrap().to_string();
     assert!(list.contains("search_documentation") && list.contains("parse_files"), "{list}");
@@ -319,8 +319,8 @@ async fn a_narrower_map_of_scopes_holds_on_an_open_socket() {
 
 #[tokio::test]
 async fn a_post_to_a_stream_opens_what_its_own_token_does() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (_server, address) = listen(&place, &["--transport", "sse"], &[]).await;
     let mut stream = TcpStream::connect(&address).unwrap();
@@ -350,8 +350,8 @@ async fn a_post_to_a_stream_opens_what_its_own_token_does() {
 
 #[tokio::test]
 async fn a_reload_that_is_refused_leaves_no_issuer_behind() {
-    let (first, second) = (Issuer::start(), Issuer::start());
-    let place = Place::new();
+    let (first, second) = (TokenIssuer::start(), TokenIssuer::start());
+    let place = TestHome::new();
     // The sandbox would not open the port of the second issuer.
     let of = |issuer| format!("policy.sandbox.mode = \"off\"\n{}", settings(issuer));
     place.settings(&of(&first));
@@ -381,8 +381,8 @@ async fn a_reload_that_is_refused_leaves_no_issuer_behind() {
 
 #[tokio::test]
 async fn a_reload_keeps_the_keys_of_an_issuer_that_is_silent() {
-    let issuer = Issuer::start();
-    let place = Place::new();
+    let issuer = TokenIssuer::start();
+    let place = TestHome::new();
     place.settings(&settings(&issuer));
     let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
@@ -401,8 +401,8 @@ async fn a_reload_keeps_the_keys_of_an_issuer_that_is_silent() {
 
 #[tokio::test]
 async fn a_reload_shows_clients_the_new_issuer() {
-    let (first, second) = (Issuer::start(), Issuer::start());
-    let place = Place::new();
+    let (first, second) = (TokenIssuer::start(), TokenIssuer::start());
+    let place = TestHome::new();
     // The sandbox would not open the port of the second issuer.
     let of = |issuer, resource| {
         format!("policy.sandbox.mode = \"off\"\n{}", settings(issuer).replace(RESOURCE, resource))
@@ -410,7 +410,7 @@ async fn a_reload_shows_clients_the_new_issuer() {
     place.settings(&of(&first, RESOURCE));
     let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    let check = async |issuer: &Issuer, resource: &str| {
+    let check = async |issuer: &TokenIssuer, resource: &str| {
         let path = "/.well-known/oauth-protected-resource/mcp";
         let (_, body) = crate::serving::get(&address, path).await;
         let document: Value = serde_json::from_str(&body).unwrap();
@@ -431,11 +431,11 @@ async fn a_reload_shows_clients_the_new_issuer() {
 }
 
 /// An authority, and a certificate that it signed, as PEM files in a folder.
-struct Certificates {
+struct ClientCertificates {
     authority: CertifiedIssuer<'static, KeyPair>,
 }
 
-impl Certificates {
+impl ClientCertificates {
     fn new() -> Self {
         let mut params = CertificateParams::new(vec!["authority.example".into()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -493,8 +493,8 @@ fn tools_over_tls(
 
 #[tokio::test]
 async fn a_client_is_known_by_its_certificate() {
-    let place = Place::new();
-    let (ours, theirs) = (Certificates::new(), Certificates::new());
+    let place = TestHome::new();
+    let (ours, theirs) = (ClientCertificates::new(), ClientCertificates::new());
     let folder = place.0.path().join("tls");
     fs::create_dir(&folder).unwrap();
     let (certificate, key) = ours.sign("localhost");
@@ -531,7 +531,7 @@ async fn a_client_is_known_by_its_certificate() {
 
 #[tokio::test]
 async fn the_record_of_calls_is_checked_read_and_counted() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("a.py", "def a(): pass\n");
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
@@ -556,7 +556,7 @@ async fn the_record_of_calls_is_checked_read_and_counted() {
     // An edited line, and one that is missing.
     let log = place.project().join(".docent/audit.jsonl");
     let whole = fs::read_to_string(&log).unwrap();
-    let check = |text: &str| -> Run {
+    let check = |text: &str| -> CliRun {
         fs::write(&log, text).unwrap();
         place.run(&["audit", "verify"])
     };
@@ -575,7 +575,7 @@ async fn the_record_of_calls_is_checked_read_and_counted() {
 
 #[tokio::test]
 async fn with_refuse_nothing_happens_unrecorded() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(
         "audit.on_full = \"refuse\"\naudit.file = \"/dev/full\"\npolicy.sandbox.mode = \"off\"\n",
     );

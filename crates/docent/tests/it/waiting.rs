@@ -1,6 +1,6 @@
 //! What is said while another process holds the lock of the index.
 
-use crate::Place;
+use crate::TestHome;
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -11,10 +11,10 @@ use std::{
 };
 
 /// Longer than anything here takes, on however busy a machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> TestHome {
+    let place = TestHome::new();
     fs::create_dir(place.project().join("manual")).unwrap();
     place.write("manual/a.md", "# Vacuum\n\nIt reclaims storage.\n");
     place.write("app.py", "def fetch_rows():\n    return []\n");
@@ -24,7 +24,7 @@ fn place() -> Place {
 }
 
 /// Holds the lock in the name of a process.
-fn hold(place: &Place, holder: u32) -> File {
+fn hold(place: &TestHome, holder: u32) -> File {
     let path = place.index().join("lock");
     let mut file = File::options().write(true).open(path).unwrap();
     file.lock().unwrap();
@@ -48,7 +48,7 @@ fn a_writer_says_for_whom_it_waits_and_goes_on() {
             // The test may have seen enough.
             errors.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line)));
         });
-        let line = lines.recv_timeout(PATIENCE).expect("nothing is said about the wait");
+        let line = lines.recv_timeout(EVENT_TIMEOUT).expect("nothing is said about the wait");
         assert!(line.starts_with("waiting for the index in "), "{args:?}: {line}");
         assert!(line.contains("another process is writing"), "{args:?}: {line}");
         assert!(line.contains("waiting since "), "{args:?}: {line}");

@@ -1,10 +1,10 @@
 //! The web tools of the real binary, as the user's settings have them, against a server on this machine.
 
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, call, serve},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -18,12 +18,12 @@ const FOUND: &str =
     r#"{"results": [{"url": "https://a.test/lamp", "title": "A lamp", "content": "with oil"}]}"#;
 
 /// A server that answers by path, and remembers the heads of what it was asked.
-pub(crate) struct Site {
+pub(crate) struct ProviderServer {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Site {
+impl ProviderServer {
     pub(crate) fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -80,13 +80,13 @@ fn hear(
     )
 }
 
-async fn open(place: &Place, environment: &[(&str, &str)]) -> Child {
+async fn open(place: &TestHome, environment: &[(&str, &str)]) -> ChildTestClient {
     let mut server = serve(place, &[], environment);
     server.open(LEGACY).await.unwrap();
     server
 }
 
-async fn search(server: &mut Child) -> Value {
+async fn search(server: &mut ChildTestClient) -> Value {
     let answer = server.ask("tools/call", call("web_search", json!({"query": "lamp"}))).await;
     answer.unwrap()["result"].clone()
 }
@@ -99,8 +99,8 @@ fn is_found(answer: &Value) {
 
 #[tokio::test]
 async fn a_search_is_answered_and_the_key_arrives_from_a_variable_or_a_file() {
-    let site = Site::start(|_| (200, FOUND.to_owned()));
-    let place = Place::new();
+    let site = ProviderServer::start(|_| (200, FOUND.to_owned()));
+    let place = TestHome::new();
     let file = place.0.path().join("key-of-searxng");
     std::fs::write(&file, format!("{KEY}\n")).unwrap();
     let settings = |key: &str| {
@@ -131,9 +131,9 @@ async fn a_search_is_answered_and_the_key_arrives_from_a_variable_or_a_file() {
 
 #[tokio::test]
 async fn a_key_is_not_sent_to_a_name_without_encryption() {
-    let site = Site::start(|_| (200, FOUND.to_owned()));
+    let site = ProviderServer::start(|_| (200, FOUND.to_owned()));
     let port = site.address.port();
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(&format!(
         "policy.network.private_hosts = [\"localhost:{port}\"]\nweb.providers = [\"searxng\"]\n\
          [web.searxng]\nurl = \"http://localhost:{port}/\"\nkey_env = \"SEARX_KEY\"\n"
@@ -146,11 +146,11 @@ async fn a_key_is_not_sent_to_a_name_without_encryption() {
 
 #[tokio::test]
 async fn providers_are_asked_in_their_order_until_one_answers() {
-    let site = Site::start(|path| match path {
+    let site = ProviderServer::start(|path| match path {
         path if path.starts_with("/searxng/") => (200, FOUND.to_owned()),
         _ => (500, String::new()),
     });
-    let place = Place::new();
+    let place = TestHome::new();
     let file = place.0.path().join("key-of-brave");
     std::fs::write(&file, KEY).unwrap();
     let (address, file) = (site.address, file.display());
@@ -195,9 +195,9 @@ async fn providers_are_asked_in_their_order_until_one_answers() {
 
 #[tokio::test]
 async fn an_address_in_another_notation_is_not_fetched() {
-    let site = Site::start(|_| (200, "{\"a\": 1}".to_owned()));
+    let site = ProviderServer::start(|_| (200, "{\"a\": 1}".to_owned()));
     let port = site.address.port();
-    let place = Place::new();
+    let place = TestHome::new();
     place.settings(&format!("policy.network.hosts = [\"127.0.0.1:{port}\"]\n"));
     let mut server = open(&place, &[]).await;
     for host in

@@ -1,7 +1,7 @@
 //! Links, modes and failing operations in real folders.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
-use docent_files::{Access, Durability, Folder, LinkError, is_link_error};
+use docent_files::{FileAccess, Durability, ManagedFolder, LinkError, is_link_error};
 use std::{
     fs, io,
     io::{Read as _, Write as _},
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// A folder of docent in `base/state`, and a file outside that must not change.
 struct Fixture {
     place: TempDir,
-    folder: Folder,
+    folder: ManagedFolder,
 }
 
 impl Fixture {
@@ -23,8 +23,8 @@ impl Fixture {
         fs::create_dir(&base).unwrap();
         fs::create_dir(place.path().join("victim")).unwrap();
         fs::write(place.path().join("victim/file"), "precious").unwrap();
-        let folder = Folder::resolve(&base).join("state");
-        folder.make(Access::Private).unwrap();
+        let folder = ManagedFolder::resolve(&base).join("state");
+        folder.make(FileAccess::Private).unwrap();
         Self { place, folder }
     }
 
@@ -44,21 +44,21 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// Every way to write, by name.
-type Write = (&'static str, fn(&Folder) -> io::Result<()>);
+type Write = (&'static str, fn(&ManagedFolder) -> io::Result<()>);
 
 const WRITES: &[Write] = &[
-    ("append", |folder| folder.append("file", Access::Private)?.write_all(b"x")),
-    ("create", |folder| folder.create("file", Access::Private)?.write_all(b"x")),
-    ("create over", |folder| folder.create_over("file", Access::Private)?.write_all(b"x")),
+    ("append", |folder| folder.append("file", FileAccess::Private)?.write_all(b"x")),
+    ("create", |folder| folder.create("file", FileAccess::Private)?.write_all(b"x")),
+    ("create over", |folder| folder.create_over("file", FileAccess::Private)?.write_all(b"x")),
     ("lock", |folder| folder.lock_file("file")?.set_len(0)),
-    ("replace", |folder| folder.replace("file", b"x", Access::Private, Durability::Synced)),
-    ("edit", |folder| folder.replace("file", b"x", Access::Kept, Durability::Cached)),
+    ("replace", |folder| folder.replace("file", b"x", FileAccess::Private, Durability::Synced)),
+    ("edit", |folder| folder.replace("file", b"x", FileAccess::Kept, Durability::Cached)),
     ("rename", |folder| folder.rename("file", "other")),
     ("rename to a new name", |folder| folder.rename_new("file", "other")),
     ("link", |folder| folder.link("file", "other")),
     ("remove", |folder| folder.remove("file")),
     ("remove all", |folder| folder.remove_all("file")),
-    ("make", |folder| folder.join("inner").make(Access::Private)),
+    ("make", |folder| folder.join("inner").make(FileAccess::Private)),
 ];
 
 #[test]
@@ -106,13 +106,13 @@ fn links_of_the_user_above_the_folder_are_followed_once() {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("real")).unwrap();
     symlink("real", place.path().join("home")).unwrap();
-    let folder = Folder::resolve(&place.path().join("home/deep/er"));
-    folder.make(Access::Private).unwrap();
-    folder.replace("file", b"1", Access::Private, Durability::Cached).unwrap();
+    let folder = ManagedFolder::resolve(&place.path().join("home/deep/er"));
+    folder.make(FileAccess::Private).unwrap();
+    folder.replace("file", b"1", FileAccess::Private, Durability::Cached).unwrap();
     assert_eq!(fs::read(place.path().join("real/deep/er/file")).unwrap(), b"1");
-    let by_name = Folder::from(place.path().join("home/deep"));
+    let by_name = ManagedFolder::from(place.path().join("home/deep"));
     assert_eq!(by_name.path(), place.path().canonicalize().unwrap().join("real/deep"));
-    let own_name = Folder::from(place.path().join("home"));
+    let own_name = ManagedFolder::from(place.path().join("home"));
     assert!(is_link_error(&own_name.make(Access::Private).unwrap_err()));
 }
 
@@ -151,12 +151,12 @@ fn modes_are_those_of_the_access() {
     let fixture = Fixture::new();
     let folder = &fixture.folder;
     let file = |name: &str| folder.path().join(name);
-    folder.append("private", Access::Private).unwrap();
-    folder.create("shared", Access::Shared).unwrap();
+    folder.append("private", FileAccess::Private).unwrap();
+    folder.create("shared", FileAccess::Shared).unwrap();
     folder.lock_file("lock").unwrap();
-    folder.replace("replaced", b"", Access::Private, Durability::Cached).unwrap();
-    folder.join("a/b").make(Access::Private).unwrap();
-    folder.join("c").make(Access::Shared).unwrap();
+    folder.replace("replaced", b"", FileAccess::Private, Durability::Cached).unwrap();
+    folder.join("a/b").make(FileAccess::Private).unwrap();
+    folder.join("c").make(FileAccess::Shared).unwrap();
     // A narrow umask takes more away, so only what is allowed at most is compared.
     for (name, most) in [
         ("private", 0o600),
@@ -172,7 +172,7 @@ fn modes_are_those_of_the_access() {
     }
     for kept in [0o600, 0o640, 0o666] {
         fs::set_permissions(file("shared"), fs::Permissions::from_mode(kept)).unwrap();
-        folder.replace("shared", b"new", Access::Kept, Durability::Cached).unwrap();
+        folder.replace("shared", b"new", FileAccess::Kept, Durability::Cached).unwrap();
         assert_eq!(mode(&file("shared")), kept, "{kept:o}");
     }
 }
@@ -182,7 +182,7 @@ fn a_replaced_file_is_whole_and_leaves_nothing_beside_it() {
     let fixture = Fixture::new();
     for text in ["one", "two"] {
         let bytes = text.as_bytes();
-        fixture.folder.replace("file", bytes, Access::Private, Durability::Synced).unwrap();
+        fixture.folder.replace("file", bytes, FileAccess::Private, Durability::Synced).unwrap();
         let mut read = String::new();
         fixture.folder.read("file").unwrap().read_to_string(&mut read).unwrap();
         assert_eq!(read, text);

@@ -1,14 +1,14 @@
 //! Scripts that call tools. Their calls go through the same checks and audit as a client's own calls.
 
 use super::{
-    Near, client,
+    HubHandle, script_client,
     parked::{ParkedScript, ParkedScripts},
 };
-use crate::{Hub, server::Known};
+use crate::{Hub, server::ServerCatalog};
 use docent_script::{
-    CallError, CallReply, Caller, Limits, Ran, Script, ScriptCall, ScriptError, Step,
+    CallError, CallReply, ToolCaller, ScriptLimits, ScriptOutcome, ScriptRequest, ScriptCall, ScriptError, RunStep,
 };
-use docent_tool::{Answer, Block, CallContext, InnerRound, InputNeeded, Outcome, Tool, ToolError};
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, InnerRound, InputNeeded, ToolOutcome, TypedTool, ToolError};
 use futures::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(super) struct Execute(pub(super) Near);
+pub(super) struct ExecuteCodeTool(pub(super) HubHandle);
 
 // A misspelled limit must not be ignored.
 #[derive(Deserialize, JsonSchema)]
@@ -65,12 +65,12 @@ struct Made {
     ok: bool,
 }
 
-impl Tool for Execute {
+impl TypedTool for ExecuteCodeTool {
     const NAME: &'static str = "execute_mcp_code";
     const TITLE: &'static str = "Run code that calls tools";
-    const ABOUT: &'static str = "Run TypeScript that calls tools: import { tool, $call } from \"mcp-clients/<server>\"; \
+    const DESCRIPTION: &'static str = "Run TypeScript that calls tools: import { tool, $call } from \"mcp-clients/<server>\"; \
         top-level await and return, Promise.all, console.log";
-    const HINTS: docent_tool::Hints = docent_tool::Hints {
+    const HINTS: docent_tool::ToolHints = docent_tool::ToolHints {
         read_only: false,
         destructive: true,
         idempotent: false,
@@ -79,7 +79,7 @@ impl Tool for Execute {
     type Args = Args;
     type Answer = Done;
 
-    async fn call(&self, args: Args, context: &CallContext) -> Result<Answer<Done>, ToolError> {
+    async fn call(&self, args: Args, context: &CallContext) -> Result<ToolAnswer<Done>, ToolError> {
         let hub = self.0.hub()?;
         let script = match hub.parked().resume(context.state().as_deref(), &args.code) {
             Some(parked) => parked?,
@@ -89,7 +89,7 @@ impl Tool for Execute {
     }
 }
 
-impl Execute {
+impl ExecuteCodeTool {
     /// Starts a script that may call the chosen servers, or all servers that the client may use.
     async fn start(
         &self,
@@ -110,14 +110,14 @@ impl Execute {
                 Err(error) => return Err(error),
             };
             known.insert(name.clone(), server.known());
-            clients.push(client(&server, context));
+            clients.push(script_client(&server, context));
         }
         let settings = hub.settings();
         let limits = lower(&settings.script, &args.limits);
         let workers = settings.workers.as_ref().ok_or_else(|| {
             ToolError::failed("scripts are not available here; call the tools one by one")
         })?;
-        let script = Script {
+        let script = ScriptRequest {
             code: &args.code,
             clients: &clients,
             limits: &limits,
@@ -126,17 +126,17 @@ impl Execute {
         let run = workers
             .start(&script, context.cancel_token())
             .await
-            .map_err(|error| ToolError::failed(failure(&error, &limits)))?;
-        let pending = Pending { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
+            .map_err(|error| ToolError::failed(script_failure_message(&error, &limits)))?;
+        let pending = SuspendedScriptCalls { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
         let pending = Arc::new(pending);
         let client = context.client_key().to_owned();
         Ok(ParkedScript { client, code: args.code, limits, run, pending })
     }
 }
 
-fn lower(most: &Limits, asked: &Bounds) -> Limits {
+fn lower(most: &ScriptLimits, asked: &Bounds) -> ScriptLimits {
     let time = asked.time_ms.map_or(most.time, Duration::from_millis);
-    Limits {
+    ScriptLimits {
         time: time.min(most.time),
         memory_bytes: asked.memory_bytes.unwrap_or(most.memory_bytes).min(most.memory_bytes),
         calls: asked.calls.unwrap_or(most.calls).min(most.calls),
@@ -150,14 +150,14 @@ async fn proceed(
     parked: &ParkedScripts,
     mut script: ParkedScript,
     context: &CallContext,
-) -> Result<Answer<Done>, ToolError> {
+) -> Result<ToolAnswer<Done>, ToolError> {
     let limits = script.limits;
-    let calls = Calls { pending: Arc::clone(&script.pending), context: context.clone() };
-    let calls: Arc<dyn Caller> = Arc::new(calls);
+    let calls = HubScriptCaller { pending: Arc::clone(&script.pending), context: context.clone() };
+    let calls: Arc<dyn ToolCaller> = Arc::new(calls);
     match script.run.next(&calls, context.cancel_token()).await {
-        Step::Ended(Ok(ran)) => Ok(answer(ran, &limits)),
-        Step::Ended(Err(error)) => Err(ToolError::failed(failure(&error, &limits))),
-        Step::Suspended => {
+        RunStep::Ended(Ok(ran)) => Ok(answer(ran, &limits)),
+        RunStep::Ended(Err(error)) => Err(ToolError::failed(script_failure_message(&error, &limits))),
+        RunStep::Suspended => {
             let asks = script.pending.asks();
             let state = Some(parked.park(script)?);
             Err(ToolError::NeedsInput(InputNeeded { asks, state }))
@@ -165,10 +165,10 @@ async fn proceed(
     }
 }
 
-fn answer(ran: Ran, limits: &Limits) -> Answer<Done> {
+fn answer(ran: ScriptOutcome, limits: &ScriptLimits) -> ToolAnswer<Done> {
     let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let done = Done {
-        console: ran.console.iter().map(printed).collect(),
+        console: ran.console.iter().map(format_console_line).collect(),
         calls: ran
             .calls
             .iter()
@@ -191,23 +191,23 @@ fn answer(ran: Ran, limits: &Limits) -> Answer<Done> {
         write!(text, "\n\nconsole:\n{}", done.console.join("\n")).unwrap_or_default();
     }
     if done.truncated {
-        text.push_str(&cut(limits));
+        text.push_str(&truncation_notice(limits));
     }
-    Answer::new(done, text)
+    ToolAnswer::new(done, text)
 }
 
 /// Describes why a script failed and what it had done by then.
-fn failure(error: &ScriptError, limits: &Limits) -> String {
+fn script_failure_message(error: &ScriptError, limits: &ScriptLimits) -> String {
     let text = error.to_string();
     // The caller marks it as an error.
     let mut message = text.strip_prefix("Error: ").unwrap_or(&text).to_owned();
-    let printed: Vec<String> = error.console.iter().map(printed).collect();
+    let printed: Vec<String> = error.console.iter().map(format_console_line).collect();
     if !printed.is_empty() {
         // Writing to a string can't fail.
         write!(message, "\nconsole:\n{}", printed.join("\n")).unwrap_or_default();
     }
     if error.truncated {
-        message.push_str(&cut(limits));
+        message.push_str(&truncation_notice(limits));
     }
     match error.calls.len() {
         0 => {}
@@ -217,22 +217,22 @@ fn failure(error: &ScriptError, limits: &Limits) -> String {
     message
 }
 
-fn cut(limits: &Limits) -> String {
+fn truncation_notice(limits: &ScriptLimits) -> String {
     format!("\n(cut at {} bytes)", limits.output_bytes)
 }
 
 /// State that a script keeps from one round of questions to the next.
-pub(super) struct Pending {
+pub(super) struct SuspendedScriptCalls {
     hub: Weak<Hub>,
     /// The callable tools of each server.
-    known: HashMap<String, Arc<Known>>,
+    known: HashMap<String, Arc<ServerCatalog>>,
     /// The calls that wait for the client, by number: their server, their questions and their own state.
     needed: Mutex<BTreeMap<usize, (String, InputNeeded)>>,
 }
 
-impl Pending {
+impl SuspendedScriptCalls {
     /// All questions for the client.
-    fn asks(&self) -> Vec<(String, docent_tool::Ask)> {
+    fn asks(&self) -> Vec<(String, docent_tool::ClientQuery)> {
         let needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
         needed.values().flat_map(|(_, needed)| needed.asks.clone()).collect()
     }
@@ -247,7 +247,7 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for SuspendedScriptCalls {
     /// Cancels the waiting calls at their servers when the client does not come back.
     fn drop(&mut self) {
         let Some(hub) = self.hub.upgrade() else { return };
@@ -261,12 +261,12 @@ impl Drop for Pending {
 }
 
 /// Makes the calls of a script, for one request of its client.
-struct Calls {
-    pending: Arc<Pending>,
+struct HubScriptCaller {
+    pending: Arc<SuspendedScriptCalls>,
     context: CallContext,
 }
 
-impl Caller for Calls {
+impl ToolCaller for HubScriptCaller {
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         async move {
             let ScriptCall { number, server, tool, arguments } = call;
@@ -301,14 +301,14 @@ impl Caller for Calls {
 }
 
 /// Converts an outcome to the protocol's form.
-fn result(outcome: Outcome) -> Value {
-    let block = |block: Block| match block {
-        Block::Raw(value) => value,
-        Block::Text { text, .. } => json!({"type": "text", "text": text}),
-        Block::Image { data, mime } => json!({"type": "image", "data": data, "mimeType": mime}),
-        Block::Audio { data, mime } => json!({"type": "audio", "data": data, "mimeType": mime}),
-        Block::Link(info) => json!({"type": "resource_link", "uri": info.uri, "name": info.name}),
-        Block::Embedded(_) => json!({"type": "text", "text": "(an embedded resource)"}),
+fn result(outcome: ToolOutcome) -> Value {
+    let block = |block: AnswerBlock| match block {
+        AnswerBlock::Raw(value) => value,
+        AnswerBlock::Text { text, .. } => json!({"type": "text", "text": text}),
+        AnswerBlock::Image { data, mime } => json!({"type": "image", "data": data, "mimeType": mime}),
+        AnswerBlock::Audio { data, mime } => json!({"type": "audio", "data": data, "mimeType": mime}),
+        AnswerBlock::Link(info) => json!({"type": "resource_link", "uri": info.uri, "name": info.name}),
+        AnswerBlock::Embedded(_) => json!({"type": "text", "text": "(an embedded resource)"}),
     };
     let content: Vec<Value> = outcome.content.into_iter().map(block).collect();
     let mut result = json!({"content": content, "isError": outcome.is_error});
@@ -318,7 +318,7 @@ fn result(outcome: Outcome) -> Value {
     result
 }
 
-fn printed(line: &docent_script::ConsoleLine) -> String {
+fn format_console_line(line: &docent_script::ConsoleLine) -> String {
     let level = json!(line.level);
     format!("{}: {}", level.as_str().unwrap_or("log"), line.text)
 }

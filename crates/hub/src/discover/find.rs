@@ -1,9 +1,9 @@
 //! Finds a capability among all servers and describes it.
 
-use super::{Near, about};
-use crate::{Downstream, Hub, Visibility, server::Definition};
-use docent_index::{Item, Shortlist, embed::Table};
-use docent_tool::{Answer, CallContext, Tool, ToolError};
+use super::{HubHandle, server_description};
+use crate::{DownstreamServer, Hub, DiscoveryVisibility, server::ToolDefinition};
+use docent_index::{ShortlistItem, Shortlist, embed::EmbeddingTable};
+use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
 use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::Arc};
 
 /// Tools listed in one answer by default.
-const MOST: usize = 20;
+const DEFAULT_TOOL_LIMIT: usize = 20;
 /// Characters of a description that a list shows.
-const SHORT: usize = 160;
+const MAX_DESCRIPTION_CHARS: usize = 160;
 
-pub(super) struct List(pub(super) Near);
+pub(super) struct ListCapabilitiesTool(pub(super) HubHandle);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,15 +65,15 @@ struct Brief {
 }
 
 /// A tool or a server that can be found.
-struct Entry {
-    server: Arc<Downstream>,
+struct CapabilityEntry {
+    server: Arc<DownstreamServer>,
     tool: Option<Brief>,
 }
 
-impl Tool for List {
+impl TypedTool for ListCapabilitiesTool {
     const NAME: &'static str = "list_mcp_capabilities";
     const TITLE: &'static str = "Find capabilities";
-    const ABOUT: &'static str = "Find tools of connected MCP servers by what you want to do";
+    const DESCRIPTION: &'static str = "Find tools of connected MCP servers by what you want to do";
     type Args = ListArgs;
     type Answer = Capabilities;
 
@@ -81,40 +81,40 @@ impl Tool for List {
         &self,
         args: ListArgs,
         context: &CallContext,
-    ) -> Result<Answer<Capabilities>, ToolError> {
+    ) -> Result<ToolAnswer<Capabilities>, ToolError> {
         let hub = self.0.hub()?;
         join_all(hub.servers().iter().map(|server| server.learned(hub.settings().patience))).await;
         let query = args.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         let entries = entries(&hub, query.unwrap_or_default(), context);
-        let most = args.limit.unwrap_or(MOST).clamp(1, 100);
+        let most = args.limit.unwrap_or(DEFAULT_TOOL_LIMIT).clamp(1, 100);
         let servers = match query {
-            Some(query) => found(entries, query, most, context),
-            None => every(&entries, context),
+            Some(query) => search_entries(entries, query, most, context),
+            None => all_servers(&entries, context),
         };
-        let text = told(&servers, args.query.as_deref());
-        Ok(Answer::new(Capabilities { servers }, text))
+        let text = format_servers(&servers, args.query.as_deref());
+        Ok(ToolAnswer::new(Capabilities { servers }, text))
     }
 }
 
-fn entries(hub: &Hub, query: &str, context: &CallContext) -> Vec<Entry> {
+fn entries(hub: &Hub, query: &str, context: &CallContext) -> Vec<CapabilityEntry> {
     let mut all = Vec::new();
     for server in hub.servers() {
         let known = server.known();
-        if !super::is_seen(&server, context) || !is_meant(&server, query) {
+        if !super::is_seen(&server, context) || !is_shown_for_query(&server, query) {
             continue;
         }
-        all.push(Entry { server: Arc::clone(&server), tool: None });
+        all.push(CapabilityEntry { server: Arc::clone(&server), tool: None });
         for tool in known.tools.iter().filter(|tool| super::may_use(&server, tool, context)) {
             let about = tool.about(server.spec()).unwrap_or_default();
-            let brief = Brief { name: tool.shown.clone(), about: short(about) };
-            all.push(Entry { server: Arc::clone(&server), tool: Some(brief) });
+            let brief = Brief { name: tool.shown.clone(), about: shorten_description(server_description) };
+            all.push(CapabilityEntry { server: Arc::clone(&server), tool: Some(brief) });
         }
     }
     all
 }
 
 /// Whether a query shows a server. Some are shown only when they are named.
-fn is_meant(server: &Downstream, query: &str) -> bool {
+fn is_shown_for_query(server: &DownstreamServer, query: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()
@@ -123,33 +123,33 @@ fn is_meant(server: &Downstream, query: &str) -> bool {
     let is_named = !name.is_empty() && asked.windows(name.len()).any(|some| some == name);
     match server.spec().about.visibility {
         None => true,
-        Some(Visibility::OptIn) => is_named,
-        Some(Visibility::Experimental) => {
+        Some(DiscoveryVisibility::OptIn) => is_named,
+        Some(DiscoveryVisibility::Experimental) => {
             is_named || asked.iter().any(|word| word == "experimental")
         }
     }
 }
 
-fn short(text: &str) -> String {
+fn shorten_description(text: &str) -> String {
     let first = text.trim().split("\n\n").next().unwrap_or_default();
     let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = docent_screen::visible(&line).into_owned();
-    if line.chars().count() <= SHORT {
+    if line.chars().count() <= MAX_DESCRIPTION_CHARS {
         return line;
     }
-    let cut: String = line.chars().take(SHORT).collect();
+    let cut: String = line.chars().take(MAX_DESCRIPTION_CHARS).collect();
     format!("{cut}…")
 }
 
-fn item(entry: &Entry) -> Item {
+fn search_item(entry: &CapabilityEntry) -> ShortlistItem {
     let about = &entry.server.spec().about;
     let name = entry.server.name();
     match &entry.tool {
-        Some(tool) => Item {
+        Some(tool) => ShortlistItem {
             name: format!("{} {name}", tool.name),
             text: format!("{} {} {}", tool.about, about.tags.join(" "), about.domains.join(" ")),
         },
-        None => Item {
+        None => ShortlistItem {
             name: format!("{name} {}", about.title.clone().unwrap_or_default()),
             text: [
                 about.description.clone().unwrap_or_default(),
@@ -163,16 +163,16 @@ fn item(entry: &Entry) -> Item {
 }
 
 /// Finds matching tools, grouped by server, the server with the best hit first.
-fn found(entries: Vec<Entry>, query: &str, most: usize, context: &CallContext) -> Vec<Capability> {
-    let items: Vec<Item> = entries.iter().map(item).collect();
-    let mut hits = Shortlist::new(Table::built_in(), &items).search(query, most);
+fn search_entries(entries: Vec<CapabilityEntry>, query: &str, most: usize, context: &CallContext) -> Vec<Capability> {
+    let items: Vec<ShortlistItem> = entries.iter().map(search_item).collect();
+    let mut hits = Shortlist::new(EmbeddingTable::built_in(), &items).search(query, most);
     // Among equal scores, the server with the higher configured priority comes first.
     let priority =
         |place: usize| entries.get(place).map_or(0, |entry| entry.server.spec().about.priority);
     hits.sort_by(|left, right| {
         right.1.total_cmp(&left.1).then(priority(right.0).cmp(&priority(left.0)))
     });
-    let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    let mut entries: Vec<Option<CapabilityEntry>> = entries.into_iter().map(Some).collect();
     let mut servers: Vec<Capability> = Vec::new();
     for (place, _) in hits {
         let Some(entry) = entries.get_mut(place).and_then(Option::take) else { continue };
@@ -188,7 +188,7 @@ fn found(entries: Vec<Entry>, query: &str, most: usize, context: &CallContext) -
     servers
 }
 
-fn every(entries: &[Entry], context: &CallContext) -> Vec<Capability> {
+fn all_servers(entries: &[CapabilityEntry], context: &CallContext) -> Vec<Capability> {
     let servers = entries.iter().filter(|entry| entry.tool.is_none());
     let mut all: Vec<_> = servers
         .map(|entry| (entry.server.spec().about.priority, capability(&entry.server, context)))
@@ -197,12 +197,12 @@ fn every(entries: &[Entry], context: &CallContext) -> Vec<Capability> {
     all.into_iter().map(|(_, server)| server).collect()
 }
 
-fn capability(server: &Downstream, context: &CallContext) -> Capability {
+fn capability(server: &DownstreamServer, context: &CallContext) -> Capability {
     let known = server.known();
     let spec = &server.spec().about;
     Capability {
         id: server.name().to_owned(),
-        about: about(server, &known).map(|text| short(&text)),
+        about: server_description(server, &known).map(|text| shorten_description(&text)),
         tags: spec.tags.clone(),
         examples: spec.examples.clone(),
         sensitivity: spec.sensitivity.clone(),
@@ -211,7 +211,7 @@ fn capability(server: &Downstream, context: &CallContext) -> Capability {
     }
 }
 
-fn told(servers: &[Capability], query: Option<&str>) -> String {
+fn format_servers(servers: &[Capability], query: Option<&str>) -> String {
     if servers.is_empty() {
         return match query {
             Some(query) => {
@@ -223,7 +223,7 @@ fn told(servers: &[Capability], query: Option<&str>) -> String {
     let mut text = String::new();
     for server in servers {
         let about = server.about.as_deref().unwrap_or("");
-        let dash = if about.is_empty() { "" } else { ": " };
+        let dash = if server_description.is_empty() { "" } else { ": " };
         // Writing to a string can't fail.
         writeln!(text, "{}{dash}{about} ({} tools)", server.id, server.tool_count)
             .unwrap_or_default();
@@ -234,7 +234,7 @@ fn told(servers: &[Capability], query: Option<&str>) -> String {
     text
 }
 
-pub(super) struct Describe(pub(super) Near);
+pub(super) struct DescribeServerTool(pub(super) HubHandle);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -274,10 +274,10 @@ struct Full {
     annotations: Option<Value>,
 }
 
-impl Tool for Describe {
+impl TypedTool for DescribeServerTool {
     const NAME: &'static str = "describe_mcp";
     const TITLE: &'static str = "Describe a server's tools";
-    const ABOUT: &'static str = "Show the tools of a server and their arguments";
+    const DESCRIPTION: &'static str = "Show the tools of a server and their arguments";
     type Args = DescribeArgs;
     type Answer = Described;
 
@@ -285,10 +285,10 @@ impl Tool for Describe {
         &self,
         args: DescribeArgs,
         context: &CallContext,
-    ) -> Result<Answer<Described>, ToolError> {
+    ) -> Result<ToolAnswer<Described>, ToolError> {
         let server = self.0.server(("id", &args.id), context).await?;
         let known = server.known();
-        let is_usable = |tool: &&Arc<Definition>| super::may_use(&server, tool, context);
+        let is_usable = |tool: &&Arc<ToolDefinition>| super::may_use(&server, tool, context);
         let mut chosen: Vec<_> = known.tools.iter().filter(is_usable).collect();
         if !args.tools.is_empty() {
             let wanted = |wanted: &String| {
@@ -300,7 +300,7 @@ impl Tool for Describe {
             };
             chosen = args.tools.iter().map(wanted).collect::<Result<_, _>>()?;
         }
-        let full = |tool: &Arc<Definition>| {
+        let full = |tool: &Arc<ToolDefinition>| {
             let about = tool.about(server.spec()).unwrap_or_default();
             let mut input_schema = tool.fields.get("inputSchema").cloned().unwrap_or_default();
             docent_screen::visible_json(&mut input_schema);
@@ -313,7 +313,7 @@ impl Tool for Describe {
             }
         };
         let described = Described {
-            about: about(&server, &known),
+            about: server_description(&server, &known),
             instructions: known
                 .remembered
                 .instructions
@@ -324,6 +324,6 @@ impl Tool for Describe {
         };
         let text =
             serde_json::to_string(&described).map_err(|error| ToolError::Bug(Box::new(error)))?;
-        Ok(Answer::new(described, text))
+        Ok(ToolAnswer::new(described, text))
     }
 }

@@ -3,48 +3,48 @@
 mod code;
 mod find;
 mod parked;
-mod pass;
+mod call_tool;
 
 pub(crate) use parked::ParkedScripts;
 
 use crate::{
-    Downstream, Hub,
-    server::{Definition, Known},
+    DownstreamServer, Hub,
+    server::{ToolDefinition, ServerCatalog},
 };
-use docent_script::{Client, ToolDoc};
+use docent_script::{ScriptClient, ToolDoc};
 use docent_tool::{
-    AnyTool, CallContext, Contents, Object, Outcome, Reading, ResourceInfo, Running, ToolError,
+    AnyTool, CallContext, Contents, Object, ToolOutcome, ResourceReading, ResourceInfo, BoxedFuture, ToolError,
     ToolInfo, erase,
 };
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 
 /// URI prefix of the TypeScript declarations of each server.
-const TYPES: &str = "docent://mcp-clients/";
+const TYPES_URI_PREFIX: &str = "docent://mcp-clients/";
 
 /// Creates the four discovery tools.
-pub(crate) struct Discover;
+pub(crate) struct DiscoveryTools;
 
-impl Discover {
+impl DiscoveryTools {
     pub(crate) fn tools(hub: &Arc<Hub>, hidden: bool) -> Vec<Arc<dyn AnyTool>> {
-        let weak = || Near(Arc::downgrade(hub));
+        let weak = || HubHandle(Arc::downgrade(hub));
         let all: [Arc<dyn AnyTool>; 4] = [
-            erase(find::List(weak())),
-            erase(find::Describe(weak())),
-            Arc::new(pass::Call(weak())),
-            erase(code::Execute(weak())),
+            erase(find::ListCapabilitiesTool(weak())),
+            erase(find::DescribeServerTool(weak())),
+            Arc::new(call_tool::CallServerTool(weak())),
+            erase(code::ExecuteCodeTool(weak())),
         ];
-        all.into_iter().map(|tool| Arc::new(Shown { tool, hidden }) as Arc<dyn AnyTool>).collect()
+        all.into_iter().map(|tool| Arc::new(DiscoveryTool { tool, hidden }) as Arc<dyn AnyTool>).collect()
     }
 }
 
 /// A discovery tool, listed or hidden.
-struct Shown {
+struct DiscoveryTool {
     tool: Arc<dyn AnyTool>,
     hidden: bool,
 }
 
-impl AnyTool for Shown {
+impl AnyTool for DiscoveryTool {
     fn name(&self) -> &str {
         self.tool.name()
     }
@@ -64,15 +64,15 @@ impl AnyTool for Shown {
         &'a self,
         args: Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         self.tool.call(args, context)
     }
 }
 
 /// A weak reference to the hub, for tools that it owns.
-struct Near(Weak<Hub>);
+struct HubHandle(Weak<Hub>);
 
-impl Near {
+impl HubHandle {
     fn hub(&self) -> Result<Arc<Hub>, ToolError> {
         self.0.upgrade().ok_or_else(|| ToolError::failed("docent is shutting down"))
     }
@@ -82,7 +82,7 @@ impl Near {
         &self,
         (argument, name): (&'static str, &str),
         context: &CallContext,
-    ) -> Result<Arc<Downstream>, ToolError> {
+    ) -> Result<Arc<DownstreamServer>, ToolError> {
         let hub = self.hub()?;
         if let Some(server) = hub.server(name) {
             server.learned(hub.settings().patience).await;
@@ -103,33 +103,33 @@ impl Near {
 }
 
 /// Whether the client may use any tool of a server.
-fn is_seen(server: &Downstream, context: &CallContext) -> bool {
+fn is_seen(server: &DownstreamServer, context: &CallContext) -> bool {
     server.known().tools.iter().any(|tool| may_use(server, tool, context))
 }
 
-fn may_use(server: &Downstream, tool: &Definition, context: &CallContext) -> bool {
+fn may_use(server: &DownstreamServer, tool: &ToolDefinition, context: &CallContext) -> bool {
     context.may_use(server.name(), &tool.public)
 }
 
 /// Builds the module that scripts import for a server, with the tools that this client may use.
-fn client(server: &Downstream, context: &CallContext) -> Client {
+fn script_client(server: &DownstreamServer, context: &CallContext) -> ScriptClient {
     let known = server.known();
-    let doc = |tool: &Arc<Definition>| ToolDoc {
+    let doc = |tool: &Arc<ToolDefinition>| ToolDoc {
         name: tool.shown.clone(),
         about: tool.about(server.spec()).map(|text| docent_screen::visible(text).into_owned()),
         input_schema: tool.fields.get("inputSchema").cloned().unwrap_or_default(),
         output_schema: tool.fields.get("outputSchema").cloned(),
     };
     let usable = known.tools.iter().filter(|tool| !tool.changed && may_use(server, tool, context));
-    Client {
+    ScriptClient {
         id: server.name().to_owned(),
-        about: about(server, &known),
+        about: server_description(server, &known),
         tools: usable.map(doc).collect(),
     }
 }
 
 /// Describes a server: the configured description, or its own.
-fn about(server: &Downstream, known: &Known) -> Option<String> {
+fn server_description(server: &DownstreamServer, known: &ServerCatalog) -> Option<String> {
     let own = server.spec().about.description.clone();
     let instructions = || known.remembered.instructions.clone();
     let titled =
@@ -155,13 +155,13 @@ pub(crate) fn read(
     hub: &Hub,
     uri: &str,
     context: &CallContext,
-) -> Option<Result<Reading, ToolError>> {
-    let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
+) -> Option<Result<ResourceReading, ToolError>> {
+    let name = uri.strip_prefix(TYPES_URI_PREFIX)?.strip_suffix(".d.ts")?;
     let Some(server) = hub.server(name).filter(|server| is_seen(server, context)) else {
         let message = format!("no server named {name:?} is available to you");
         return Some(Err(ToolError::not_found(message)));
     };
-    let text = docent_script::declarations(&client(&server, context));
+    let text = docent_script::declarations(&script_client(&server, context));
     let mime = Some("text/typescript".into());
     Some(Ok(vec![Contents::Text { uri: uri.into(), mime, text }].into()))
 }

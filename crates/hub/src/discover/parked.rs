@@ -1,9 +1,9 @@
 //! Scripts that wait for their client. It answers a question by sending the same request again, and the script
 //! continues where it was, so that no call is repeated because of a question.
 
-use super::code::Pending;
+use super::code::SuspendedScriptCalls;
 use crate::spec::hex;
-use docent_script::{Limits, Run};
+use docent_script::{ScriptLimits, ScriptRun};
 use docent_tool::ToolError;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -14,7 +14,7 @@ use std::{
 use tokio_util::task::AbortOnDropHandle;
 
 /// How long a script waits for its client; the same as for a call with questions.
-const PARKED_FOR: Duration = Duration::from_mins(10);
+const PARKED_SCRIPT_TTL: Duration = Duration::from_mins(10);
 
 /// Scripts that may wait at the same time. Each occupies a process and counts as a running script.
 const MAX_PARKED: usize = 8;
@@ -25,7 +25,7 @@ const MAX_PARKED_PER_CLIENT: usize = 4;
 /// State that the client sends back.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Carried {
+struct ParkedScriptState {
     script: String,
 }
 
@@ -33,22 +33,22 @@ struct Carried {
 pub(super) struct ParkedScript {
     pub(super) client: String,
     pub(super) code: String,
-    pub(super) limits: Limits,
-    pub(super) run: Run,
-    pub(super) pending: Arc<Pending>,
+    pub(super) limits: ScriptLimits,
+    pub(super) run: ScriptRun,
+    pub(super) pending: Arc<SuspendedScriptCalls>,
 }
 
 /// Scripts by id, each with the task that ends it when its client does not come back.
-type Waiting = HashMap<String, (ParkedScript, AbortOnDropHandle<()>)>;
+type ParkedScriptMap = HashMap<String, (ParkedScript, AbortOnDropHandle<()>)>;
 
 /// All scripts that wait for their clients.
 #[derive(Default)]
 pub(crate) struct ParkedScripts {
-    all: Arc<Mutex<Waiting>>,
+    all: Arc<Mutex<ParkedScriptMap>>,
 }
 
 impl ParkedScripts {
-    fn all(&self) -> MutexGuard<'_, Waiting> {
+    fn all(&self) -> MutexGuard<'_, ParkedScriptMap> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,7 +58,7 @@ impl ParkedScripts {
         getrandom::fill(&mut random)
             .map_err(|error| ToolError::failed(format!("cannot generate random bytes: {error}")))?;
         let id = hex(&random);
-        let state = serde_json::to_string(&Carried { script: id.clone() })
+        let state = serde_json::to_string(&ParkedScriptState { script: id.clone() })
             .map_err(|error| ToolError::Bug(Box::new(error)))?;
         let mut all = self.all();
         let own = all.values().filter(|(other, _)| other.client == script.client).count();
@@ -67,7 +67,7 @@ impl ParkedScripts {
         }
         let (weak, own): (Weak<_>, _) = (Arc::downgrade(&self.all), id.clone());
         let given_up = tokio::spawn(async move {
-            tokio::time::sleep(PARKED_FOR).await;
+            tokio::time::sleep(PARKED_SCRIPT_TTL).await;
             let Some(all) = weak.upgrade() else { return };
             // Dropped outside of the lock: its process is killed, and its calls are cancelled.
             let ended = all.lock().unwrap_or_else(PoisonError::into_inner).remove(&own);
@@ -83,7 +83,7 @@ impl ParkedScripts {
         state: Option<&str>,
         code: &str,
     ) -> Option<Result<ParkedScript, ToolError>> {
-        let Carried { script: id } = serde_json::from_str(state?).ok()?;
+        let ParkedScriptState { script: id } = serde_json::from_str(state?).ok()?;
         let mut all = self.all();
         // A script whose caller sent other code by mistake keeps waiting.
         if all.get(&id).is_some_and(|(script, _)| script.code != code) {
@@ -105,6 +105,6 @@ fn too_many(own: usize) -> String {
     } else {
         format!("{MAX_PARKED} scripts are already waiting for answers from other clients; wait")
     };
-    let minutes = PARKED_FOR.as_secs() / 60;
+    let minutes = PARKED_SCRIPT_TTL.as_secs() / 60;
     format!("{waiting}, or try again in {minutes} minutes")
 }

@@ -1,31 +1,31 @@
 //! Addresses of resources: which server owns one, and its public form when two servers have the same.
 
-use docent_tool::Template;
+use docent_tool::UriTemplate;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Addresses that are remembered because a result mentioned them.
-const MOST_SEEN: usize = 10_000;
+const MAX_SEEN_ADDRESSES: usize = 10_000;
 
 /// Owners of addresses. A server that lists an address takes precedence over one that mentioned it in a result.
 #[derive(Default)]
 pub(crate) struct Addresses {
-    owners: Mutex<HashMap<String, Owner>>,
+    owners: Mutex<HashMap<String, AddressOwner>>,
     /// Listed resource templates. Their owners are looked up like those of addresses.
-    families: Mutex<BTreeMap<String, Template>>,
+    families: Mutex<BTreeMap<String, UriTemplate>>,
     /// Servers in the configured order: of two that list the same address, the first owns it.
     order: Mutex<Vec<String>>,
 }
 
-struct Owner {
+struct AddressOwner {
     server: String,
     listed: bool,
 }
 
 impl Addresses {
-    fn owners(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
+    fn owners(&self) -> MutexGuard<'_, HashMap<String, AddressOwner>> {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,60 +42,60 @@ impl Addresses {
     pub(crate) fn claim_listed(&self, address: &str, server: &str) {
         let mut owners = self.owners();
         let goes_before =
-            |owner: &Owner| !owner.listed || self.rank(server) < self.rank(&owner.server);
+            |owner: &AddressOwner| !owner.listed || self.rank(server) < self.rank(&owner.server);
         if owners.get(address).is_none_or(goes_before) {
             let server = server.to_owned();
-            owners.insert(address.to_owned(), Owner { server, listed: true });
+            owners.insert(address.to_owned(), AddressOwner { server, listed: true });
         }
     }
 
     /// Records that a server lists a resource template.
     pub(crate) fn claim_family(&self, template: &str, server: &str) {
         self.claim_listed(template, server);
-        if let Some(family) = Template::new(template) {
+        if let Some(family) = UriTemplate::new(template) {
             self.families().insert(template.to_owned(), family);
         }
     }
 
-    fn families(&self) -> MutexGuard<'_, BTreeMap<String, Template>> {
+    fn families(&self) -> MutexGuard<'_, BTreeMap<String, UriTemplate>> {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether an address without an owner matches a template, but no template of this server.
-    fn is_of_another_family(&self, address: &str, server: &str) -> bool {
-        let fits = |family: &(&String, &Template)| family.1.has(address);
+    fn is_in_other_family(&self, address: &str, server: &str) -> bool {
+        let fits = |family: &(&String, &UriTemplate)| family.1.has(address);
         let families: Vec<String> =
             self.families().iter().filter(fits).map(|(template, _)| template.clone()).collect();
-        !families.is_empty() && !families.iter().any(|family| self.is_of(family, server))
+        !families.is_empty() && !families.iter().any(|family| self.is_owned_by(family, server))
     }
 
     /// Records that a server's result mentions an address without an owner.
     pub(crate) fn claim_seen(&self, address: &str, server: &str) {
-        if self.is_of_another_family(address, server) {
+        if self.is_in_other_family(address, server) {
             return;
         }
         let mut owners = self.owners();
-        if owners.len() < MOST_SEEN {
-            let owner = || Owner { server: server.to_owned(), listed: false };
+        if owners.len() < MAX_SEEN_ADDRESSES {
+            let owner = || AddressOwner { server: server.to_owned(), listed: false };
             owners.entry(address.to_owned()).or_insert_with(owner);
         }
     }
 
     /// Whether this server owns the address.
-    pub(crate) fn is_of(&self, address: &str, server: &str) -> bool {
+    pub(crate) fn is_owned_by(&self, address: &str, server: &str) -> bool {
         self.owners().get(address).is_some_and(|owner| owner.server == server)
     }
 
     /// Whether another server owns the address.
-    pub(crate) fn is_of_another(&self, address: &str, server: &str) -> bool {
+    pub(crate) fn is_owned_by_another(&self, address: &str, server: &str) -> bool {
         self.owners().get(address).is_some_and(|owner| owner.server != server)
     }
 
     /// Returns the address that docent's clients use.
-    pub(crate) fn public(&self, address: &str, server: &str) -> String {
-        let is_own = self.is_of(address, server);
+    pub(crate) fn public_address(&self, address: &str, server: &str) -> String {
+        let is_own = self.is_owned_by(address, server);
         if !is_own
-            && (self.is_of_another(address, server) || self.is_of_another_family(address, server))
+            && (self.is_owned_by_another(address, server) || self.is_in_other_family(address, server))
         {
             format!("{}{address}", prefix(server))
         } else {

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 pub(super) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const LONGEST_BACKOFF: Duration = Duration::from_mins(1);
+const MAX_BACKOFF: Duration = Duration::from_mins(1);
 /// Consecutive timed-out calls after which no call is sent for a while.
-const MOST_SILENCES: u32 = 3;
+const MAX_CONSECUTIVE_TIMEOUTS: u32 = 3;
 /// First backoff after that, in doublings of the usual first one: each of the calls already took its whole timeout.
-const SILENT_FAILURES: u32 = 4;
+const SILENCE_BACKOFF_DOUBLINGS: u32 = 4;
 
 /// When a server that failed may be tried again. Each consecutive failure doubles the time.
 #[derive(Default)]
@@ -20,50 +20,50 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    pub(super) fn failed(&mut self) {
+    pub(super) fn record_failure(&mut self) {
         let doubled = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(16));
         self.failures += 1;
         // Jitter, so that servers that failed together are not retried together.
         let jitter = getrandom::u32().map_or(0, |random| random % 400) + 800;
-        self.until = Some(Instant::now() + doubled.min(LONGEST_BACKOFF) * jitter / 1000);
+        self.until = Some(Instant::now() + doubled.min(MAX_BACKOFF) * jitter / 1000);
     }
 
     /// Records that a call that began then timed out. Concurrent calls count as one.
-    pub(super) fn was_silent(&mut self, began: Instant) {
+    pub(super) fn record_timeout(&mut self, began: Instant) {
         if self.counted.is_some_and(|counted| began < counted) {
             return;
         }
         self.silences += 1;
         self.counted = Some(Instant::now());
-        if self.is_silent() {
-            self.failures = self.failures.max(SILENT_FAILURES);
-            self.failed();
+        if self.is_unresponsive() {
+            self.failures = self.failures.max(SILENCE_BACKOFF_DOUBLINGS);
+            self.record_failure();
         }
     }
 
-    pub(super) fn left(&self) -> Option<Duration> {
+    pub(super) fn remaining(&self) -> Option<Duration> {
         self.until
             .map(|until| until.saturating_duration_since(Instant::now()))
             .filter(|left| !left.is_zero())
     }
 
     /// Records a successful connection. Failures are forgotten only after an answer.
-    pub(super) fn is_up(&mut self) {
+    pub(super) fn record_connected(&mut self) {
         self.until = None;
     }
 
     /// Whether nothing has failed since the last answer.
-    pub(super) fn is_new(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         self.failures == 0 && self.silences == 0
     }
 
     /// Whether too many consecutive calls timed out.
-    pub(super) fn is_silent(&self) -> bool {
-        self.silences >= MOST_SILENCES
+    pub(super) fn is_unresponsive(&self) -> bool {
+        self.silences >= MAX_CONSECUTIVE_TIMEOUTS
     }
 
-    pub(super) fn waits(&self) -> bool {
-        self.left().is_some()
+    pub(super) fn is_waiting(&self) -> bool {
+        self.remaining().is_some()
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
                 backoff.failed();
                 let after = Instant::now();
                 let until = backoff.until.unwrap();
-                let whole = FIRST_BACKOFF.saturating_mul(1 << nth).min(LONGEST_BACKOFF);
+                let whole = FIRST_BACKOFF.saturating_mul(1 << nth).min(MAX_BACKOFF);
                 assert!(until >= before + whole * 4 / 5, "{nth}: too soon");
                 assert!(until <= after + whole * 6 / 5, "{nth}: too late");
                 if nth == 11 {
@@ -104,7 +104,7 @@ mod tests {
             backoff.was_silent(together);
         }
         assert!(!backoff.waits() && !backoff.is_new());
-        for _ in 1..MOST_SILENCES {
+        for _ in 1..MAX_CONSECUTIVE_TIMEOUTS {
             assert!(!backoff.waits());
             backoff.was_silent(Instant::now());
         }

@@ -9,16 +9,16 @@ use std::{
 };
 
 /// Maximum number of cached results.
-const MOST: usize = 512;
+const MAX_CACHED_RESULTS: usize = 512;
 /// Maximum bytes of a cached result.
-const LARGEST: usize = 64 << 10;
+const MAX_CACHED_RESULT_BYTES: usize = 64 << 10;
 /// Maximum time that a result is cached.
-const LONGEST: Duration = Duration::from_hours(1);
+const MAX_CACHE_TIME: Duration = Duration::from_hours(1);
 
 #[derive(Default)]
-pub(crate) struct Cache(Mutex<HashMap<String, (Instant, Value)>>);
+pub(crate) struct CallResultCache(Mutex<HashMap<String, (Instant, Value)>>);
 
-impl Cache {
+impl CallResultCache {
     pub(crate) fn is_empty(&self) -> bool {
         locked(&self.0).is_empty()
     }
@@ -34,16 +34,16 @@ impl Cache {
     }
 
     pub(crate) fn put(&self, key: String, value: &Value, time: Duration) {
-        if value.to_string().len() > LARGEST {
+        if value.to_string().len() > MAX_CACHED_RESULT_BYTES {
             return;
         }
         let mut kept = locked(&self.0);
         let now = Instant::now();
-        if kept.len() >= MOST {
+        if kept.len() >= MAX_CACHED_RESULTS {
             kept.retain(|_, (until, _)| *until > now);
         }
-        if kept.len() < MOST {
-            kept.insert(key, (now + time.min(LONGEST), value.clone()));
+        if kept.len() < MAX_CACHED_RESULTS {
+            kept.insert(key, (now + time.min(MAX_CACHE_TIME), value.clone()));
         }
     }
 

@@ -1,28 +1,28 @@
 //! Tools of downstream servers, as docent's own clients call them.
 
-use super::{Downstream, cache, exchange::Asking, known::Definition};
+use super::{DownstreamServer, cache, exchange::ExchangeRequest, catalog::ToolDefinition};
 use crate::parts::{CollectedParts, MAX_BLOCKS, content_blocks};
 use docent_dial::headers;
 use docent_screen::{visible, visible_json};
 use docent_tool::{
-    AnyTool, Block, CallContext, EXTRA, Failure, FailureKind, Object, Outcome, Running, ToolError,
+    AnyTool, AnswerBlock, CallContext, EXTRA, ToolFailure, FailureKind, Object, ToolOutcome, BoxedFuture, ToolError,
     ToolInfo,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Key in `_meta` of a result that names its server and tool.
-pub(crate) const ORIGIN: &str = "docent/origin";
+pub(crate) const ORIGIN_META_KEY: &str = "docent/origin";
 
 /// A tool of a server.
-pub(crate) struct Proxied {
-    pub(crate) server: Arc<Downstream>,
-    pub(crate) definition: Arc<Definition>,
+pub(crate) struct ProxiedTool {
+    pub(crate) server: Arc<DownstreamServer>,
+    pub(crate) definition: Arc<ToolDefinition>,
     pub(crate) hidden: bool,
 }
 
 /// Makes hidden characters visible in text that a model reads.
-pub(crate) fn shown(object: Object) -> Object {
+pub(crate) fn make_visible(object: Object) -> Object {
     let mut value = Value::Object(object);
     visible_json(&mut value);
     match value {
@@ -31,7 +31,7 @@ pub(crate) fn shown(object: Object) -> Object {
     }
 }
 
-impl AnyTool for Proxied {
+impl AnyTool for ProxiedTool {
     fn name(&self) -> &str {
         self.definition.public.as_str()
     }
@@ -45,14 +45,14 @@ impl AnyTool for Proxied {
         };
         let mut input = object("inputSchema").unwrap_or_default();
         input.entry("type").or_insert_with(|| "object".into());
-        let output = object("outputSchema").map(shown);
-        let meta = object("_meta").map(shown);
-        let input = shown(input);
+        let output = object("outputSchema").map(make_visible);
+        let meta = object("_meta").map(make_visible);
+        let input = make_visible(input);
         let about = definition.about(self.server.spec()).unwrap_or_default();
         let info = ToolInfo {
             name: definition.public.clone(),
             title: definition.text("title").map(|title| visible(title).into_owned()),
-            about: visible(about).into_owned(),
+            description: visible(about).into_owned(),
             input_schema: Arc::new(input),
             output_schema: output.map(Arc::new),
             hints: None,
@@ -61,33 +61,33 @@ impl AnyTool for Proxied {
             meta,
             hidden: self.hidden,
             // The hub enforces the timeout of each call itself, before this one.
-            patience: Some(self.server.spec().longest_exchange(definition.is_task())),
-            off: None,
+            timeout: Some(self.server.spec().longest_exchange(definition.is_task())),
+            disabled: None,
             extra: Object::new(),
         };
         // docent runs a server's task as an ordinary call.
         for known in ["name", "title", "description", "execution"] {
             fields.remove(known);
         }
-        ToolInfo { extra: shown(fields), ..info }
+        ToolInfo { extra: make_visible(fields), ..info }
     }
 
     fn call<'a>(
         &'a self,
         args: Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         Box::pin(self.server.call(&self.definition, args, context))
     }
 }
 
-impl Downstream {
+impl DownstreamServer {
     pub(crate) async fn call(
         &self,
-        definition: &Definition,
+        definition: &ToolDefinition,
         arguments: Object,
         context: &CallContext,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<ToolOutcome, ToolError> {
         let arguments = Value::Object(arguments);
         let shared = |arguments: &Value| format!("{} {arguments}", definition.name);
         let private = |arguments: &Value| format!("{} {}", context.client(), shared(arguments));
@@ -100,7 +100,7 @@ impl Downstream {
             }
         }
         let schema = definition.fields.get("inputSchema").unwrap_or(&Value::Null);
-        let headers = headers::of_arguments(schema, &arguments);
+        let headers = headers::argument_headers(schema, &arguments);
         let mut params = Object::new();
         params.insert("name".into(), definition.name.clone().into());
         params.insert("arguments".into(), arguments);
@@ -108,7 +108,7 @@ impl Downstream {
         if !meta.is_empty() {
             params.insert("_meta".into(), meta.into());
         }
-        let asking = Asking {
+        let asking = ExchangeRequest {
             method: "tools/call",
             tool: Some(&definition.name),
             params: &params,
@@ -139,11 +139,11 @@ impl Downstream {
         let why = known.remembered.why_held(approved);
         let message = format!("the tool `{tool}` of the server `{name}` is held back: {why}");
         let hint = format!("Review and approve it: docent servers approve {name} {tool}");
-        Failure::new(FailureKind::Tool, message).hint(hint).into()
+        ToolFailure::new(FailureKind::Tool, message).hint(hint).into()
     }
 
     /// Converts the server's answer, and adds its origin.
-    fn outcome(&self, mut result: Value, tool: &str) -> Outcome {
+    fn outcome(&self, mut result: Value, tool: &str) -> ToolOutcome {
         let is_partial = CollectedParts::is_partial(&result);
         let mut content = match result.get_mut("content").map(Value::take) {
             None | Some(Value::Null) => vec![json!({"type": "text", "text": bare_text(&result)})],
@@ -170,14 +170,14 @@ impl Downstream {
             Some(Value::Object(meta)) => meta,
             _ => Object::new(),
         };
-        meta.insert(ORIGIN.into(), self.origin(Some(tool)));
-        keep_rest(&mut meta, result);
+        meta.insert(ORIGIN_META_KEY.into(), self.origin(Some(tool)));
+        store_extra_fields(&mut meta, result);
         for block in &content {
             self.remember_address(block);
         }
         let content =
-            content.into_iter().map(|block| Block::Raw(self.public_block(block))).collect();
-        Outcome { content, structured, is_error, partial: is_partial, meta: Some(meta) }
+            content.into_iter().map(|block| AnswerBlock::Raw(self.public_block(block))).collect();
+        ToolOutcome { content, structured, is_error, partial: is_partial, meta: Some(meta) }
     }
 
     /// Returns the origin of a result: the server, and the tool if there is one.
@@ -232,7 +232,7 @@ fn bare_text(result: &Value) -> String {
 const PROTOCOL_FIELDS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
 /// Stores a result's unknown fields in `_meta`. Fields that were already taken are null.
-pub(crate) fn keep_rest(meta: &mut Object, result: Value) {
+pub(crate) fn store_extra_fields(meta: &mut Object, result: Value) {
     let Value::Object(mut rest) = result else { return };
     for own in PROTOCOL_FIELDS {
         rest.remove(own);

@@ -1,17 +1,17 @@
 //! Starts a server, lists what it offers, and detects that the connection was lost.
 
 use super::{
-    Downstream, Known,
+    DownstreamServer, ServerCatalog,
     backoff::{Backoff, FIRST_BACKOFF},
-    known::{Compared, MOST_KNOWN, MOST_KNOWN_BYTES, compare},
-    lists::Listed,
+    catalog::{PinComparison, MAX_PINNED_TOOLS, MAX_PINNED_BYTES, compare_with_pins},
+    lists::ServerList,
     locked,
-    pages::DONE,
+    pages::ELICITATION_COMPLETE,
     usable::check_tool,
 };
-use crate::{Era, Hears, Opened, Peer, Remembered, RequestError, Stream, handshake};
-use docent_dial::Failure;
-use docent_tool::{Change, Level, Object};
+use crate::{ProtocolMode, ServerEvents, HandshakeResult, DownstreamPeer, StoredServerState, RequestError, StreamOwner, handshake};
+use docent_dial::TransportFailure;
+use docent_tool::{ProviderChange, SyslogLevel, Object};
 use docent_traffic::Hop;
 use serde_json::{Value, json};
 use std::{
@@ -26,42 +26,42 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
 /// A call waits this long for a server in backoff; if more is left, it fails at once.
-const WORTH_WAITING: Duration = Duration::from_secs(2);
+const MAX_BACKOFF_WAIT: Duration = Duration::from_secs(2);
 
 /// An open connection to a server.
-pub(crate) struct Connection {
-    pub(crate) peer: Arc<Peer>,
-    pub(crate) era: Era,
+pub(crate) struct DownstreamConnection {
+    pub(crate) peer: Arc<DownstreamPeer>,
+    pub(crate) era: ProtocolMode,
     pub(crate) capabilities: Value,
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
     in_flight: AtomicUsize,
     /// The subscription stream of a server without sessions.
     pub(crate) listening: Mutex<Option<tokio::task::AbortHandle>>,
     /// The resources that the server is subscribed to.
     pub(crate) watched: Mutex<BTreeSet<String>>,
-    pub(crate) level: Mutex<Option<Level>>,
+    pub(crate) level: Mutex<Option<SyslogLevel>>,
     /// Notified when a server without sessions acknowledges its stream.
     pub(crate) acknowledged: Notify,
     /// Closes the connection when it has been idle; aborted when the connection is dropped.
     ending: OnceLock<AbortOnDropHandle<()>>,
 }
 
-impl Connection {
+impl DownstreamConnection {
     /// Counts a request as running until the guard is dropped.
-    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
+    pub(crate) fn track_request(self: &Arc<Self>) -> InFlightGuard {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
-        Busy(Arc::clone(self))
+        InFlightGuard(Arc::clone(self))
     }
 
     /// How long the connection has been idle, if no request is running.
-    fn unused(&self) -> Option<Duration> {
-        (self.in_flight.load(Ordering::Acquire) == 0).then(|| locked(&self.used).elapsed())
+    fn idle_time(&self) -> Option<Duration> {
+        (self.in_flight.load(Ordering::Acquire) == 0).then(|| locked(&self.last_used).elapsed())
     }
 }
 
-pub(crate) struct Busy(Arc<Connection>);
+pub(crate) struct InFlightGuard(Arc<DownstreamConnection>);
 
-impl Drop for Busy {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         *locked(&self.0.used) = Instant::now();
         self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
@@ -71,17 +71,17 @@ impl Drop for Busy {
 /// Why a server is not available.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Unavailable(pub(crate) String);
+pub(crate) struct ServerUnavailable(pub(crate) String);
 
-impl Downstream {
-    pub(crate) fn live(&self) -> Option<Arc<Connection>> {
+impl DownstreamServer {
+    pub(crate) fn live(&self) -> Option<Arc<DownstreamConnection>> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         current.as_ref().filter(|connection| connection.peer.closed().is_none()).cloned()
     }
 
     /// Returns the connection, starting the server if needed. A caller that stops waiting does not stop the start for
     /// others.
-    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Unavailable> {
+    pub(crate) async fn connection(&self) -> Result<Arc<DownstreamConnection>, ServerUnavailable> {
         if let Some(live) = self.live() {
             return Ok(live);
         }
@@ -90,12 +90,12 @@ impl Downstream {
             return Ok(live);
         }
         let Some(this) = self.this.upgrade().filter(|this| !this.closing.is_cancelled()) else {
-            return Err(Unavailable("it is no longer configured".into()));
+            return Err(ServerUnavailable("it is no longer configured".into()));
         };
         let left = locked(&self.backoff).left();
         if let Some(left) = left {
-            if left > WORTH_WAITING {
-                return Err(self.left_alone(left));
+            if left > MAX_BACKOFF_WAIT {
+                return Err(self.backoff_error(left));
             }
             tokio::time::sleep(left).await;
         }
@@ -105,7 +105,7 @@ impl Downstream {
             match &connected {
                 // Failures are forgotten only after an answer: it may start and fail again.
                 Ok(_) => locked(&this.backoff).is_up(),
-                Err(Unavailable(why)) => {
+                Err(ServerUnavailable(why)) => {
                     locked(&this.backoff).failed();
                     this.counters.failed(why.clone());
                 }
@@ -114,24 +114,24 @@ impl Downstream {
             this.learned.send_replace(true);
             connected
         });
-        attempt.await.unwrap_or_else(|error| Err(Unavailable(error.to_string())))
+        attempt.await.unwrap_or_else(|error| Err(ServerUnavailable(error.to_string())))
     }
 
-    fn left_alone(&self, left: Duration) -> Unavailable {
+    fn backoff_error(&self, left: Duration) -> ServerUnavailable {
         let why = self.counters.last_failure().unwrap_or_default();
-        Unavailable(format!("{why}; next attempt in {} s", left.as_secs_f64().ceil()))
+        ServerUnavailable(format!("{why}; next attempt in {} s", left.as_secs_f64().ceil()))
     }
 
     /// Fails while a running server is in backoff because several calls timed out.
-    pub(super) fn may_be_asked(&self) -> Result<(), Unavailable> {
+    pub(super) fn check_responsive(&self) -> Result<(), ServerUnavailable> {
         let backoff = locked(&self.backoff);
         match backoff.left() {
-            Some(left) if backoff.is_silent() => Err(self.left_alone(left)),
+            Some(left) if backoff.is_silent() => Err(self.backoff_error(left)),
             _ => Ok(()),
         }
     }
 
-    async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, Unavailable> {
+    async fn connect(self: &Arc<Self>) -> Result<Arc<DownstreamConnection>, ServerUnavailable> {
         let patience = self.spec.start_timeout;
         let Ok(opened) = tokio::time::timeout(patience, self.open()).await else {
             let seconds = patience.as_secs_f64();
@@ -141,11 +141,11 @@ impl Downstream {
         };
         let (peer, opened, remembered) =
             opened.map_err(|error| self.unavailable(&error.to_string()))?;
-        let connection = Arc::new(Connection {
+        let connection = Arc::new(DownstreamConnection {
             peer,
             era: opened.era,
             capabilities: opened.capabilities,
-            used: Mutex::new(Instant::now()),
+            last_used: Mutex::new(Instant::now()),
             in_flight: AtomicUsize::new(0),
             listening: Mutex::default(),
             watched: Mutex::default(),
@@ -160,7 +160,7 @@ impl Downstream {
             self.forget(&connection.peer);
             connection.peer.close().await;
             self.shared.addresses.release(self.name());
-            return Err(Unavailable("it is no longer configured".into()));
+            return Err(ServerUnavailable("it is no longer configured".into()));
         }
         if let Some(failure) = connection.peer.closed() {
             self.forget(&connection.peer);
@@ -175,13 +175,13 @@ impl Downstream {
         Ok(connection)
     }
 
-    fn unavailable(&self, why: &str) -> Unavailable {
-        Unavailable(self.with_last_words(why))
+    fn unavailable(&self, why: &str) -> ServerUnavailable {
+        ServerUnavailable(self.with_recent_stderr(why))
     }
 
     /// Adds the last lines that the program wrote to standard error since its start.
-    pub(super) fn with_last_words(&self, why: &str) -> String {
-        let (words, _) = self.stderr.since(self.first_word.load(Ordering::Relaxed));
+    pub(super) fn with_recent_stderr(&self, why: &str) -> String {
+        let (words, _) = self.stderr.since(self.stderr_start.load(Ordering::Relaxed));
         let last = words.get(words.len().saturating_sub(3)..).unwrap_or_default();
         if last.is_empty() {
             return why.to_owned();
@@ -189,19 +189,19 @@ impl Downstream {
         format!("{why}; last lines of its stderr: {}", last.join(" | "))
     }
 
-    async fn open(self: &Arc<Self>) -> Result<(Arc<Peer>, Opened, Remembered), RequestError> {
+    async fn open(self: &Arc<Self>) -> Result<(Arc<DownstreamPeer>, HandshakeResult, StoredServerState), RequestError> {
         let (_, seen) = self.stderr.since(usize::MAX);
         self.first_word.store(seen, Ordering::Relaxed);
-        let ear = Arc::new(Ear { server: Weak::clone(&self.this), peer: OnceLock::new() });
+        let ear = Arc::new(ServerEventHandler { server: Weak::clone(&self.this), peer: OnceLock::new() });
         let dial =
             |listener| self.shared.dialer.dial(&self.spec, listener, Arc::clone(&self.stderr));
         let tap = self.shared.traffic.as_ref().map(|traffic| {
             let (peer, via) = (self.name().to_owned(), self.spec.way.via());
-            traffic.connection(docent_traffic::Connection { hop: Hop::Server, peer, via })
+            traffic.connection(docent_traffic::ConnectionInfo { hop: Hop::Server, peer, via })
         });
-        let hears = Arc::clone(&ear) as Arc<dyn Hears>;
+        let hears = Arc::clone(&ear) as Arc<dyn ServerEvents>;
         let able = capabilities(&locked(&self.shared.sampling));
-        let peer = Arc::new(Peer::open(self.name(), hears, able, tap, dial).await?);
+        let peer = Arc::new(DownstreamPeer::open(self.name(), hears, able, tap, dial).await?);
         ear.peer.get_or_init(|| Arc::downgrade(&peer));
         let last = self.known().remembered.era.clone();
         let learned = async {
@@ -218,7 +218,7 @@ impl Downstream {
         }
     }
 
-    async fn list_all(&self, peer: &Peer, opened: &Opened) -> Result<Remembered, RequestError> {
+    async fn list_all(&self, peer: &DownstreamPeer, opened: &HandshakeResult) -> Result<StoredServerState, RequestError> {
         let can = |what: &str| opened.capabilities.get(what).is_some_and(|can| !can.is_null());
         // A server that announces no capabilities is asked for tools anyway.
         let tools = can("tools") || !(can("resources") || can("prompts"));
@@ -229,33 +229,33 @@ impl Downstream {
             self.list(peer, can("prompts"), "prompts/list", "prompts"),
         );
         // `docent servers approve` may have changed the stored approvals in the meantime.
-        let kept = self.shared.memory.approved(&self.spec).filter(Remembered::is_learned);
+        let kept = self.shared.memory.approved(&self.spec).filter(StoredServerState::is_learned);
         let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
-        let Listed { items, left_out } = self.usable_tools(tools?);
-        let Compared { tools, vanished, held_back, is_full } =
-            compare(&approved, items, &self.spec);
-        if is_full && self.is_first_at("names") {
+        let ServerList { items, left_out } = self.usable_tools(tools?);
+        let PinComparison { tools, vanished, held_back, is_full } =
+            compare_with_pins(&approved, items, &self.spec);
+        if is_full && self.is_first_report("names") {
             tracing::warn!(
                 server = self.name(),
-                names = MOST_KNOWN,
-                bytes = MOST_KNOWN_BYTES,
+                names = MAX_PINNED_TOOLS,
+                bytes = MAX_PINNED_BYTES,
                 "the server has listed too many different tools, so new ones are not offered. If that is expected, set `pinned = false` in its entry"
             );
         }
-        let or_none = |list: Result<Listed, RequestError>, what: &'static str| {
+        let or_none = |list: Result<ServerList, RequestError>, what: &'static str| {
             let listed = list.unwrap_or_else(|error| {
                 tracing::warn!(server = self.name(), %error, "cannot list its {what}");
-                Listed::default()
+                ServerList::default()
             });
             if let Some((item, why)) =
-                listed.left_out.first_key_value().filter(|_| self.is_first_at(what))
+                listed.left_out.first_key_value().filter(|_| self.is_first_report(what))
             {
                 let item = docent_screen::one_line(item);
                 tracing::warn!(server = self.name(), %item, why, count = listed.left_out.len(), "left out some of its {what}, which can't be used");
             }
             listed.items
         };
-        Ok(Remembered {
+        Ok(StoredServerState {
             way: self.spec.digest(),
             era: Some(opened.era.clone()),
             info: opened.info.clone(),
@@ -274,9 +274,9 @@ impl Downstream {
     }
 
     /// Separates usable tools from others, with the reasons.
-    fn usable_tools(&self, listed: Listed) -> Listed {
-        let Listed { items, left_out } = listed;
-        let mut usable = Listed { items: Vec::with_capacity(items.len()), left_out };
+    fn usable_tools(&self, listed: ServerList) -> ServerList {
+        let ServerList { items, left_out } = listed;
+        let mut usable = ServerList { items: Vec::with_capacity(items.len()), left_out };
         for tool in items {
             match check_tool(&tool, self.shared.schema_check) {
                 Ok(()) => usable.items.push(tool),
@@ -287,9 +287,9 @@ impl Downstream {
     }
 
     /// Replaces the known state of a server, and publishes what changed.
-    fn learn(&self, now: Remembered) {
+    fn learn(&self, now: StoredServerState) {
         // One at a time, so that the stored and the known state end up equal.
-        let _one = locked(&self.learning);
+        let _one = locked(&self.learn_lock);
         let before = self.known();
         if before.remembered == now {
             return;
@@ -310,7 +310,7 @@ impl Downstream {
             let (tool, why) = (docent_screen::one_line(tool), docent_screen::one_line(why));
             tracing::warn!(server = self.name(), %tool, %why, "left out a tool that can't be used");
         }
-        let next = Known::new(now, &self.spec, &self.shared.addresses);
+        let next = ServerCatalog::new(now, &self.spec, &self.shared.addresses);
         for tool in next.tools.iter().filter(|tool| !tool.flags().is_empty()) {
             tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags(), "suspicious tool description");
         }
@@ -319,9 +319,9 @@ impl Downstream {
         }
         let (old, new) = (&before.remembered, &next.remembered);
         let changes = [
-            (old.tools != new.tools || old.held_back != new.held_back, Change::Tools),
-            (old.resources != new.resources || old.templates != new.templates, Change::Resources),
-            (old.prompts != new.prompts, Change::Prompts),
+            (old.tools != new.tools || old.held_back != new.held_back, ProviderChange::Tools),
+            (old.resources != new.resources || old.templates != new.templates, ProviderChange::Resources),
+            (old.prompts != new.prompts, ProviderChange::Prompts),
         ];
         self.shared.memory.save(self.name(), new);
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
@@ -333,8 +333,8 @@ impl Downstream {
     }
 
     /// Records an answer, which ends the backoff.
-    pub(super) fn is_well(&self) {
-        self.counters.answered();
+    pub(super) fn record_answer(&self) {
+        self.counters.record_answer();
         let mut backoff = locked(&self.backoff);
         if !backoff.is_new() {
             *backoff = Backoff::default();
@@ -342,13 +342,13 @@ impl Downstream {
     }
 
     /// Applies approvals that were made while docent is running.
-    pub fn look_for_approval(&self) {
+    pub fn reload_approvals(&self) {
         let known = self.known();
-        let kept = self.shared.memory.load(&self.spec).filter(Remembered::is_learned);
+        let kept = self.shared.memory.load(&self.spec).filter(StoredServerState::is_learned);
         let (Some(kept), ours) = (kept, &known.remembered) else { return };
         if kept.held_back.len() < ours.held_back.len() || kept.refused != ours.refused {
-            let Remembered { tools, vanished, held_back, refused, doubted, .. } = kept;
-            self.learn(Remembered { tools, vanished, held_back, refused, doubted, ..ours.clone() });
+            let StoredServerState { tools, vanished, held_back, refused, doubted, .. } = kept;
+            self.learn(StoredServerState { tools, vanished, held_back, refused, doubted, ..ours.clone() });
         }
     }
 
@@ -365,7 +365,7 @@ impl Downstream {
                 return;
             }
             let known = this.known();
-            let opened = Opened {
+            let opened = HandshakeResult {
                 era: connection.era.clone(),
                 info: known.remembered.info.clone(),
                 capabilities: connection.capabilities.clone(),
@@ -382,7 +382,7 @@ impl Downstream {
         });
     }
 
-    fn end_when_unused(&self, connection: &Arc<Connection>) {
+    fn end_when_unused(&self, connection: &Arc<DownstreamConnection>) {
         let Some(idle) = self.spec.idle.filter(|_| !self.spec.warm) else { return };
         let (this, weak) = (Weak::clone(&self.this), Arc::downgrade(connection));
         let ending = tokio::spawn(async move {
@@ -412,7 +412,7 @@ impl Downstream {
     }
 
     /// Removes the connection from use; returns whether it was the current one.
-    fn forget(&self, peer: &Peer) -> bool {
+    fn clear_current(&self, peer: &DownstreamPeer) -> bool {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let is_current =
             current.as_ref().is_some_and(|known| std::ptr::eq(&raw const *known.peer, peer));
@@ -423,31 +423,31 @@ impl Downstream {
     }
 
     /// Drops an unreachable connection whose transport does not close by itself.
-    pub(super) fn out_of_reach(&self, connection: &Connection, failure: &Failure) {
+    pub(super) fn drop_unreachable(&self, connection: &DownstreamConnection, failure: &TransportFailure) {
         if let Some(listening) = locked(&connection.listening).take() {
             listening.abort();
         }
-        if !self.forget(&connection.peer) {
-            return self.counters.failed(failure.to_string());
+        if !self.clear_current(&connection.peer) {
+            return self.counters.record_failure(failure.to_string());
         }
-        self.gone(failure);
+        self.handle_disconnect(failure);
         close_later(Arc::clone(&connection.peer));
     }
 
     /// Handles a lost connection: reconnects a watched or warm server now; others when they are needed.
-    fn gone(&self, failure: &Failure) {
+    fn handle_disconnect(&self, failure: &TransportFailure) {
         if self.closing.is_cancelled() {
             return;
         }
         self.counters.losses.fetch_add(1, Ordering::Relaxed);
-        self.counters.failed(failure.to_string());
+        self.counters.record_failure(failure.to_string());
         locked(&self.backoff).failed();
         if self.spec.warm || !locked(&self.watched).is_empty() {
-            self.bring_back();
+            self.reconnect();
         }
     }
 
-    pub(super) fn bring_back(&self) {
+    pub(super) fn reconnect(&self) {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
             // One reconnecting task is enough.
@@ -473,7 +473,7 @@ pub(super) fn capabilities(sampling: &Object) -> Value {
 }
 
 /// Closes the connection after its running requests had time to finish.
-fn close_later(peer: Arc<Peer>) {
+fn close_later(peer: Arc<DownstreamPeer>) {
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_mins(1)).await;
         peer.close().await;
@@ -481,25 +481,25 @@ fn close_later(peer: Arc<Peer>) {
 }
 
 /// Handles what a server sends on its own on one connection.
-struct Ear {
-    server: Weak<Downstream>,
-    peer: OnceLock<Weak<Peer>>,
+struct ServerEventHandler {
+    server: Weak<DownstreamServer>,
+    peer: OnceLock<Weak<DownstreamPeer>>,
 }
 
-impl Ear {
-    fn peer(&self) -> Option<Arc<Peer>> {
+impl ServerEventHandler {
+    fn peer(&self) -> Option<Arc<DownstreamPeer>> {
         self.peer.get()?.upgrade()
     }
 }
 
-impl Hears for Ear {
-    fn asked(&self, id: Value, method: &str, params: Value, stream: Stream) {
+impl ServerEvents for ServerEventHandler {
+    fn on_request(&self, id: Value, method: &str, params: Value, stream: StreamOwner) {
         if let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) {
             server.asked(peer, id, (method, params), stream);
         }
     }
 
-    fn told(&self, method: &str, params: Value, stream: Stream) {
+    fn on_notification(&self, method: &str, params: Value, stream: StreamOwner) {
         let Some(server) = self.server.upgrade() else { return };
         match method {
             "notifications/tools/list_changed"
@@ -512,7 +512,7 @@ impl Hears for Ear {
                     server.asks.take_back(&peer, id);
                 }
             }
-            DONE => server.pages.done(params),
+            ELICITATION_COMPLETE => server.pages.done(params),
             "notifications/subscriptions/acknowledged" => {
                 if let Some(connection) = server.live() {
                     connection.acknowledged.notify_one();
@@ -522,7 +522,7 @@ impl Hears for Ear {
         }
     }
 
-    fn noise(&self, text: String) {
+    fn on_noise(&self, text: String) {
         if let Some(server) = self.server.upgrade() {
             let (name, text) = (server.name(), docent_screen::one_line(&text));
             if server.counters.heard_noise(&text) {
@@ -533,26 +533,26 @@ impl Hears for Ear {
         }
     }
 
-    fn session_lost(&self) {
+    fn on_session_lost(&self) {
         let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) else { return };
         server.forget(&peer);
-        server.gone(&Failure::Lost("the server no longer knows the session".into()));
+        server.gone(&TransportFailure::Lost("the server no longer knows the session".into()));
         close_later(peer);
     }
 
-    fn overrun(&self, failure: &Failure) {
+    fn on_overrun(&self, failure: &TransportFailure) {
         if let Some(server) = self.server.upgrade() {
             tracing::warn!(server = server.name(), %failure, "stopping the server; it is started again when needed");
         }
         // Closing forgets the connection, and with it perhaps the last handle to the peer.
         let peer = self.peer();
-        self.closed(failure);
+        self.on_closed(failure);
         if let Some(peer) = peer {
             tokio::spawn(async move { peer.close().await });
         }
     }
 
-    fn closed(&self, failure: &Failure) {
+    fn on_closed(&self, failure: &TransportFailure) {
         let Some(server) = self.server.upgrade() else { return };
         if self.peer().is_some_and(|peer| server.forget(&peer)) {
             server.gone(failure);

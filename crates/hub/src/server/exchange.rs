@@ -2,20 +2,20 @@
 //! in the way of either revision.
 
 use super::{
-    Downstream,
-    asks::{Asked, Question, level_name},
-    connection::{Connection, Unavailable, capabilities},
+    DownstreamServer,
+    questions::{OpenCallGuard, ServerQuestion, level_name},
+    connection::{DownstreamConnection, ServerUnavailable, capabilities},
     locked,
-    pages::VISIT_FIRST,
+    pages::URL_ELICITATION_REQUIRED,
 };
 use crate::{
-    Era, Request, RequestError, TimeLimit,
+    ProtocolMode, PeerRequest, RequestError, TimeLimit,
     parts::CollectedParts,
     spec::{digest, hex},
 };
-use docent_dial::Failure;
-use docent_tool::{Ask, CallContext, InputNeeded, Level, Object, Progress, ToolError};
-use docent_traffic::More;
+use docent_dial::TransportFailure;
+use docent_tool::{ClientQuery, CallContext, InputNeeded, SyslogLevel, Object, Progress, ToolError};
+use docent_traffic::TrafficDetails;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
@@ -27,16 +27,16 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Maximum number of attempts.
-pub(crate) const TRIES: u32 = 3;
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const MAX_ATTEMPTS: u32 = 3;
+const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(100);
 /// Maximum rounds of questions in one request.
-const MOST_ROUNDS: usize = 16;
+const MAX_INPUT_ROUNDS: usize = 16;
 /// How long a request waits for a client that answers by asking again.
-const PARKED_FOR: Duration = Duration::from_mins(10);
-const MOST_PARKED: usize = 256;
+const PARKED_CALL_TTL: Duration = Duration::from_mins(10);
+const MAX_PARKED_CALLS: usize = 256;
 
 /// A request to a server.
-pub(crate) struct Asking<'a> {
+pub(crate) struct ExchangeRequest<'a> {
     pub(crate) method: &'static str,
     /// The called tool.
     pub(crate) tool: Option<&'a str>,
@@ -53,7 +53,7 @@ pub(crate) struct Asking<'a> {
 /// State that a client sends back with its answers.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Carried {
+enum CarriedCallState {
     /// The request is parked here.
     Parked { id: String },
     /// The server waits for these answers, and gets its own state back.
@@ -61,11 +61,11 @@ enum Carried {
 }
 
 /// A running request.
-struct Open {
-    reply: docent_tool::Running<'static, Result<Value, Lost>>,
-    asked: Asked,
-    heard: Arc<Notify>,
-    steps: Arc<Mutex<Steps>>,
+struct OpenExchange {
+    reply: docent_tool::BoxedFuture<'static, Result<Value, ExchangeFailure>>,
+    open_call: OpenCallGuard,
+    activity: Arc<Notify>,
+    steps: Arc<Mutex<ProgressRelay>>,
     /// The total time limit. The time that its client takes to answer questions doesn't count.
     limit: Arc<TimeLimit>,
     /// When it started to wait for its client to come back.
@@ -76,13 +76,13 @@ struct Open {
 }
 
 /// Forwards the progress of a call. While the call waits for its client, only the newest step is kept.
-struct Steps {
+struct ProgressRelay {
     context: Arc<Mutex<CallContext>>,
     is_parked: bool,
     missed: Option<Progress>,
 }
 
-impl Steps {
+impl ProgressRelay {
     fn report(&mut self, step: Progress) {
         if self.is_parked {
             self.missed = Some(step);
@@ -91,7 +91,7 @@ impl Steps {
         }
     }
 
-    fn come_back(&mut self, context: &CallContext) {
+    fn resume(&mut self, context: &CallContext) {
         *locked(&self.context) = context.clone();
         self.is_parked = false;
         if let Some(step) = self.missed.take() {
@@ -101,30 +101,30 @@ impl Steps {
 }
 
 /// Why there is no result.
-enum Lost {
+enum ExchangeFailure {
     HeldBack(String),
-    Unavailable(Unavailable),
+    Unavailable(ServerUnavailable),
     Request(RequestError),
 }
 
 /// A parked request, its question and key, and the task that drops it in the end.
-type Waiting = (Open, Question, String, AbortOnDropHandle<()>);
+type ParkedCall = (OpenExchange, ServerQuestion, String, AbortOnDropHandle<()>);
 
 /// Requests that wait for a client to come back.
 #[derive(Default)]
-pub(crate) struct Parked(Mutex<HashMap<String, Waiting>>);
+pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 
-impl Downstream {
+impl DownstreamServer {
     /// Sends a request to the server and answers its questions.
     pub(crate) async fn exchange(
         &self,
-        asking: &Asking<'_>,
+        asking: &ExchangeRequest<'_>,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
         let carried = context.state().and_then(|state| serde_json::from_str(&state).ok());
         let mut extra = Object::new();
         match carried {
-            Some(Carried::Parked { id }) => {
+            Some(CarriedCallState::Parked { id }) => {
                 let parked = locked(&self.parked.0).remove(&id);
                 let Some((mut open, question, key, _)) = parked else {
                     return Err(ToolError::failed(
@@ -138,27 +138,27 @@ impl Downstream {
                 open.asked.come_back();
                 self.put(&mut open, question, key, context).await?;
                 let result = self.drive(open, context).await;
-                return self.end(asking, result, context, &mut extra).await;
+                return self.answer_input_requests(asking, result, context, &mut extra).await;
             }
-            Some(Carried::Needed { requests, state }) => {
+            Some(CarriedCallState::Needed { requests, state }) => {
                 extra = self.answers(requests, state, context).await?;
             }
             None => {}
         }
-        let result = self.tries(asking, &extra, context).await;
-        self.end(asking, result, context, &mut extra).await
+        let result = self.exchange_with_retries(asking, &extra, context).await;
+        self.answer_input_requests(asking, result, context, &mut extra).await
     }
 
     /// Answers the server's requests for input until it returns a result.
-    async fn end(
+    async fn answer_input_requests(
         &self,
-        asking: &Asking<'_>,
+        asking: &ExchangeRequest<'_>,
         first: Result<Value, ToolError>,
         context: &CallContext,
         extra: &mut Object,
     ) -> Result<Value, ToolError> {
         let mut result = first?;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_INPUT_ROUNDS {
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }
@@ -174,8 +174,8 @@ impl Downstream {
     }
 
     /// Drops a parked request whose client does not come back.
-    pub(crate) fn give_up(&self, state: &str) {
-        if let Ok(Carried::Parked { id }) = serde_json::from_str(state) {
+    pub(crate) fn abandon_parked(&self, state: &str) {
+        if let Ok(CarriedCallState::Parked { id }) = serde_json::from_str(state) {
             drop(locked(&self.parked.0).remove(&id));
         }
     }
@@ -193,25 +193,25 @@ impl Downstream {
             let own = digest(&json!([self.name(), key, request, state]));
             let params = request.get("params").cloned().unwrap_or_default();
             let ask = match request.get("method").and_then(Value::as_str) {
-                Some("sampling/createMessage") => Ask::Sample(params),
-                Some("elicitation/create") => Ask::Elicit(params),
-                Some("roots/list") => Ask::Roots,
+                Some("sampling/createMessage") => ClientQuery::Sample(params),
+                Some("elicitation/create") => ClientQuery::Elicit(params),
+                Some("roots/list") => ClientQuery::Roots,
                 _ => continue,
             };
-            if let Ask::Elicit(params) = &ask {
+            if let ClientQuery::Elicit(params) = &send_request {
                 self.pages.remember(params, context);
             }
-            match context.ask(&own, ask.clone()).await {
+            match context.ask(&own, send_request.clone()).await {
                 Ok(answer) => drop(responses.insert(key.clone(), answer)),
                 Err(ToolError::NeedsInput(needed)) => open.extend(needed.asks),
-                Err(ToolError::ClientLacks(_)) if ask == Ask::Roots => {
+                Err(ToolError::ClientLacks(_)) if send_request == ClientQuery::Roots => {
                     responses.insert(key.clone(), self.own_roots());
                 }
                 Err(error) => return Err(error),
             }
         }
         if !open.is_empty() {
-            let carried = serde_json::to_string(&Carried::Needed { requests, state });
+            let carried = serde_json::to_string(&CarriedCallState::Needed { requests, state });
             let state = Some(carried.map_err(|error| ToolError::Bug(Box::new(error)))?);
             return Err(ToolError::NeedsInput(InputNeeded { asks: open, state }));
         }
@@ -225,27 +225,27 @@ impl Downstream {
         Ok(extra)
     }
 
-    async fn tries(
+    async fn exchange_with_retries(
         &self,
-        asking: &Asking<'_>,
+        asking: &ExchangeRequest<'_>,
         extra: &Object,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let more = More { parent: context.recorded(), attempt };
+            let more = TrafficDetails { parent: context.recorded(), attempt };
             let open = self.start(asking, extra, context, more).await?;
             let lost = match self.follow(open, context).await {
                 Ok(result) => return Ok(result),
-                Err(Ended::Told(error)) => return Err(error),
-                Err(Ended::Lost(lost)) => lost,
+                Err(AttemptError::Reported(error)) => return Err(error),
+                Err(AttemptError::Lost(lost)) => lost,
             };
             let Some(pause) = self.pause_before_retry(asking, &lost, attempt) else {
-                if let Lost::Request(RequestError::Rpc { code: VISIT_FIRST, data, .. }) = &lost {
+                if let ExchangeFailure::Request(RequestError::Rpc { code: URL_ELICITATION_REQUIRED, data, .. }) = &lost {
                     self.pages.remember_all(data.as_ref(), context);
                 }
-                return Err(self.told(lost));
+                return Err(self.tool_error(lost));
             };
             tracing::debug!(server = self.name(), attempt, "retrying the request");
             tokio::time::sleep(pause).await;
@@ -255,34 +255,34 @@ impl Downstream {
     /// How long to wait before another attempt; `None` when there is none.
     fn pause_before_retry(
         &self,
-        asking: &Asking<'_>,
-        lost: &Lost,
+        asking: &ExchangeRequest<'_>,
+        lost: &ExchangeFailure,
         attempt: u32,
     ) -> Option<Duration> {
         let retry = self.spec.retry.as_ref().filter(|_| asking.may_retry);
-        if let (Some(retry), Lost::Request(RequestError::Rpc { code, .. })) = (retry, lost)
+        if let (Some(retry), ExchangeFailure::Request(RequestError::Rpc { code, .. })) = (retry, lost)
             && retry.codes.contains(code)
         {
             return (attempt <= retry.attempts).then(|| retry.pause(attempt));
         }
-        let is_worth_it = attempt < TRIES && is_worth_another_try(lost, asking.may_repeat);
-        is_worth_it.then(|| FIRST_PAUSE.saturating_mul(1 << (attempt - 1)))
+        let is_worth_it = attempt < MAX_ATTEMPTS && is_retryable(lost, asking.may_repeat);
+        is_worth_it.then(|| FIRST_RETRY_PAUSE.saturating_mul(1 << (attempt - 1)))
     }
 
-    async fn drive(&self, open: Open, context: &CallContext) -> Result<Value, ToolError> {
+    async fn drive(&self, open: OpenExchange, context: &CallContext) -> Result<Value, ToolError> {
         self.follow(open, context).await.map_err(|ended| match ended {
-            Ended::Told(error) => error,
-            Ended::Lost(lost) => self.told(lost),
+            AttemptError::Reported(error) => error,
+            AttemptError::Lost(lost) => self.tool_error(lost),
         })
     }
 
     async fn start(
         &self,
-        asking: &Asking<'_>,
+        asking: &ExchangeRequest<'_>,
         extra: &Object,
         context: &CallContext,
-        more: More,
-    ) -> Result<Open, ToolError> {
+        more: TrafficDetails,
+    ) -> Result<OpenExchange, ToolError> {
         let gone =
             || ToolError::failed(format!("the server `{}` is no longer configured", self.name()));
         let this = self.this.upgrade().ok_or_else(gone)?;
@@ -297,20 +297,20 @@ impl Downstream {
         let mut params = asking.params.clone();
         params.extend(extra.clone());
         let shared = Arc::new(Mutex::new(context.clone()));
-        let steps = Steps { context: Arc::clone(&shared), is_parked: false, missed: None };
+        let steps = ProgressRelay { context: Arc::clone(&shared), is_parked: false, missed: None };
         let steps = Arc::new(Mutex::new(steps));
         let heard = Arc::new(Notify::new());
-        let asked = self.asks.enter(&shared);
-        let words = Words::of(context);
-        words.add_to(&mut locked(&self.shared.sampling));
+        let asked = self.open_calls.open_call(&shared);
+        let words = StatelessClientTerms::from_context(context);
+        words.merge_sampling(&mut locked(&self.shared.sampling));
         let follower = Arc::clone(&steps);
         let limit = Arc::new(TimeLimit::new(self.spec.call_limit(asking.is_task)));
-        let mut request = Request {
+        let mut request = PeerRequest {
             params,
             headers: asking.headers.clone(),
             progress: Some(Box::new(move |progress| locked(&follower).report(progress))),
-            patience: Some(self.spec.timeout),
-            heard: Arc::clone(&heard),
+            timeout: Some(self.spec.timeout),
+            activity: Arc::clone(&heard),
             limit: Some(Arc::clone(&limit)),
             more,
             caller: Some(asked.number()),
@@ -318,55 +318,55 @@ impl Downstream {
         let (method, is_task, tool) =
             (asking.method, asking.is_task, asking.tool.map(str::to_owned));
         let reply = Box::pin(async move {
-            let connection = this.connection().await.map_err(Lost::Unavailable)?;
+            let connection = this.connection().await.map_err(ExchangeFailure::Unavailable)?;
             let is_changed = |tool: &String| this.known().is_held_back(tool);
             if tool.as_ref().is_some_and(&is_changed) {
                 this.look_for_approval();
             }
             // A server that was started for this call may have listed a changed definition only now.
             if let Some(tool) = tool.filter(&is_changed) {
-                return Err(Lost::HeldBack(tool));
+                return Err(ExchangeFailure::HeldBack(tool));
             }
-            this.may_be_asked().map_err(Lost::Unavailable)?;
+            this.may_be_asked().map_err(ExchangeFailure::Unavailable)?;
             let _busy = connection.busy();
-            if connection.era == Era::Stateless {
-                words.say_in(&mut request.params);
+            if connection.era == ProtocolMode::Stateless {
+                words.add_to_request(&mut request.params);
             } else {
                 this.level_told(&connection).await;
             }
             let began = Instant::now();
-            let result = ask(&this, &connection, method, request, is_task).await;
-            this.noted(&connection, began, &result);
-            result.map_err(Lost::Request)
+            let result = send_request(&this, &connection, method, request, is_task).await;
+            this.record_outcome(&connection, began, &result);
+            result.map_err(ExchangeFailure::Request)
         });
-        Ok(Open { reply, asked, heard, steps, limit, parked_at: None, questions: 0, permit })
+        Ok(OpenExchange { reply, open_call: asked, activity: heard, steps, limit, parked_at: None, questions: 0, permit })
     }
 
     /// Updates the server's health after an answer or a failure.
-    fn noted(&self, connection: &Connection, began: Instant, result: &Result<Value, RequestError>) {
+    fn record_outcome(&self, connection: &DownstreamConnection, began: Instant, result: &Result<Value, RequestError>) {
         match result {
             Ok(result) if CollectedParts::is_partial(result) => {
-                self.counters.failed("the rest of an answer did not arrive".into());
+                self.counters.record_failure("the rest of an answer did not arrive".into());
             }
-            Ok(_) | Err(RequestError::Rpc { .. }) => self.is_well(),
+            Ok(_) | Err(RequestError::Rpc { .. }) => self.record_answer(),
             Err(error @ (RequestError::TimedOut(_) | RequestError::OverLimit(_))) => {
-                self.counters.timed_out(error.to_string());
+                self.counters.record_timeout(error.to_string());
                 locked(&self.backoff).was_silent(began);
             }
-            Err(RequestError::Failed(failure @ Failure::Unreachable(_))) => {
-                self.out_of_reach(connection, failure);
+            Err(RequestError::Failed(failure @ TransportFailure::Unreachable(_))) => {
+                self.drop_unreachable(connection, failure);
             }
-            Err(error) => self.counters.failed(error.to_string()),
+            Err(error) => self.counters.record_failure(error.to_string()),
         }
     }
 
     /// Waits for the answer, and forwards the server's questions to the client meanwhile.
-    async fn follow(&self, mut open: Open, context: &CallContext) -> Result<Value, Ended> {
+    async fn follow(&self, mut open: OpenExchange, context: &CallContext) -> Result<Value, AttemptError> {
         loop {
             tokio::select! {
                 biased;
-                reply = &mut open.reply => return reply.map_err(Ended::Lost),
-                question = open.asked.questions.recv() => {
+                reply = &mut open.reply => return reply.map_err(AttemptError::Lost),
+                question = open.open_call.questions.recv() => {
                     let Some(question) = question else { continue };
                     open.questions += 1;
                     // No two questions share a key, so that no answer is given to another question.
@@ -379,29 +379,29 @@ impl Downstream {
                     };
                     open.limit.excuse(asked_at.elapsed());
                     match put {
-                        None => open.heard.notify_one(),
-                        Some(Put::Answer(answer)) => {
+                        None => open.activity.notify_one(),
+                        Some(QuestionOutcome::Answer(answer)) => {
                             question.answer(answer).await;
-                            open.heard.notify_one();
+                            open.activity.notify_one();
                         }
-                        Some(Put::Later(needed)) => {
-                            return Err(Ended::Told(self.park(open, question, key, needed)));
+                        Some(QuestionOutcome::Later(needed)) => {
+                            return Err(AttemptError::Reported(self.park(open, question, key, needed)));
                         }
                     }
                 }
-                stop = context.stopped() => return Err(Ended::Told(ToolError::Stopped(stop))),
+                stop = context.stopped() => return Err(AttemptError::Reported(ToolError::Stopped(stop))),
             }
         }
     }
 
-    async fn ask_client(&self, question: &Question, key: &str, context: &CallContext) -> Put {
+    async fn ask_client(&self, question: &ServerQuestion, key: &str, context: &CallContext) -> QuestionOutcome {
         match context.ask(key, question.ask.clone()).await {
-            Ok(answer) => Put::Answer(Ok(answer)),
-            Err(ToolError::ClientLacks(_)) if question.ask == Ask::Roots => {
-                Put::Answer(Ok(self.own_roots()))
+            Ok(answer) => QuestionOutcome::Answer(Ok(answer)),
+            Err(ToolError::ClientLacks(_)) if question.ask == ClientQuery::Roots => {
+                QuestionOutcome::Answer(Ok(self.own_roots()))
             }
-            Err(ToolError::NeedsInput(needed)) => Put::Later(needed),
-            Err(error) => Put::Answer(Err(RequestError::Rpc {
+            Err(ToolError::NeedsInput(needed)) => QuestionOutcome::Later(needed),
+            Err(error) => QuestionOutcome::Answer(Err(RequestError::Rpc {
                 code: -32600,
                 message: error.to_string(),
                 data: None,
@@ -410,21 +410,21 @@ impl Downstream {
     }
 
     /// Sends the returning client's answer to the server.
-    async fn put(
+    async fn resume_question(
         &self,
-        open: &mut Open,
-        question: Question,
+        open: &mut OpenExchange,
+        question: ServerQuestion,
         key: String,
         context: &CallContext,
     ) -> Result<(), ToolError> {
         match self.ask_client(&question, &key, context).await {
-            Put::Answer(answer) => {
+            QuestionOutcome::Answer(answer) => {
                 question.answer(answer).await;
-                open.heard.notify_one();
+                open.activity.notify_one();
                 Ok(())
             }
-            Put::Later(_) if question.is_taken_back() => Ok(()),
-            Put::Later(_) => Err(ToolError::failed(
+            QuestionOutcome::Later(_) if question.is_withdrawn() => Ok(()),
+            QuestionOutcome::Later(_) => Err(ToolError::failed(
                 "the server's question was not answered; call again and answer it",
             )),
         }
@@ -433,13 +433,13 @@ impl Downstream {
     /// Parks a request until its client comes back with an answer.
     fn park(
         &self,
-        mut open: Open,
-        question: Question,
+        mut open: OpenExchange,
+        question: ServerQuestion,
         key: String,
         needed: InputNeeded,
     ) -> ToolError {
         let mut parked = locked(&self.parked.0);
-        if parked.len() >= MOST_PARKED {
+        if parked.len() >= MAX_PARKED_CALLS {
             return ToolError::failed(
                 "too many calls are waiting for their clients to answer; answer some, or try again in ten minutes",
             );
@@ -449,14 +449,14 @@ impl Downstream {
             return ToolError::failed(format!("cannot generate random bytes: {error}"));
         }
         let id = hex(&random);
-        let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
-        open.asked.leave();
+        let state = serde_json::to_string(&CarriedCallState::Parked { id: id.clone() }).ok();
+        open.open_call.mark_away();
         open.parked_at = Some(tokio::time::Instant::now());
         locked(&open.steps).is_parked = true;
         open.permit = None;
         let (this, own) = (std::sync::Weak::clone(&self.this), id.clone());
         let given_up = tokio::spawn(async move {
-            tokio::time::sleep(PARKED_FOR).await;
+            tokio::time::sleep(PARKED_CALL_TTL).await;
             if let Some(this) = this.upgrade() {
                 // Dropping it cancels its request at the server.
                 let waited = locked(&this.parked.0).remove(&own);
@@ -469,29 +469,29 @@ impl Downstream {
     }
 
     /// Converts a failure to an error for the client, with the server's name.
-    fn told(&self, lost: Lost) -> ToolError {
+    fn tool_error(&self, lost: ExchangeFailure) -> ToolError {
         let name = self.name();
         match lost {
-            Lost::HeldBack(tool) => self.held_back(&tool),
-            Lost::Unavailable(Unavailable(why)) => {
+            ExchangeFailure::HeldBack(tool) => self.held_back(&tool),
+            ExchangeFailure::Unavailable(ServerUnavailable(why)) => {
                 ToolError::failed(format!("the server `{name}` is not available: {why}"))
             }
-            Lost::Request(RequestError::Rpc { code, message, data }) => {
+            ExchangeFailure::Request(RequestError::Rpc { code, message, data }) => {
                 let code = i32::try_from(code).unwrap_or(-32603);
-                ToolError::Refused { code, message, data: Some(named(data, name)) }
+                ToolError::Refused { code, message, data: Some(add_server_name(data, name)) }
             }
-            Lost::Request(RequestError::TimedOut(time)) => ToolError::failed(format!(
+            ExchangeFailure::Request(RequestError::TimedOut(time)) => ToolError::failed(format!(
                 "the server `{name}` did not answer within {} s, and the call was cancelled; raise its `timeout_ms` if it needs longer",
                 time.as_secs_f64()
             )),
-            Lost::Request(RequestError::OverLimit(time)) => ToolError::failed(format!(
+            ExchangeFailure::Request(RequestError::OverLimit(time)) => ToolError::failed(format!(
                 "the server `{name}` reported progress but did not answer within {} s, and the call was cancelled; raise its `max_timeout_ms` if it needs longer",
                 time.as_secs_f64()
             )),
-            Lost::Request(RequestError::Failed(failure @ Failure::Lost(_))) => {
-                ToolError::failed(self.with_last_words(&format!("the server `{name}`: {failure}")))
+            ExchangeFailure::Request(RequestError::Failed(failure @ TransportFailure::Lost(_))) => {
+                ToolError::failed(self.with_recent_stderr(&format!("the server `{name}`: {failure}")))
             }
-            Lost::Request(RequestError::Failed(failure)) => {
+            ExchangeFailure::Request(RequestError::Failed(failure)) => {
                 ToolError::failed(format!("the server `{name}`: {failure}"))
             }
         }
@@ -499,14 +499,14 @@ impl Downstream {
 }
 
 /// Client information that each request to a server without sessions carries.
-struct Words {
-    level: Option<Level>,
+struct StatelessClientTerms {
+    level: Option<SyslogLevel>,
     /// The client's sampling capabilities.
     sampling: Object,
 }
 
-impl Words {
-    fn of(context: &CallContext) -> Self {
+impl StatelessClientTerms {
+    fn from_context(context: &CallContext) -> Self {
         let sampling = match context.capabilities().remove("sampling") {
             Some(Value::Object(able)) => able,
             _ => Object::new(),
@@ -515,13 +515,13 @@ impl Words {
     }
 
     /// Merges the sampling capabilities into those announced to servers with sessions, before the caller is known.
-    fn add_to(&self, all: &mut Object) {
+    fn merge_sampling(&self, all: &mut Object) {
         for (able, how) in &self.sampling {
             all.entry(able.clone()).or_insert_with(|| how.clone());
         }
     }
 
-    fn say_in(self, params: &mut Object) {
+    fn add_to_request(self, params: &mut Object) {
         let meta = params.entry("_meta").or_insert_with(|| json!({}));
         let Value::Object(meta) = meta else { return };
         if let Some(level) = self.level {
@@ -533,38 +533,38 @@ impl Words {
 }
 
 /// How one attempt ended without a result.
-enum Ended {
-    Lost(Lost),
-    Told(ToolError),
+enum AttemptError {
+    Lost(ExchangeFailure),
+    Reported(ToolError),
 }
 
 /// The outcome of a question.
-enum Put {
+enum QuestionOutcome {
     Answer(Result<Value, RequestError>),
     Later(InputNeeded),
 }
 
-async fn ask(
-    server: &Downstream,
-    connection: &Connection,
+async fn send_request(
+    server: &DownstreamServer,
+    connection: &DownstreamConnection,
     method: &str,
-    request: Request,
+    request: PeerRequest,
     is_task: bool,
 ) -> Result<Value, RequestError> {
-    if is_task && connection.era != Era::Stateless {
+    if is_task && connection.era != ProtocolMode::Stateless {
         return server.run_task(connection, request).await;
     }
     connection.peer.request(method, request).await
 }
 
-fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
-    let Lost::Request(error) = lost else { return false };
+fn is_retryable(lost: &ExchangeFailure, may_repeat: bool) -> bool {
+    let ExchangeFailure::Request(error) = lost else { return false };
     match error {
         // Nothing was sent, or the server did not know the session.
-        RequestError::Failed(Failure::Unreachable(_) | Failure::Refused { status: 404, .. }) => {
+        RequestError::Failed(TransportFailure::Unreachable(_) | TransportFailure::Refused { status: 404, .. }) => {
             true
         }
-        RequestError::Failed(Failure::Lost(_) | Failure::Refused { status: 502..=504, .. })
+        RequestError::Failed(TransportFailure::Lost(_) | TransportFailure::Refused { status: 502..=504, .. })
         | RequestError::Rpc { code: -32603, .. } => may_repeat,
         _ => false,
     }
@@ -572,7 +572,7 @@ fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
 
 /// Adds the server's configured name to its error data. A name that the server sent itself is kept separately, because
 /// it may be that of another server.
-fn named(data: Option<Value>, name: &str) -> Value {
+fn add_server_name(data: Option<Value>, name: &str) -> Value {
     match data {
         None | Some(Value::Null) => json!({"server": name}),
         Some(Value::Object(mut fields)) => {

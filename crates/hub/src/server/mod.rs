@@ -1,13 +1,13 @@
 //! One downstream server: what it offers, its connection, and the requests to it.
 
 mod address;
-mod asks;
+mod questions;
 mod backoff;
 mod cache;
 mod call;
 mod connection;
 mod exchange;
-mod known;
+mod catalog;
 mod lists;
 mod pages;
 mod provider;
@@ -17,22 +17,22 @@ mod usable;
 mod watching;
 
 pub(crate) use address::Addresses;
-pub(crate) use exchange::TRIES;
-pub(crate) use known::{Definition, Known};
-pub use status::{Health, Held, State, Status};
-pub(crate) use tasks::KEEP as TASK_TIME;
+pub(crate) use exchange::MAX_ATTEMPTS;
+pub(crate) use catalog::{ToolDefinition, ServerCatalog};
+pub use status::{Health, HeldDefinition, ServerState, ServerStatus};
+pub(crate) use tasks::TASK_TTL as TASK_TIME;
 pub use usable::SchemaCheck;
 
-use crate::{Dialer, Memory, Opened, Remembered, Spec, Tail};
-use asks::Asks;
+use crate::{Dialer, ServerStateStore, HandshakeResult, StoredServerState, ServerSpec, StderrTail};
+use questions::OpenCalls;
 use backoff::Backoff;
-use cache::Cache;
-use connection::Connection;
-use docent_tool::{Change, Level, Object};
+use cache::CallResultCache;
+use connection::DownstreamConnection;
+use docent_tool::{ProviderChange, SyslogLevel, Object};
 use docent_traffic::Traffic;
-use exchange::Parked;
-use pages::Pages;
-use status::Counters;
+use exchange::ParkedCalls;
+use pages::ElicitationPages;
+use status::HealthCounters;
 use std::{
     collections::BTreeSet,
     sync::{
@@ -45,10 +45,10 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 /// State that all servers of a hub share.
-pub(crate) struct Shared {
+pub(crate) struct HubShared {
     pub(crate) dialer: Arc<dyn Dialer>,
-    pub(crate) memory: Memory,
-    pub(crate) changes: broadcast::Sender<Change>,
+    pub(crate) memory: ServerStateStore,
+    pub(crate) changes: broadcast::Sender<ProviderChange>,
     pub(crate) addresses: Addresses,
     /// Where messages are recorded.
     pub(crate) traffic: Option<Arc<Traffic>>,
@@ -60,7 +60,7 @@ pub(crate) struct Shared {
 
 /// The names of a tool or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct PublicName {
     /// Its name at its server.
     pub own: String,
     /// Its name for docent's clients.
@@ -68,46 +68,46 @@ pub struct Named {
 }
 
 /// A downstream server.
-pub struct Downstream {
+pub struct DownstreamServer {
     this: Weak<Self>,
-    spec: Spec,
-    shared: Arc<Shared>,
-    current: RwLock<Option<Arc<Connection>>>,
+    spec: ServerSpec,
+    shared: Arc<HubShared>,
+    current: RwLock<Option<Arc<DownstreamConnection>>>,
     connecting: Arc<tokio::sync::Mutex<()>>,
     backoff: Mutex<Backoff>,
-    known: RwLock<Arc<Known>>,
+    known: RwLock<Arc<ServerCatalog>>,
     /// Locked while a new state is applied, so that states are applied in order.
-    learning: Mutex<()>,
+    learn_lock: Mutex<()>,
     /// Whether what it offers is known, or can't be determined for now.
     learned: watch::Sender<bool>,
-    asks: Asks,
+    open_calls: OpenCalls,
     permits: Arc<Semaphore>,
-    counters: Counters,
-    stderr: Arc<Tail>,
+    counters: HealthCounters,
+    stderr: Arc<StderrTail>,
     /// Number of stderr lines when it was last started.
-    first_word: AtomicUsize,
+    stderr_start: AtomicUsize,
     watched: Mutex<BTreeSet<String>>,
     /// Locked by the task that reconnects.
-    returning: tokio::sync::Mutex<()>,
+    reconnect_lock: tokio::sync::Mutex<()>,
     /// Locked while subscriptions are updated.
-    telling: tokio::sync::Mutex<()>,
+    subscription_lock: tokio::sync::Mutex<()>,
     /// Locked while lists are refreshed; `stale` is set when they must be.
     listing: tokio::sync::Mutex<()>,
     stale: AtomicBool,
     /// Limits that it has reached and that were logged.
-    bounds_met: Mutex<BTreeSet<&'static str>>,
-    level: Mutex<Option<Level>>,
-    cache: Cache,
-    parked: Parked,
-    pages: Pages,
+    reported_limits: Mutex<BTreeSet<&'static str>>,
+    level: Mutex<Option<SyslogLevel>>,
+    cache: CallResultCache,
+    parked: ParkedCalls,
+    pages: ElicitationPages,
     closing: CancellationToken,
 }
 
-impl Downstream {
-    pub(crate) fn new(spec: Spec, shared: Arc<Shared>) -> Arc<Self> {
+impl DownstreamServer {
+    pub(crate) fn new(spec: ServerSpec, shared: Arc<HubShared>) -> Arc<Self> {
         let remembered = shared.memory.load(&spec);
-        let is_known = remembered.as_ref().is_some_and(Remembered::is_learned);
-        let known = Known::new(remembered.unwrap_or_default(), &spec, &shared.addresses);
+        let is_known = remembered.as_ref().is_some_and(StoredServerState::is_learned);
+        let known = ServerCatalog::new(remembered.unwrap_or_default(), &spec, &shared.addresses);
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             permits: Arc::new(Semaphore::new(spec.concurrency.max(1))),
@@ -117,28 +117,28 @@ impl Downstream {
             connecting: Arc::default(),
             backoff: Mutex::default(),
             known: RwLock::new(Arc::new(known)),
-            learning: Mutex::default(),
+            learn_lock: Mutex::default(),
             learned: watch::Sender::new(is_known),
-            asks: Asks::default(),
-            counters: Counters::default(),
+            open_calls: OpenCalls::default(),
+            counters: HealthCounters::default(),
             stderr: Arc::default(),
             watched: Mutex::default(),
-            returning: tokio::sync::Mutex::default(),
-            telling: tokio::sync::Mutex::default(),
+            reconnect_lock: tokio::sync::Mutex::default(),
+            subscription_lock: tokio::sync::Mutex::default(),
             listing: tokio::sync::Mutex::default(),
             stale: AtomicBool::new(false),
-            bounds_met: Mutex::default(),
+            reported_limits: Mutex::default(),
             level: Mutex::default(),
-            cache: Cache::default(),
-            parked: Parked::default(),
-            pages: Pages::default(),
-            first_word: AtomicUsize::new(0),
+            cache: CallResultCache::default(),
+            parked: ParkedCalls::default(),
+            pages: ElicitationPages::default(),
+            stderr_start: AtomicUsize::new(0),
             closing: CancellationToken::new(),
         })
     }
 
     /// Its configuration.
-    pub fn spec(&self) -> &Spec {
+    pub fn spec(&self) -> &ServerSpec {
         &self.spec
     }
 
@@ -148,7 +148,7 @@ impl Downstream {
     }
 
     /// Starts it if its lists are not known, or if it is watched or kept running.
-    pub(crate) fn begin(self: &Arc<Self>) {
+    pub(crate) fn start_if_needed(self: &Arc<Self>) {
         let watched = !locked(&self.watched).is_empty();
         if self.spec.warm || watched || !*self.learned.borrow() {
             let this = Arc::clone(self);
@@ -163,7 +163,7 @@ impl Downstream {
     }
 
     /// Takes over the watched addresses and the log level of a previous server of the same name.
-    pub(crate) fn follow_on(&self, before: &Self) {
+    pub(crate) fn inherit_watches(&self, before: &Self) {
         locked(&self.watched).clone_from(&locked(&before.watched));
         *locked(&self.level) = *locked(&before.level);
     }
@@ -180,9 +180,9 @@ impl Downstream {
     }
 
     /// Returns its description of itself, while it is connected.
-    pub fn opened(&self) -> Option<Opened> {
+    pub fn handshake_result(&self) -> Option<HandshakeResult> {
         let (connection, known) = (self.live()?, self.known());
-        Some(Opened {
+        Some(HandshakeResult {
             era: connection.era.clone(),
             info: known.remembered.info.clone(),
             capabilities: connection.capabilities.clone(),
@@ -191,19 +191,19 @@ impl Downstream {
     }
 
     /// Returns the names of its tools.
-    pub fn tool_names(&self) -> Vec<Named> {
+    pub fn tool_names(&self) -> Vec<PublicName> {
         let known = self.known();
         let named =
-            |tool: &Arc<Definition>| Named { own: tool.name.clone(), public: tool.public.clone() };
+            |tool: &Arc<ToolDefinition>| PublicName { own: tool.name.clone(), public: tool.public.clone() };
         known.tools.iter().map(named).collect()
     }
 
     /// Returns the names of its prompts.
-    pub fn prompt_names(&self) -> Vec<Named> {
+    pub fn prompt_names(&self) -> Vec<PublicName> {
         let known = self.known();
         let prompt = |fields: &Object| {
             let own = fields.get("name")?.as_str()?.to_owned();
-            Some(Named { public: known::public_name(&self.spec, &own), own })
+            Some(PublicName { public: catalog::public_name(&self.spec, &own), own })
         };
         known.remembered.prompts.iter().filter_map(prompt).collect()
     }
@@ -215,11 +215,11 @@ impl Downstream {
     }
 
     /// Waits until what it offers is known, or can't be determined for now.
-    pub(crate) async fn learned(&self, patience: Duration) {
+    pub(crate) async fn wait_until_known(&self, patience: Duration) {
         let known = self.known();
         if known.remembered.doubted || !known.remembered.held_back.is_empty() {
             // Until a person decides, lists have the old definition or none, and no call would check.
-            self.look_for_approval();
+            self.reload_approvals();
         }
         let mut learned = self.learned.subscribe();
         let known = learned.wait_for(|known| *known);
@@ -227,11 +227,11 @@ impl Downstream {
         drop(tokio::time::timeout(patience, known).await);
     }
 
-    pub(crate) fn known(&self) -> Arc<Known> {
+    pub(crate) fn known(&self) -> Arc<ServerCatalog> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn tell(&self, change: Change) {
+    fn publish_change(&self, change: ProviderChange) {
         // There may be no subscriber yet.
         drop(self.shared.changes.send(change));
     }
@@ -249,11 +249,11 @@ impl Downstream {
 
 /// Wraps a server as a provider whose tools are listed or hidden.
 pub(crate) fn provider_part(
-    server: Arc<Downstream>,
+    server: Arc<DownstreamServer>,
     hidden: bool,
     patience: Duration,
-) -> Arc<dyn docent_tool::Provider> {
-    Arc::new(provider::Part { server, hidden, patience })
+) -> Arc<dyn docent_tool::ToolProvider> {
+    Arc::new(provider::ServerProvider { server, hidden, first_list_timeout: patience })
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

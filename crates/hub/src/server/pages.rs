@@ -10,24 +10,24 @@ use std::{
 };
 
 /// The notification that a person is done with a page.
-pub(crate) const DONE: &str = "notifications/elicitation/complete";
+pub(crate) const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 /// The error code of a server that requires a visit to a page first.
-pub(crate) const VISIT_FIRST: i64 = -32042;
-const MOST: usize = 256;
+pub(crate) const URL_ELICITATION_REQUIRED: i64 = -32042;
+const MAX_PAGES: usize = 256;
 /// How long a person may take.
-const KEPT: Duration = Duration::from_mins(30);
+const PAGE_TTL: Duration = Duration::from_mins(30);
 
 /// The pages that clients were sent to, oldest first.
 #[derive(Default)]
-pub(crate) struct Pages(Mutex<VecDeque<Page>>);
+pub(crate) struct ElicitationPages(Mutex<VecDeque<ElicitationPage>>);
 
-struct Page {
+struct ElicitationPage {
     id: String,
-    told: Instant,
+    sent_at: Instant,
     context: CallContext,
 }
 
-impl Pages {
+impl ElicitationPages {
     /// Remembers a page that a client is sent to, if the request names one. The visit may outlast the call.
     pub(crate) fn remember(&self, asked: &Value, context: &CallContext) {
         let id = asked.get("elicitationId").and_then(Value::as_str);
@@ -36,11 +36,11 @@ impl Pages {
             return;
         };
         let mut pages = locked(&self.0);
-        pages.retain(|page| page.told.elapsed() < KEPT && page.id != id);
-        if pages.len() >= MOST {
+        pages.retain(|page| page.told.elapsed() < PAGE_TTL && page.id != id);
+        if pages.len() >= MAX_PAGES {
             pages.pop_front();
         }
-        pages.push_back(Page { id: id.to_owned(), told: Instant::now(), context: context.clone() });
+        pages.push_back(ElicitationPage { id: id.to_owned(), sent_at: Instant::now(), context: context.clone() });
     }
 
     /// Remembers the pages in an error that requires visits first.
@@ -52,12 +52,12 @@ impl Pages {
     }
 
     /// Notifies only the client that was sent to the page.
-    pub(crate) fn done(&self, params: Value) {
+    pub(crate) fn complete(&self, params: Value) {
         let Some(id) = params.get("elicitationId").and_then(Value::as_str) else { return };
         let mut pages = locked(&self.0);
         let Some(place) = pages.iter().position(|page| page.id == id) else { return };
         if let Some(page) = pages.remove(place) {
-            page.context.pass_on(DONE, params);
+            page.context.pass_on(ELICITATION_COMPLETE, params);
         }
     }
 }

@@ -1,33 +1,33 @@
 //! A downstream server as a provider: its tools under its name, its resources, its prompts.
 
 use super::{
-    Downstream,
+    DownstreamServer,
     address::prefix,
-    call::{ORIGIN, Proxied, keep_rest, shown},
-    exchange::Asking,
-    known::public_name,
+    call::{ORIGIN_META_KEY, ProxiedTool, store_extra_fields, make_visible},
+    exchange::ExchangeRequest,
+    catalog::public_name,
 };
-use crate::{Era, Request};
+use crate::{ProtocolMode, PeerRequest};
 use docent_screen::visible;
 use docent_tool::{
-    AnyTool, Block, CallContext, Completed, Completing, CompletionTarget, Contents, Level, Object,
-    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Reading, ResourceInfo, Role,
-    Running, TemplateInfo, ToolError,
+    AnyTool, AnswerBlock, CallContext, CompletionValues, CompletionRequest, CompletionTarget, Contents, SyslogLevel, Object,
+    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, ToolProvider, ResourceReading, ResourceInfo, PromptRole,
+    BoxedFuture, TemplateInfo, ToolError,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// Version that a server of the plain dialect reports.
-const PLAIN: &str = "1.0";
-const FIRST: &str = "2024-11-05";
-const COMPLETION_TIME: Duration = Duration::from_secs(5);
+const PLAIN_REVISION: &str = "1.0";
+const FIRST_REVISION: &str = "2024-11-05";
+const COMPLETION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A downstream server whose tools are listed or hidden.
-pub(crate) struct Part {
-    pub(crate) server: Arc<Downstream>,
+pub(crate) struct ServerProvider {
+    pub(crate) server: Arc<DownstreamServer>,
     pub(crate) hidden: bool,
     /// How long a list waits for a server that was never connected.
-    pub(crate) patience: Duration,
+    pub(crate) first_list_timeout: Duration,
 }
 
 fn text(fields: &mut Object, name: &str) -> Option<String> {
@@ -37,7 +37,7 @@ fn text(fields: &mut Object, name: &str) -> Option<String> {
     }
 }
 
-impl Part {
+impl ServerProvider {
     fn public_prompt(&self, name: &str) -> String {
         public_name(self.server.spec(), name)
     }
@@ -54,15 +54,15 @@ impl Part {
     /// Whether an error code means a missing resource; each revision has its own.
     fn is_missing(&self, code: i32) -> bool {
         match &self.server.known().remembered.era {
-            Some(Era::Stateless) => matches!(code, -32602 | -32002),
-            Some(Era::Session(version)) if version == PLAIN => matches!(code, -32003 | -32002),
+            Some(ProtocolMode::Stateless) => matches!(code, -32602 | -32002),
+            Some(ProtocolMode::Session(version)) if version == PLAIN_REVISION => matches!(code, -32003 | -32002),
             _ => code == -32002,
         }
     }
 
-    async fn read_own(&self, uri: &str, context: &CallContext) -> Result<Reading, ToolError> {
+    async fn read_own(&self, uri: &str, context: &CallContext) -> Result<ResourceReading, ToolError> {
         let params = with_meta([("uri", uri.into())], context.meta());
-        let asking = Asking {
+        let asking = ExchangeRequest {
             method: "resources/read",
             tool: None,
             params: &params,
@@ -88,11 +88,11 @@ impl Part {
             if let Some(Value::String(uri)) = contents.get_mut("uri") {
                 *uri = addresses.public(uri, self.server.name());
             }
-            mark(&mut contents, &self.server);
+            add_origin(&mut contents, &self.server);
             Contents::Raw(contents)
         };
         let contents = contents.into_iter().map(public).collect();
-        Ok(Reading { contents, meta: rest_of(result) })
+        Ok(ResourceReading { contents, meta: take_meta(result) })
     }
 
     /// The server's own name of a template.
@@ -106,24 +106,24 @@ impl Part {
     }
 }
 
-impl Provider for Part {
+impl ToolProvider for ServerProvider {
     fn key(&self) -> &str {
         self.server.name()
     }
 
-    fn settled(&self) -> Running<'_, ()> {
-        Box::pin(self.server.learned(self.patience))
+    fn settled(&self) -> BoxedFuture<'_, ()> {
+        Box::pin(self.server.learned(self.first_list_timeout))
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
-        let tool = |definition: &Arc<super::known::Definition>| {
+        let tool = |definition: &Arc<super::catalog::ToolDefinition>| {
             let (server, definition) = (Arc::clone(&self.server), Arc::clone(definition));
-            Arc::new(Proxied { server, definition, hidden: self.hidden }) as Arc<dyn AnyTool>
+            Arc::new(ProxiedTool { server, definition, hidden: self.hidden }) as Arc<dyn AnyTool>
         };
         self.server.known().tools.iter().map(tool).collect()
     }
 
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         let known = self.server.known();
         let info = |fields: &Object| {
             let mut fields = fields.clone();
@@ -135,7 +135,7 @@ impl Provider for Part {
                 about: text(&mut fields, "description"),
                 mime: text(&mut fields, "mimeType"),
                 size: fields.remove("size").and_then(|size| size.as_u64()),
-                extra: shown(fields),
+                extra: make_visible(fields),
             })
         };
         let all = known.remembered.resources.iter().filter_map(info).collect();
@@ -157,7 +157,7 @@ impl Provider for Part {
                 title: text(&mut fields, "title"),
                 about: text(&mut fields, "description"),
                 mime: text(&mut fields, "mimeType"),
-                extra: shown(fields),
+                extra: make_visible(fields),
             })
         };
         self.server.known().remembered.templates.iter().filter_map(info).collect()
@@ -167,7 +167,7 @@ impl Provider for Part {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(async move {
             let own = self.server.own_address(uri)?;
             Some(self.read_own(&own, context).await)
@@ -207,7 +207,7 @@ impl Provider for Part {
             let arguments = fields.get("arguments").and_then(Value::as_array);
             let arguments = arguments.into_iter().flatten().filter_map(argument).collect();
             let (title, about) = (text(&mut fields, "title"), text(&mut fields, "description"));
-            Some(PromptInfo { name, title, about, arguments, extra: shown(fields) })
+            Some(PromptInfo { name, title, about, arguments, extra: make_visible(fields) })
         };
         self.server.known().remembered.prompts.iter().filter_map(info).collect()
     }
@@ -217,13 +217,13 @@ impl Provider for Part {
         name: &'a str,
         arguments: &'a Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+    ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(async move {
             let missing = || ToolError::not_found(format!("unknown prompt: {name}"));
             let own = self.own_prompt(name).ok_or_else(missing)?;
             let asked = [("name", own.into()), ("arguments", arguments.clone().into())];
             let params = with_meta(asked, context.meta());
-            let asking = Asking {
+            let asking = ExchangeRequest {
                 method: "prompts/get",
                 tool: None,
                 params: &params,
@@ -233,22 +233,22 @@ impl Provider for Part {
                 is_task: false,
             };
             let mut result = self.server.exchange(&asking, context).await?;
-            mark(&mut result, &self.server);
-            Ok(self.rendered(result))
+            add_origin(&mut result, &self.server);
+            Ok(self.render_prompt(result))
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
-        Box::pin(async move { self.completed(asked).await.unwrap_or_default() })
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
+        Box::pin(async move { self.request_completion(asked).await.unwrap_or_default() })
     }
 
-    fn set_level(&self, level: Level) {
+    fn set_level(&self, level: SyslogLevel) {
         self.server.wanted_level(level);
     }
 }
 
-impl Part {
-    async fn completed(&self, asked: &Completing) -> Option<Completed> {
+impl ServerProvider {
+    async fn request_completion(&self, asked: &CompletionRequest) -> Option<CompletionValues> {
         let reference = match &asked.target {
             CompletionTarget::Prompt(name) => {
                 json!({"type": "ref/prompt", "name": self.own_prompt(name)?})
@@ -259,7 +259,7 @@ impl Part {
         };
         let connection = self.server.connection().await.ok()?;
         // The first revision had no such capability.
-        if connection.era.version() != FIRST {
+        if connection.era.version() != FIRST_REVISION {
             connection.capabilities.get("completions").filter(|can| !can.is_null())?;
         }
         let _busy = connection.busy();
@@ -269,7 +269,7 @@ impl Part {
         if !asked.known.is_empty() {
             params.insert("context".into(), json!({"arguments": asked.known}));
         }
-        let request = Request { patience: Some(COMPLETION_TIME), ..Request::new(params) };
+        let request = PeerRequest { timeout: Some(COMPLETION_TIMEOUT), ..PeerRequest::new(params) };
         let mut result = connection.peer.request("completion/complete", request).await.ok()?;
         let mut take =
             |name: &str| result.pointer_mut(&format!("/completion/{name}")).map(Value::take);
@@ -283,10 +283,10 @@ impl Part {
         if result.get("completion") == Some(&json!({})) {
             result["completion"].take();
         }
-        Some(Completed { values: texts.collect(), total, more, meta: rest_of(result) })
+        Some(CompletionValues { values: texts.collect(), total, more, meta: take_meta(result) })
     }
 
-    fn rendered(&self, mut result: Value) -> PromptAnswer {
+    fn render_prompt(&self, mut result: Value) -> PromptAnswer {
         let messages = match result.get_mut("messages").map(Value::take) {
             Some(Value::Array(messages)) => messages,
             _ => Vec::new(),
@@ -294,8 +294,8 @@ impl Part {
         let mut rest = Vec::new();
         let message = |mut message: Value| {
             let role = match message.get("role").and_then(Value::as_str) {
-                Some("assistant") => Role::Assistant,
-                _ => Role::User,
+                Some("assistant") => PromptRole::Assistant,
+                _ => PromptRole::User,
             };
             let content = message.get_mut("content").map(Value::take).unwrap_or_default();
             if let Value::Object(fields) = &mut message {
@@ -303,7 +303,7 @@ impl Part {
             }
             rest.push(message);
             self.server.remember_address(&content);
-            PromptMessage { role, content: Block::Raw(self.server.public_block(content)) }
+            PromptMessage { role, content: AnswerBlock::Raw(self.server.public_block(content)) }
         };
         let messages = messages.into_iter().map(message).collect();
         let is_more = |message: &Value| message.as_object().is_some_and(|more| !more.is_empty());
@@ -314,7 +314,7 @@ impl Part {
         PromptAnswer {
             about: about.and_then(|about| about.as_str().map(str::to_owned)),
             messages,
-            meta: rest_of(result),
+            meta: take_meta(result),
         }
     }
 }
@@ -330,20 +330,20 @@ fn with_meta<const N: usize>(params: [(&str, Value); N], meta: Object) -> Object
 }
 
 /// Takes `_meta` of a result, with the unknown fields added; `None` if empty.
-fn rest_of(mut result: Value) -> Option<Object> {
+fn take_meta(mut result: Value) -> Option<Object> {
     let mut meta = match result.get_mut("_meta").map(Value::take) {
         Some(Value::Object(meta)) => meta,
         _ => Object::new(),
     };
-    keep_rest(&mut meta, result);
+    store_extra_fields(&mut meta, result);
     (!meta.is_empty()).then_some(meta)
 }
 
 /// Adds the origin to `_meta`.
-fn mark(value: &mut Value, server: &Downstream) {
+fn add_origin(value: &mut Value, server: &DownstreamServer) {
     let Value::Object(fields) = value else { return };
     let meta = fields.entry("_meta").or_insert_with(|| json!({}));
     if let Value::Object(meta) = meta {
-        meta.insert(ORIGIN.into(), server.origin(None));
+        meta.insert(ORIGIN_META_KEY.into(), server.origin(None));
     }
 }

@@ -1,6 +1,6 @@
 //! Health of a server, measured on its real traffic.
 
-use super::{Downstream, locked};
+use super::{DownstreamServer, locked};
 use docent_tool::Object;
 use serde::Serialize;
 use std::{
@@ -15,7 +15,7 @@ use std::{
 /// Whether a server runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum ServerState {
     /// Not running; started when needed.
     Idle,
     /// Running.
@@ -49,7 +49,7 @@ pub struct Health {
 
 /// A held-back definition.
 #[derive(Debug, Clone, Serialize)]
-pub struct Held {
+pub struct HeldDefinition {
     /// The tool.
     pub tool: String,
     /// The approved definition; `None` for a new tool, or if its approval can't be read.
@@ -58,7 +58,7 @@ pub struct Held {
     pub after: Object,
 }
 
-impl Held {
+impl HeldDefinition {
     fn new((tool, before, after): (&str, Option<&Object>, &Object)) -> Self {
         Self { tool: tool.to_owned(), before: before.cloned(), after: after.clone() }
     }
@@ -66,11 +66,11 @@ impl Held {
 
 /// Status of a server for `docent servers list` and the inspector.
 #[derive(Debug, Clone, Serialize)]
-pub struct Status {
+pub struct ServerStatus {
     /// Its name.
     pub name: String,
     /// Whether it runs.
-    pub state: State,
+    pub state: ServerState,
     /// Its protocol revision, once known.
     pub protocol: Option<String>,
     /// Its name and version, as it reports them.
@@ -78,7 +78,7 @@ pub struct Status {
     /// How many tools it offers.
     pub tools: usize,
     /// Tools whose definition is new or changed, and neither approved nor refused.
-    pub held_back: Vec<Held>,
+    pub held_back: Vec<HeldDefinition>,
     /// Tools that are left out because they can't be used, by name, and the reason.
     pub left_out: BTreeMap<String, String>,
     /// Suspicious tools, prompts and instructions, and the reasons.
@@ -90,7 +90,7 @@ pub struct Status {
 }
 
 #[derive(Default)]
-pub(super) struct Counters {
+pub(super) struct HealthCounters {
     pub(super) starts: AtomicU64,
     pub(super) losses: AtomicU64,
     answers: AtomicU64,
@@ -102,24 +102,24 @@ pub(super) struct Counters {
     answered: Mutex<Option<Instant>>,
 }
 
-impl Counters {
-    pub(super) fn answered(&self) {
+impl HealthCounters {
+    pub(super) fn record_answer(&self) {
         self.answers.fetch_add(1, Ordering::Relaxed);
         *locked(&self.answered) = Some(Instant::now());
     }
 
-    pub(super) fn failed(&self, why: String) {
+    pub(super) fn record_failure(&self, why: String) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         *locked(&self.last_failure) = Some(why);
     }
 
-    pub(super) fn timed_out(&self, why: String) {
+    pub(super) fn record_timeout(&self, why: String) {
         self.timeouts.fetch_add(1, Ordering::Relaxed);
         *locked(&self.last_failure) = Some(why);
     }
 
     /// Records noise; returns whether it is the first.
-    pub(super) fn heard_noise(&self, text: &str) -> bool {
+    pub(super) fn record_noise(&self, text: &str) -> bool {
         let before = self.noise.fetch_add(1, Ordering::Relaxed);
         *locked(&self.last_noise) = Some(docent_screen::one_line(text).into_owned());
         before == 0
@@ -130,26 +130,26 @@ impl Counters {
     }
 }
 
-impl Downstream {
+impl DownstreamServer {
     /// Returns its status.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> ServerStatus {
         let known = self.known();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &self.counters;
         let ago = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = match (self.live(), locked(&self.backoff).waits()) {
-            (_, true) => State::Waiting,
-            (Some(_), false) => State::Ready,
-            (None, false) => State::Idle,
+            (_, true) => ServerState::Waiting,
+            (Some(_), false) => ServerState::Ready,
+            (None, false) => ServerState::Idle,
         };
         let flagged = known.tools.iter().filter(|tool| !tool.flags().is_empty());
-        Status {
+        ServerStatus {
             name: self.name().to_owned(),
             state,
             protocol: known.remembered.era.as_ref().map(|era| era.version().to_owned()),
             server: known.remembered.info.clone(),
             tools: known.tools.len(),
-            held_back: known.remembered.undecided().map(Held::new).collect(),
+            held_back: known.remembered.undecided().map(HeldDefinition::new).collect(),
             left_out: known.remembered.left_out.clone(),
             flagged: flagged
                 .map(|tool| (tool.name.clone(), tool.flags().to_vec()))

@@ -1,26 +1,26 @@
 //! Tools that a server of revision 2025-11-25 runs only as tasks: started, followed, and fetched.
 
-use super::{Downstream, connection::Connection};
-use crate::{Request, RequestError};
-use docent_dial::Failure;
+use super::{DownstreamServer, connection::DownstreamConnection};
+use crate::{PeerRequest, RequestError};
+use docent_dial::TransportFailure;
 use docent_tool::Object;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// How long the server is asked to keep a task.
-pub(crate) const KEEP: Duration = Duration::from_hours(1);
+pub(crate) const TASK_TTL: Duration = Duration::from_hours(1);
 
-impl Downstream {
+impl DownstreamServer {
     /// Runs a call as a task and waits for its result. The request for the result stays open until then, and the server
     /// may ask questions in the meantime.
     pub(crate) async fn run_task(
         &self,
-        connection: &Connection,
-        mut request: Request,
+        connection: &DownstreamConnection,
+        mut request: PeerRequest,
     ) -> Result<Value, RequestError> {
         let (heard, limit, caller) =
-            (Arc::clone(&request.heard), request.limit.clone(), request.caller);
-        let ttl = u64::try_from(KEEP.as_millis()).unwrap_or(u64::MAX);
+            (Arc::clone(&request.activity), request.limit.clone(), request.caller);
+        let ttl = u64::try_from(TASK_TTL.as_millis()).unwrap_or(u64::MAX);
         request.params.insert("task".into(), json!({"ttl": ttl}));
         let created = connection.peer.request("tools/call", request).await?;
         let Some(id) = created.pointer("/task/taskId").and_then(Value::as_str) else {
@@ -30,12 +30,12 @@ impl Downstream {
         let mut params = Object::new();
         params.insert("taskId".into(), id.into());
         let mut cancel = CancelTask { connection, id: id.to_owned(), done: false };
-        let fetch = Request { patience: Some(KEEP), heard, limit, caller, ..Request::new(params) };
+        let fetch = PeerRequest { timeout: Some(TASK_TTL), activity: heard, limit, caller, ..PeerRequest::new(params) };
         let result = connection.peer.request("tasks/result", fetch).await;
         cancel.done = true;
         match result {
             Err(RequestError::Rpc { code: -32601, .. }) => {
-                Err(Failure::Malformed("it created a task but does not support tasks/result".into()).into())
+                Err(TransportFailure::Malformed("it created a task but does not support tasks/result".into()).into())
             }
             other => other,
         }
@@ -44,7 +44,7 @@ impl Downstream {
 
 /// Cancels a task at the server when its caller stops waiting.
 struct CancelTask<'a> {
-    connection: &'a Connection,
+    connection: &'a DownstreamConnection,
     id: String,
     done: bool,
 }
@@ -62,7 +62,7 @@ impl Drop for CancelTask<'_> {
             let mut params = Object::new();
             params.insert("taskId".into(), id.into());
             let request =
-                Request { patience: Some(Duration::from_secs(10)), ..Request::new(params) };
+                PeerRequest { timeout: Some(Duration::from_secs(10)), ..PeerRequest::new(params) };
             if let Err(error) = peer.request("tasks/cancel", request).await {
                 tracing::debug!(%error, "failed to cancel a task");
             }

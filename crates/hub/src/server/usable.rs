@@ -1,6 +1,6 @@
 //! Checks which items of a server's lists can be used. Others are left out one by one and reported.
 
-use super::lists::size;
+use super::lists::json_bytes;
 use docent_dial::headers;
 use docent_tool::Object;
 use serde_json::Value;
@@ -16,10 +16,10 @@ pub type SchemaCheck = fn(&Value) -> Result<(), String>;
 
 /// Checks an item of any list.
 pub(super) fn check_item(item: &Object) -> Result<(), String> {
-    if levels(item.values()) > MAX_LEVELS {
+    if nesting_depth(item.values()) > MAX_LEVELS {
         return Err(format!("its definition is nested more than {MAX_LEVELS} levels deep"));
     }
-    let bytes = size(item);
+    let bytes = json_bytes(item);
     if bytes > MAX_ITEM_BYTES {
         return Err(format!("its definition has {bytes} bytes; the limit is {MAX_ITEM_BYTES}"));
     }
@@ -47,10 +47,10 @@ pub(super) fn check_tool(tool: &Object, check: SchemaCheck) -> Result<(), String
 }
 
 /// How deeply values are nested. The parser bounds it.
-fn levels<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
+fn nesting_depth<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
     let of = |value: &Value| match value {
-        Value::Array(items) => levels(items.iter()),
-        Value::Object(fields) => levels(fields.values()),
+        Value::Array(items) => nesting_depth(items.iter()),
+        Value::Object(fields) => nesting_depth(fields.values()),
         _ => 0,
     };
     1 + values.map(of).max().unwrap_or(0)

@@ -1,11 +1,11 @@
 //! Watched addresses and the requested log level: sent to the server, and again whenever it reconnects.
 
 use super::{
-    Downstream, address::prefix, asks::level_name, backoff::Backoff, connection::Connection, locked,
+    DownstreamServer, address::prefix, questions::level_name, backoff::Backoff, connection::DownstreamConnection, locked,
 };
-use crate::{Era, Request, RequestError};
-use docent_dial::Failure;
-use docent_tool::{Change, Level, Object};
+use crate::{ProtocolMode, PeerRequest, RequestError};
+use docent_dial::TransportFailure;
+use docent_tool::{ProviderChange, SyslogLevel, Object};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -13,15 +13,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a call waits for its server to acknowledge the log level.
-const LEVEL_TIME: Duration = Duration::from_secs(2);
+const LEVEL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a server may take to acknowledge its stream. Some never do.
-const OPENING: Duration = Duration::from_secs(2);
+const STREAM_OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A stream that was open for this long did not fail, however it ended.
-const STEADY: Duration = Duration::from_secs(10);
+const STEADY_STREAM_TIME: Duration = Duration::from_secs(10);
 
-impl Downstream {
+impl DownstreamServer {
     /// Returns the server's own form of an address, if it belongs to this server.
     pub(crate) fn own_address(&self, address: &str) -> Option<String> {
         if let Some(own) = address.strip_prefix(&prefix(self.name())) {
@@ -40,18 +40,18 @@ impl Downstream {
     }
 
     /// Whether it reports changes to resources. A server that was never connected may.
-    pub(crate) fn tells_of_changes(&self) -> bool {
+    pub(crate) fn reports_changes(&self) -> bool {
         let known = self.known();
         let can = &known.remembered.capabilities;
         can.is_null() || can.pointer("/resources/subscribe").and_then(Value::as_bool) == Some(true)
     }
 
     pub(crate) fn begin_watching(&self, address: &str) -> bool {
-        let Some(own) = self.own_address(address).filter(|_| self.tells_of_changes()) else {
+        let Some(own) = self.own_address(address).filter(|_| self.reports_changes()) else {
             return false;
         };
         if locked(&self.watched).insert(own) {
-            self.tell_server();
+            self.update_subscriptions();
         }
         true
     }
@@ -59,11 +59,11 @@ impl Downstream {
     pub(crate) fn end_watching(&self, address: &str) {
         let Some(own) = self.own_address(address) else { return };
         if locked(&self.watched).remove(&own) && self.live().is_some() {
-            self.tell_server();
+            self.update_subscriptions();
         }
     }
 
-    fn tell_server(&self) {
+    fn update_subscriptions(&self) {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
             match this.connection().await {
@@ -82,9 +82,9 @@ impl Downstream {
 
     /// Updates the server's subscriptions and log level to the requested ones. One task at a time does so, until
     /// nothing is left to change.
-    pub(crate) async fn watch_again(self: &Arc<Self>, connection: &Arc<Connection>) {
+    pub(crate) async fn sync_subscriptions(self: &Arc<Self>, connection: &Arc<DownstreamConnection>) {
         let _one = self.telling.lock().await;
-        if connection.era == Era::Stateless {
+        if connection.era == ProtocolMode::Stateless {
             return self.listen(connection);
         }
         let level = *locked(&self.level);
@@ -115,7 +115,7 @@ impl Downstream {
 
     /// Opens the one stream of a server without sessions, which reports everything. Reopened when the watched addresses
     /// change.
-    fn listen(self: &Arc<Self>, connection: &Arc<Connection>) {
+    fn listen(self: &Arc<Self>, connection: &Arc<DownstreamConnection>) {
         let wanted = locked(&self.watched).clone();
         let is_open =
             locked(&connection.listening).as_ref().is_some_and(|task| !task.is_finished());
@@ -156,12 +156,12 @@ impl Downstream {
         self.list_again();
         let watched = locked(&self.watched).clone();
         for uri in watched {
-            self.tell(Change::Updated(self.shared.addresses.public(&uri, self.name())));
+            self.tell(ProviderChange::Updated(self.shared.addresses.public(&uri, self.name())));
         }
     }
 
     /// Waits, briefly, until a server with sessions has acknowledged the log level.
-    pub(crate) async fn level_told(self: &Arc<Self>, connection: &Arc<Connection>) {
+    pub(crate) async fn sync_log_level(self: &Arc<Self>, connection: &Arc<DownstreamConnection>) {
         let wanted = *locked(&self.level);
         if wanted.is_none() || *locked(&connection.level) == wanted {
             return;
@@ -169,10 +169,10 @@ impl Downstream {
         let (this, connection) = (Arc::clone(self), Arc::clone(connection));
         let telling = tokio::spawn(async move { this.watch_again(&connection).await });
         // A slower server gets it anyway.
-        drop(tokio::time::timeout(LEVEL_TIME, telling).await);
+        drop(tokio::time::timeout(LEVEL_TIMEOUT, telling).await);
     }
 
-    pub(crate) fn wanted_level(&self, level: Level) {
+    pub(crate) fn request_log_level(&self, level: SyslogLevel) {
         let mut wanted = locked(&self.level);
         if wanted.is_some_and(|wanted| wanted <= level) {
             return;
@@ -184,24 +184,24 @@ impl Downstream {
     }
 
     /// Handles a server's report that a resource has changed.
-    pub(crate) fn updated(&self, params: &Value) {
+    pub(crate) fn handle_resource_updated(&self, params: &Value) {
         let Some(uri) = params.get("uri").and_then(Value::as_str) else { return };
         self.cache.clear();
         let public = self.shared.addresses.public(uri, self.name());
-        self.tell(Change::Updated(public));
+        self.publish_change(ProviderChange::Updated(public));
     }
 }
 
 /// Opens the stream of a server without sessions, and reopens it whenever it ends, for as long as the connection lasts.
-async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, wanted: Object) {
+async fn keep_listening(server: Weak<DownstreamServer>, connection: Arc<DownstreamConnection>, wanted: Object) {
     let (mut backoff, mut again) = (Backoff::default(), false);
     loop {
         let began = Instant::now();
         let mut params = Object::new();
         params.insert("notifications".into(), wanted.clone().into());
-        let stream = connection.peer.request("subscriptions/listen", Request::new(params));
+        let stream = connection.peer.request("subscriptions/listen", PeerRequest::new(params));
         tokio::pin!(stream);
-        let opened = tokio::time::timeout(OPENING, connection.acknowledged.notified());
+        let opened = tokio::time::timeout(STREAM_OPEN_TIMEOUT, connection.acknowledged.notified());
         let ended = tokio::select! {
             ended = &mut stream => ended,
             _ = opened => {
@@ -220,7 +220,7 @@ async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, w
             Err(RequestError::Rpc { code: -32601, .. }) => {
                 return tracing::debug!(server = server.name(), "the server does not support subscriptions");
             }
-            Err(RequestError::Failed(failure @ Failure::Unreachable(_))) => {
+            Err(RequestError::Failed(failure @ TransportFailure::Unreachable(_))) => {
                 return server.out_of_reach(&connection, &failure);
             }
             Err(error) => {
@@ -228,7 +228,7 @@ async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, w
             }
         }
         drop(server);
-        if began.elapsed() >= STEADY {
+        if began.elapsed() >= STEADY_STREAM_TIME {
             backoff = Backoff::default();
         }
         backoff.failed();
@@ -238,14 +238,14 @@ async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, w
 }
 
 /// Subscribes or unsubscribes; returns whether the server accepted.
-async fn subscribe(server: &Downstream, connection: &Connection, method: &str, uri: &str) -> bool {
+async fn subscribe(server: &DownstreamServer, connection: &DownstreamConnection, method: &str, uri: &str) -> bool {
     let can = connection.capabilities.pointer("/resources/subscribe");
     if can.and_then(Value::as_bool) != Some(true) {
         return false;
     }
     let mut params = Object::new();
     params.insert("uri".into(), uri.into());
-    let request = Request { patience: Some(PATIENCE), ..Request::new(params) };
+    let request = PeerRequest { timeout: Some(SUBSCRIBE_TIMEOUT), ..PeerRequest::new(params) };
     match connection.peer.request(method, request).await {
         Ok(_) => true,
         Err(error) => {
@@ -255,13 +255,13 @@ async fn subscribe(server: &Downstream, connection: &Connection, method: &str, u
     }
 }
 
-async fn set_level(server: &Downstream, connection: &Connection, level: Level) {
+async fn set_level(server: &DownstreamServer, connection: &DownstreamConnection, level: SyslogLevel) {
     if connection.capabilities.get("logging").is_none_or(Value::is_null) {
         return;
     }
     let mut params = Object::new();
     params.insert("level".into(), level_name(level).into());
-    let request = Request { patience: Some(PATIENCE), ..Request::new(params) };
+    let request = PeerRequest { timeout: Some(SUBSCRIBE_TIMEOUT), ..PeerRequest::new(params) };
     if let Err(error) = connection.peer.request("logging/setLevel", request).await {
         tracing::debug!(server = server.name(), %error, "logging/setLevel failed");
     }

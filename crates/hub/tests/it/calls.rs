@@ -1,12 +1,12 @@
 //! Calls: names, results, errors, retries, timeouts.
 
 use crate::stage::{
-    Does, Person, Scripts, call, context, hub, hub_with, result, session, spec, text, told, tool,
+    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, hub_with, result, session, spec, text, told, tool,
     tools, until, words,
 };
-use docent_hub::{Memory, Spec};
-use docent_tool::{Change, Provider, ToolError, nobody};
-use docent_traffic::{Capture, Direction, Kind, Traffic};
+use docent_hub::{ServerStateStore, ServerSpec};
+use docent_tool::{ProviderChange, ToolProvider, ToolError, no_client};
+use docent_traffic::{Capture, Direction, TrafficKind, Traffic};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
@@ -15,7 +15,7 @@ use std::{
 
 #[tokio::test]
 async fn an_answer_keeps_its_fields_and_names_its_origin() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", session(json!([tool("echo")]), |message| {
         result(message, json!({
             "content": [{"type": "text", "text": "hi", "annotations": {"priority": 1}, "odd": 7}],
@@ -23,9 +23,9 @@ async fn an_answer_keeps_its_fields_and_names_its_origin() {
             "_meta": {"own": true, "docent/origin": {"server": "other", "tool": "else"}},
         }))
     }));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let outcome = call(&hub, "one__echo", &nobody()).await.unwrap();
-    let docent_tool::Block::Raw(block) = &outcome.content[0] else { panic!() };
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let outcome = call(&hub, "one__echo", &no_client()).await.unwrap();
+    let docent_tool::AnswerBlock::Raw(block) = &outcome.content[0] else { panic!() };
     assert_eq!(
         *block,
         json!({"type": "text", "text": "hi", "annotations": {"priority": 1}, "odd": 7})
@@ -39,16 +39,16 @@ async fn an_answer_keeps_its_fields_and_names_its_origin() {
 
 #[tokio::test]
 async fn an_error_keeps_code_message_and_data_and_names_the_server() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("echo")]), |message| {
             let error = json!({"code": -32042, "message": "no", "data": {"why": "so"}});
-            Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+            CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
         }),
     );
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let Err(ToolError::Refused { code, message, data }) = call(&hub, "one__echo", &nobody()).await
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let Err(ToolError::Refused { code, message, data }) = call(&hub, "one__echo", &no_client()).await
     else {
         panic!()
     };
@@ -65,16 +65,16 @@ async fn an_error_names_the_server_whatever_its_data_are() {
         (json!({"server": "one", "why": "so"}), json!({"server": "one", "why": "so"})),
         (json!({"server": "two"}), json!({"server": "one", "serverSaid": "two"})),
     ] {
-        let scripts = Arc::new(Scripts::default());
+        let scripts = Arc::new(TestWorkerStarter::default());
         scripts.put(
             "one",
             session(json!([tool("echo")]), move |message| {
                 let error = json!({"code": -32042, "message": "no", "data": said});
-                Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+                CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
             }),
         );
-        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-        let Err(ToolError::Refused { data, .. }) = call(&hub, "one__echo", &nobody()).await else {
+        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let Err(ToolError::Refused { data, .. }) = call(&hub, "one__echo", &no_client()).await else {
             panic!()
         };
         assert_eq!(data, Some(want));
@@ -83,11 +83,11 @@ async fn an_error_names_the_server_whatever_its_data_are() {
 
 #[tokio::test]
 async fn requests_are_numbered_one_after_another() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", session(json!([tool("a")]), |message| text(message, "ok")));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     for _ in 0..3 {
-        call(&hub, "one__a", &nobody()).await.unwrap();
+        call(&hub, "one__a", &no_client()).await.unwrap();
     }
     let heard = scripts.heard.lock().unwrap();
     let ids: Vec<u64> = heard.iter().filter_map(|message| message["id"].as_u64()).collect();
@@ -96,18 +96,18 @@ async fn requests_are_numbered_one_after_another() {
 
 #[tokio::test]
 async fn answers_out_of_order_reach_their_own_calls() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     let held = Arc::new(Mutex::new(Vec::new()));
     scripts.put("one", session(json!([tool("a"), tool("b")]), move |message| {
         let mut held = held.lock().unwrap();
         held.push(json!({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": message["params"]["name"]}]}}));
         if held.len() < 2 {
-            return Does::Says(Vec::new());
+            return CallBehavior::Says(Vec::new());
         }
-        Does::Says(held.drain(..).rev().collect())
+        CallBehavior::Says(held.drain(..).rev().collect())
     }));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let (first, second) = (nobody(), nobody());
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let (first, second) = (no_client(), no_client());
     let (a, b) = tokio::join!(call(&hub, "one__a", &first), call(&hub, "one__b", &second));
     assert_eq!((words(&a.unwrap()), words(&b.unwrap())), ("a".into(), "b".into()));
 }
@@ -117,7 +117,7 @@ async fn only_what_may_be_repeated_is_tried_again() {
     for (annotations, want) in
         [(json!({"readOnlyHint": true}), 2), (json!({"idempotentHint": true}), 2), (json!({}), 1)]
     {
-        let scripts = Arc::new(Scripts::default());
+        let scripts = Arc::new(TestWorkerStarter::default());
         let mut definition = tool("act");
         definition["annotations"] = annotations;
         let calls = Arc::new(Mutex::new(0));
@@ -127,11 +127,11 @@ async fn only_what_may_be_repeated_is_tried_again() {
             session(json!([definition]), move |message| {
                 let mut calls = counted.lock().unwrap();
                 *calls += 1;
-                if *calls == 1 { Does::Ends } else { text(message, "done") }
+                if *calls == 1 { CallBehavior::Ends } else { text(message, "done") }
             }),
         );
-        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-        let ended = call(&hub, "one__act", &nobody()).await;
+        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let ended = call(&hub, "one__act", &no_client()).await;
         assert_eq!((*calls.lock().unwrap(), ended.is_ok()), (want, want == 2));
         if let Err(error) = ended {
             assert!(error.to_string().contains("the server `one`"), "{error}");
@@ -141,12 +141,12 @@ async fn only_what_may_be_repeated_is_tried_again() {
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("slow"), tool("quick")]), |message| {
             if message["params"]["name"] == "slow" {
-                Does::Says(Vec::new())
+                CallBehavior::Says(Vec::new())
             } else {
                 text(message, "quick")
             }
@@ -154,8 +154,8 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
     );
     let mut short = spec("one");
     short.timeout = Duration::from_millis(50);
-    let hub = hub(&scripts, Memory::none(), vec![short]);
-    let error = call(&hub, "one__slow", &nobody()).await.unwrap_err();
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![short]);
+    let error = call(&hub, "one__slow", &no_client()).await.unwrap_err();
     assert!(error.to_string().contains("did not answer within 0.05 s"), "{error}");
     until(|| !scripts.of("notifications/cancelled").is_empty()).await;
     let slow = scripts.of("tools/call")[0]["id"].clone();
@@ -166,14 +166,14 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
 
 #[tokio::test]
 async fn a_task_reports_progress_until_its_result_arrives() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     let mut definition = tool("task");
     definition["execution"] = json!({"taskSupport": "required"});
     let session = session(json!([definition]), |message| {
         let token = &message["params"]["_meta"]["progressToken"];
         let said = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
         let task = json!({"taskId": "t1", "status": "working"});
-        Does::Says(vec![
+        CallBehavior::Says(vec![
             json!({"jsonrpc": "2.0", "id": message["id"], "result": {"task": task}}),
             said(
                 "notifications/tasks/status",
@@ -188,20 +188,20 @@ async fn a_task_reports_progress_until_its_result_arrives() {
         Some("tasks/result") => text(message, "done"),
         _ => session(message),
     });
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let person = Arc::new(Person::default());
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let person = Arc::new(ScriptedClient::default());
     assert_eq!(words(&call(&hub, "one__task", &context(&person)).await.unwrap()), "done");
     assert_eq!(*person.steps.lock().unwrap(), [0.001, 1.0, 1.001]);
 }
 
 #[tokio::test]
 async fn progress_is_forwarded_and_restarts_the_timeout() {
-    let scripts = Arc::new(Scripts::default());
-    scripts.put("one", session(json!([tool("slow")]), |_| Does::Says(Vec::new())));
+    let scripts = Arc::new(TestWorkerStarter::default());
+    scripts.put("one", session(json!([tool("slow")]), |_| CallBehavior::Says(Vec::new())));
     let mut short = spec("one");
     short.timeout = Duration::from_millis(400);
-    let hub = hub(&scripts, Memory::none(), vec![short]);
-    let person = Arc::new(Person::default());
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![short]);
+    let person = Arc::new(ScriptedClient::default());
     let running = {
         let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
         tokio::spawn(async move { call(&hub, "one__slow", &context(&person)).await })
@@ -221,15 +221,15 @@ async fn progress_is_forwarded_and_restarts_the_timeout() {
 /// Runs on a paused clock, so that no progress arrives too late.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
-    let scripts = Arc::new(Scripts::default());
-    scripts.put("one", session(json!([tool("slow")]), |_| Does::Says(Vec::new())));
+    let scripts = Arc::new(TestWorkerStarter::default());
+    scripts.put("one", session(json!([tool("slow")]), |_| CallBehavior::Says(Vec::new())));
     for (max_timeout, want) in [(None, 50), (Some(Duration::from_secs(20)), 20)] {
-        let limited = Spec { max_timeout, ..spec("one") };
-        let hub = hub(&scripts, Memory::none(), vec![limited]);
+        let limited = ServerSpec { max_timeout, ..spec("one") };
+        let hub = hub(&scripts, ServerStateStore::none(), vec![limited]);
         tools(&hub).await;
         let (calls, cancelled) =
             (scripts.of("tools/call").len(), scripts.of("notifications/cancelled").len());
-        let (person, begin) = (Arc::new(Person::default()), tokio::time::Instant::now());
+        let (person, begin) = (Arc::new(ScriptedClient::default()), tokio::time::Instant::now());
         let running = {
             let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
             tokio::spawn(async move { call(&hub, "one__slow", &context(&person)).await })
@@ -254,7 +254,7 @@ async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
 }
 
 /// Sends progress of one request until the server is stopped.
-async fn report_progress(scripts: &Scripts, token: &Value, count: usize) {
+async fn report_progress(scripts: &TestWorkerStarter, token: &Value, count: usize) {
     for step in 0..count {
         let params = json!({"progressToken": token, "progress": step});
         let message =
@@ -271,13 +271,13 @@ async fn report_progress(scripts: &Scripts, token: &Value, count: usize) {
 /// Runs on a paused clock.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_stops_reporting_an_ended_call_is_ended_and_started_again() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     let act = |message: &Value| match message["params"]["name"].as_str() {
         Some("quick") => text(message, "done"),
-        _ => Does::Says(Vec::new()),
+        _ => CallBehavior::Says(Vec::new()),
     };
     scripts.put("one", session(json!([tool("slow"), tool("quick")]), act));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let error = call(&hub, "one__slow", &context(&Arc::default())).await.unwrap_err();
     assert!(error.to_string().contains("did not answer within 5 s"), "{error}");
     let token = scripts.of("tools/call")[0]["params"]["_meta"]["progressToken"].clone();
@@ -296,7 +296,7 @@ async fn a_server_that_never_stops_reporting_an_ended_call_is_ended_and_started_
 
 #[tokio::test]
 async fn an_answer_is_kept_for_as_long_as_its_server_says() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("kept"), tool("fresh")]), |message| {
@@ -307,7 +307,7 @@ async fn an_answer_is_kept_for_as_long_as_its_server_says() {
             result(message, answer)
         }),
     );
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     for name in ["one__kept", "one__kept", "one__fresh", "one__fresh"] {
         assert_eq!(words(&call(&hub, name, &nobody()).await.unwrap()), "x");
     }
@@ -318,16 +318,16 @@ async fn an_answer_is_kept_for_as_long_as_its_server_says() {
 
 /// How often the server is called when two clients call a tool twice each.
 async fn asked(annotations: Value, answer: Value, cache: Option<Duration>) -> usize {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     let mut definition = tool("act");
     definition["annotations"] = annotations;
     scripts
         .put("one", session(json!([definition]), move |message| result(message, answer.clone())));
     let mut spec = spec("one");
     spec.cache = cache;
-    let hub = hub(&scripts, Memory::none(), vec![spec]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec]);
     for name in ["ann", "bob", "ann", "bob"] {
-        let person = Arc::new(Person { name: name.into(), ..Person::default() });
+        let person = Arc::new(ScriptedClient { name: name.into(), ..ScriptedClient::default() });
         call(&hub, "one__act", &context(&person)).await.unwrap();
     }
     scripts.of("tools/call").len()
@@ -377,17 +377,17 @@ async fn an_answer_is_kept_for_whom_it_may_be_kept() {
 
 #[tokio::test]
 async fn what_is_kept_is_forgotten_when_the_server_says_that_things_changed() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("kept")]), |message| {
             result(message, json!({"content": [{"type": "text", "text": "x"}], "ttlMs": 60_000}))
         }),
     );
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let twice = async |want: usize| {
         for _ in 0..2 {
-            call(&hub, "one__kept", &nobody()).await.unwrap();
+            call(&hub, "one__kept", &no_client()).await.unwrap();
         }
         assert_eq!(scripts.of("tools/call").len(), want);
     };
@@ -400,13 +400,13 @@ async fn what_is_kept_is_forgotten_when_the_server_says_that_things_changed() {
     scripts.say(
         json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}),
     );
-    told(&mut changes, &Change::Updated("a:b".into())).await;
+    told(&mut changes, &ProviderChange::Updated("a:b".into())).await;
     twice(3).await;
 }
 
 #[tokio::test]
 async fn tools_are_renamed_hidden_and_redescribed() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("a"), tool("b"), tool("drop_all")]), |message| text(message, "ok")),
@@ -415,7 +415,7 @@ async fn tools_are_renamed_hidden_and_redescribed() {
     spec.rename.insert("a".into(), "alpha".into());
     spec.describe.insert("b".into(), "The second.".into());
     spec.hide.push("drop_*".into());
-    let hub = hub(&scripts, Memory::none(), vec![spec]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec]);
     let tools = tools(&hub).await;
     assert_eq!(tools.keys().collect::<Vec<_>>(), ["alpha", "one__b"]);
     assert_eq!(tools["one__b"].info().about, "The second.");
@@ -425,7 +425,7 @@ async fn tools_are_renamed_hidden_and_redescribed() {
 
 #[tokio::test]
 async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     let mut definition = tool("act");
     definition["annotations"] = json!({"readOnlyHint": true});
     let ended = Mutex::new(false);
@@ -433,15 +433,15 @@ async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
         "one",
         session(json!([definition]), move |message| {
             let again = std::mem::replace(&mut *ended.lock().unwrap(), true);
-            if again { text(message, "done") } else { Does::Ends }
+            if again { text(message, "done") } else { CallBehavior::Ends }
         }),
     );
     let traffic = Traffic::new(str::to_owned);
-    let hub = hub_with(&scripts, Memory::none(), vec![spec("one")], Some(Arc::clone(&traffic)));
+    let hub = hub_with(&scripts, ServerStateStore::disabled(), vec![spec("one")], Some(Arc::clone(&traffic)));
     // The handshake is not recorded, but its outcome is known.
     tools(&hub).await;
     traffic.set(Capture { on: true, payloads: false });
-    let person = Arc::new(Person { recorded: Some(4711), ..Person::default() });
+    let person = Arc::new(ScriptedClient { recorded: Some(4711), ..ScriptedClient::default() });
     call(&hub, "one__act", &context(&person)).await.unwrap();
     let entries = traffic.read(0, 1000).entries;
     let calls: Vec<_> = entries
@@ -459,21 +459,21 @@ async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
         ]
     );
     assert!(entries.iter().any(|entry| entry.kind == Kind::Closed), "{entries:?}");
-    let first = entries.iter().find(|entry| entry.kind == Kind::Request).unwrap();
+    let first = entries.iter().find(|entry| entry.kind == TrafficKind::Request).unwrap();
     assert_eq!((&*first.peer, first.era.as_deref()), ("one", Some("2025-06-18")));
 }
 
 #[tokio::test]
 async fn no_more_calls_run_at_once_than_a_server_is_given() {
-    let scripts = Arc::new(Scripts::default());
-    scripts.put("one", session(json!([tool("wait")]), |_| Does::Says(Vec::new())));
+    let scripts = Arc::new(TestWorkerStarter::default());
+    scripts.put("one", session(json!([tool("wait")]), |_| CallBehavior::Says(Vec::new())));
     let mut two = spec("one");
     two.concurrency = 2;
-    let hub = hub(&scripts, Memory::none(), vec![two]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![two]);
     let running: Vec<_> = (0..5)
         .map(|_| {
             let hub = Arc::clone(&hub);
-            tokio::spawn(async move { call(&hub, "one__wait", &nobody()).await })
+            tokio::spawn(async move { call(&hub, "one__wait", &no_client()).await })
         })
         .collect();
     for done in 0..5 {

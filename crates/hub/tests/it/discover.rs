@@ -1,12 +1,12 @@
 //! The four discovery tools, and whether a list shows them or all others.
 
 use crate::{
-    stage::{Person, Scripts, context, hub, hub_set, session, spec, text, tool, words},
+    stage::{ScriptedClient, TestWorkerStarter, context, hub, hub_set, session, spec, text, tool, words},
     threads::Threads,
 };
-use docent_hub::{Dialer, Exposure, Hub, Memory, Settings};
+use docent_hub::{Dialer, CatalogExposure, Hub, ServerStateStore, HubSettings};
 use docent_script::{StartWorker, Workers};
-use docent_tool::{AnyTool, Outcome, Provider, ToolError, nobody};
+use docent_tool::{AnyTool, ToolOutcome, ToolProvider, ToolError, no_client};
 use serde_json::{Value, json};
 use std::sync::{Arc, atomic::Ordering};
 
@@ -15,15 +15,15 @@ fn own(hub: &Arc<Hub>, name: &str) -> Arc<dyn AnyTool> {
 }
 
 /// Calls one of the four for a client whose own calls reach the servers.
-async fn ask(hub: &Arc<Hub>, name: &str, arguments: Value) -> Result<Outcome, ToolError> {
-    let person = Arc::new(Person { hub: Some(Arc::clone(hub)), ..Person::default() });
+async fn ask(hub: &Arc<Hub>, name: &str, arguments: Value) -> Result<ToolOutcome, ToolError> {
+    let person = Arc::new(ScriptedClient { hub: Some(Arc::clone(hub)), ..ScriptedClient::default() });
     own(hub, name).call(arguments.as_object().unwrap().clone(), &context(&person)).await
 }
 
-fn said(outcome: &Outcome) -> String {
-    let word = |block: &docent_tool::Block| match block {
-        docent_tool::Block::Text { text, .. } => text.clone(),
-        other => words(&Outcome { content: vec![other.clone()], ..Outcome::default() }),
+fn said(outcome: &ToolOutcome) -> String {
+    let word = |block: &docent_tool::AnswerBlock| match block {
+        docent_tool::AnswerBlock::Text { text, .. } => text.clone(),
+        other => words(&ToolOutcome { content: vec![other.clone()], ..ToolOutcome::default() }),
     };
     outcome.content.iter().map(word).collect()
 }
@@ -37,15 +37,15 @@ async fn refused(hub: &Arc<Hub>, name: &str, arguments: Value) -> String {
 }
 
 /// A server with renamed and redescribed tools, one of which is hidden.
-fn changed() -> (Arc<Scripts>, Arc<Hub>) {
-    let scripts = Arc::new(Scripts::default());
+fn changed() -> (Arc<TestWorkerStarter>, Arc<Hub>) {
+    let scripts = Arc::new(TestWorkerStarter::default());
     let all = json!([tool("add"), tool("sub"), tool("drop_all")]);
     scripts.put("py", session(all, |message| text(message, "ok")));
     let mut py = spec("py");
     py.rename.insert("add".into(), "plus".into());
     py.describe.insert("add".into(), "Sums up.".into());
     py.hide.push("drop_*".into());
-    let hub = hub(&scripts, Memory::none(), vec![py]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![py]);
     (scripts, hub)
 }
 
@@ -101,7 +101,7 @@ async fn a_tool_is_called_by_the_names_that_a_model_may_know() {
 async fn scripts_see_new_names_and_descriptions() {
     let (_scripts, hub) = changed();
     ask(&hub, "list_mcp_capabilities", json!({})).await.unwrap();
-    let read = hub.read("docent://mcp-clients/py.d.ts", &nobody()).await.unwrap().unwrap();
+    let read = hub.read("docent://mcp-clients/py.d.ts", &no_client()).await.unwrap().unwrap();
     let types = format!("{read:?}");
     assert!(types.contains("Sums up.") && types.contains("export function plus("), "{types}");
     assert!(!types.contains("Does add.") && !types.contains("drop_all"), "{types}");
@@ -172,19 +172,19 @@ async fn what_a_script_says_is_bounded_and_says_so() {
 async fn scripts_of_all_sessions_of_a_client_count_as_its_own() {
     let threads = Arc::new(Threads::default());
     let workers = Workers::new(Arc::clone(&threads) as Arc<dyn StartWorker>);
-    let settings = Settings { workers: Some(workers), ..Settings::default() };
-    let scripts = Arc::new(Scripts::default());
+    let settings = HubSettings { workers: Some(workers), ..HubSettings::default() };
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("py", session(json!([tool("add")]), |message| text(message, "ok")));
-    let hub = Hub::new(settings, Arc::clone(&scripts) as Arc<dyn Dialer>, Memory::none());
+    let hub = Hub::new(settings, Arc::clone(&scripts) as Arc<dyn Dialer>, ServerStateStore::disabled());
     hub.configure(vec![spec("py")]);
     for (session, client, started) in
         [("ann#1", "ann", 1), ("ann#2", "ann", 1), ("bob#3", "bob", 2)]
     {
-        let person = Arc::new(Person {
+        let person = Arc::new(ScriptedClient {
             name: session.into(),
             client_key: client.into(),
             hub: Some(Arc::clone(&hub)),
-            ..Person::default()
+            ..ScriptedClient::default()
         });
         let arguments = json!({"code": "return 1"}).as_object().unwrap().clone();
         own(&hub, "execute_mcp_code").call(arguments, &context(&person)).await.unwrap();
@@ -221,20 +221,20 @@ async fn a_list_of_nothing_can_not_be_asked_for() {
 
 #[tokio::test]
 async fn auto_lists_four_tools_where_all_would_take_too_much() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("small", session(json!([tool("a")]), |message| text(message, "ok")));
     let mut wordy = tool("a");
     wordy["description"] = json!("Adds one number to another. ".repeat(200));
     scripts.put("wordy", session(json!([wordy]), |message| text(message, "ok")));
     for (servers, exposure, four) in [
-        (&["small"][..], Exposure::Auto, false),
-        (&["small", "wordy"], Exposure::Auto, true),
-        (&["small", "wordy"], Exposure::Direct, false),
-        (&["small"], Exposure::Discover, true),
+        (&["small"][..], CatalogExposure::Auto, false),
+        (&["small", "wordy"], CatalogExposure::Auto, true),
+        (&["small", "wordy"], CatalogExposure::Direct, false),
+        (&["small"], CatalogExposure::Discover, true),
     ] {
-        let settings = Settings { exposure, auto_tokens: 500, ..Settings::default() };
+        let settings = HubSettings { exposure, auto_tokens: 500, ..HubSettings::default() };
         let specs = servers.iter().map(|name| spec(name)).collect();
-        let hub = hub_set(&scripts, Memory::none(), specs, settings);
+        let hub = hub_set(&scripts, ServerStateStore::none(), specs, settings);
         for part in hub.parts() {
             part.settled().await;
         }

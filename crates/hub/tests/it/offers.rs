@@ -1,9 +1,9 @@
 //! Resources, templates, prompts and completions: their contents, and their owners.
 
-use crate::stage::{Does, Person, Scripts, context, hub, result, spec};
-use docent_hub::{Hub, Memory};
+use crate::stage::{CallBehavior, ScriptedClient, TestWorkerStarter, context, hub, result, spec};
+use docent_hub::{Hub, ServerStateStore};
 use docent_tool::{
-    Block, Completing, CompletionTarget, Contents, FailureKind, Object, Provider, ToolError, nobody,
+    AnswerBlock, CompletionRequest, CompletionTarget, Contents, FailureKind, Object, ToolProvider, ToolError, no_client,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 const META: &str = "/params/_meta/note";
 
 /// A server of this version with a resource, a template and a prompt; `who` is what its resources hold.
-fn offering(version: &'static str, can: Value, who: &'static str) -> impl Fn(&Value) -> Does {
+fn offering(version: &'static str, can: Value, who: &'static str) -> impl Fn(&Value) -> CallBehavior {
     move |message: &Value| {
         let error = |code: i64| {
             let error = json!({"code": code, "message": "Resource not found"});
-            Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+            CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
         };
         let is_new = version == "2026-07-28";
         match message["method"].as_str().unwrap_or_default() {
@@ -56,7 +56,7 @@ fn offering(version: &'static str, can: Value, who: &'static str) -> impl Fn(&Va
                 message,
                 json!({"completion": {"values": [who], "total": 50, "hasMore": true, "odd": 1}, "odd": 1, "_meta": {"own": 1}}),
             ),
-            _ => Does::Says(Vec::new()),
+            _ => CallBehavior::Says(Vec::new()),
         }
     }
 }
@@ -65,7 +65,7 @@ fn everything() -> Value {
     json!({"resources": {"subscribe": true}, "prompts": {}, "completions": {}})
 }
 
-async fn parts(hub: &Arc<Hub>) -> Vec<Arc<dyn Provider>> {
+async fn parts(hub: &Arc<Hub>) -> Vec<Arc<dyn ToolProvider>> {
     let parts = hub.parts();
     for part in &parts {
         part.settled().await;
@@ -82,11 +82,11 @@ fn object(value: Value) -> Object {
 
 #[tokio::test]
 async fn what_has_no_place_travels_and_what_the_client_says_reaches_the_server() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", offering("2025-11-25", everything(), "one"));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let part = parts(&hub).await.remove(0);
-    let person = Arc::new(Person { meta: object(json!({"note": 1})), ..Person::default() });
+    let person = Arc::new(ScriptedClient { meta: object(json!({"note": 1})), ..ScriptedClient::default() });
     let context = context(&person);
 
     let reading = part.read("a:one", &context).await.unwrap().unwrap();
@@ -97,7 +97,7 @@ async fn what_has_no_place_travels_and_what_the_client_says_reaches_the_server()
     let meta = answer.meta.unwrap();
     assert_eq!(meta["docent/extra"], json!({"messages": [{}, {"odd": 1}], "odd": 1}));
     assert_eq!((&meta["own"], &meta["docent/origin"]["server"]), (&json!(1), &json!("one")));
-    let mut asked = Completing::new(CompletionTarget::Prompt("one__p".into()), "x", "");
+    let mut asked = CompletionRequest::new(CompletionTarget::Prompt("one__p".into()), "x", "");
     asked.meta = context.meta();
     let completed = part.complete(&asked).await;
     assert_eq!(completed.values, ["one"]);
@@ -116,11 +116,11 @@ async fn what_has_no_place_travels_and_what_the_client_says_reaches_the_server()
 
 #[tokio::test]
 async fn a_template_of_two_servers_is_distinguished() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     for who in ["one", "two"] {
         scripts.put(who, offering("2025-11-25", everything(), who));
     }
-    let hub = hub(&scripts, Memory::none(), vec![spec("one"), spec("two")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one"), spec("two")]);
     let parts = parts(&hub).await;
     let cases = [(&parts[0], "t:{x}", "one"), (&parts[1], "docent+two:t:{x}", "two")];
     for (part, template, who) in cases {
@@ -128,12 +128,12 @@ async fn a_template_of_two_servers_is_distinguished() {
         let target = || CompletionTarget::Template(template.into());
         assert_eq!(part.complete(&Completing::new(target(), "x", "")).await.values, [who]);
         let uri = template.replace("{x}", "1");
-        let reading = part.read(&uri, &nobody()).await.unwrap().unwrap();
+        let reading = part.read(&uri, &no_client()).await.unwrap().unwrap();
         let [Contents::Raw(contents)] = &reading.contents[..] else { panic!("{reading:?}") };
         assert_eq!((&contents["uri"], &contents["text"]), (&json!(uri), &json!(who)));
         // An address that a prompt mentions belongs to its server.
-        let answer = part.prompt(&format!("{who}__p"), &Object::new(), &nobody()).await.unwrap();
-        let Block::Raw(link) = &answer.messages[1].content else { panic!("{answer:?}") };
+        let answer = part.prompt(&format!("{who}__p"), &Object::new(), &no_client()).await.unwrap();
+        let AnswerBlock::Raw(link) = &answer.messages[1].content else { panic!("{answer:?}") };
         assert_eq!(link["uri"], uri);
     }
     assert!(parts[1].read("t:1", &nobody()).await.is_none());
@@ -147,15 +147,15 @@ async fn a_template_of_two_servers_is_distinguished() {
 #[tokio::test]
 async fn a_missing_resource_is_missing_in_every_revision() {
     for version in ["1.0", "2024-11-05", "2025-11-25", "2026-07-28"] {
-        let scripts = Arc::new(Scripts::default());
+        let scripts = Arc::new(TestWorkerStarter::default());
         scripts.put("one", offering(version, everything(), "one"));
-        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
         let part = parts(&hub).await.remove(0);
-        let Err(ToolError::Failed(failure)) = part.read("t:none", &nobody()).await.unwrap() else {
+        let Err(ToolError::Failed(failure)) = part.read("t:none", &no_client()).await.unwrap() else {
             panic!("{version}")
         };
         assert_eq!(failure.kind, FailureKind::NotFound, "{version}");
-        let other = part.read("t:other", &nobody()).await.unwrap();
+        let other = part.read("t:other", &no_client()).await.unwrap();
         assert!(matches!(other, Err(ToolError::Refused { code: -32099, .. })), "{version}");
     }
 }
@@ -163,9 +163,9 @@ async fn a_missing_resource_is_missing_in_every_revision() {
 #[tokio::test]
 async fn only_a_server_that_reports_changes_is_watched() {
     for (can, watched) in [(json!({"subscribe": true}), true), (json!({}), false)] {
-        let scripts = Arc::new(Scripts::default());
+        let scripts = Arc::new(TestWorkerStarter::default());
         scripts.put("one", offering("2025-11-25", json!({"resources": can}), "one"));
-        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
         let part = parts(&hub).await.remove(0);
         assert!(part.owns("a:one") && !part.owns("b:one"));
         assert_eq!((part.can_watch("a:one"), part.watch("a:one")), (watched, watched));

@@ -1,11 +1,11 @@
 //! Requests of servers, and the clients that answer them.
 
 use crate::stage::{
-    Does, Person, Scripts, call, context, hub, result, session, spec, text, tool, until, words,
+    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, result, session, spec, text, tool, until, words,
 };
-use crate::web::Web;
-use docent_hub::Memory;
-use docent_tool::{Ask, ToolError};
+use crate::web::HttpTestServer;
+use docent_hub::ServerStateStore;
+use docent_tool::{ClientQuery, ToolError};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
@@ -13,15 +13,15 @@ use std::{
 };
 
 /// Asks a question before it answers, and answers with the response.
-fn asking() -> impl Fn(&Value) -> Does + Send + Sync {
+fn asking() -> impl Fn(&Value) -> CallBehavior + Send + Sync {
     let open: Mutex<Vec<Value>> = Mutex::default();
-    let base = session(json!([tool("ask")]), |_| Does::Says(Vec::new()));
+    let base = session(json!([tool("ask")]), |_| CallBehavior::Says(Vec::new()));
     move |message: &Value| {
         if message["method"] == "tools/call" {
             let mut open = open.lock().unwrap();
             open.push(message["id"].clone());
             let question = json!({"jsonrpc": "2.0", "id": format!("q{}", open.len()), "method": "elicitation/create", "params": {"message": "Who?"}});
-            return Does::Says(vec![question]);
+            return CallBehavior::Says(vec![question]);
         }
         if message["id"].as_str().is_some_and(|id| id.starts_with('q')) {
             let id = open.lock().unwrap().remove(0);
@@ -34,12 +34,12 @@ fn asking() -> impl Fn(&Value) -> Does + Send + Sync {
 
 #[tokio::test]
 async fn a_question_goes_to_the_client_whose_call_it_is() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", asking());
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let person = Arc::new(Person {
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let person = Arc::new(ScriptedClient {
         at_once: Some(json!({"action": "accept", "content": {"name": "Ann"}})),
-        ..Person::default()
+        ..ScriptedClient::default()
     });
     let outcome = call(&hub, "one__ask", &context(&person)).await.unwrap();
     assert!(words(&outcome).contains("Ann"), "{}", words(&outcome));
@@ -48,17 +48,17 @@ async fn a_question_goes_to_the_client_whose_call_it_is() {
 
 #[tokio::test]
 async fn no_client_is_asked_when_two_could_be_meant() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", |message: &Value| {
         if message["id"] == "q" {
-            return Does::Says(vec![]);
+            return CallBehavior::Says(vec![]);
         }
-        session(json!([tool("wait")]), |_| Does::Says(Vec::new()))(message)
+        session(json!([tool("wait")]), |_| CallBehavior::Says(Vec::new()))(message)
     });
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let people: Vec<_> = ["ann", "bob"]
         .map(|name| {
-            Arc::new(Person { name: name.into(), at_once: Some(json!({})), ..Person::default() })
+            Arc::new(ScriptedClient { name: name.into(), at_once: Some(json!({})), ..ScriptedClient::default() })
         })
         .into();
     for person in &people {
@@ -76,10 +76,10 @@ async fn no_client_is_asked_when_two_could_be_meant() {
 
 #[tokio::test]
 async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", asking());
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let first = Arc::new(Person { name: "ann#1".into(), ..Person::default() });
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let first = Arc::new(ScriptedClient { name: "ann#1".into(), ..ScriptedClient::default() });
     let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__ask", &context(&first)).await else {
         panic!()
     };
@@ -90,10 +90,10 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": step}));
     // It arrives while the client is away.
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let second = Arc::new(Person {
+    let second = Arc::new(ScriptedClient {
         name: "ann#2".into(),
         state: Mutex::new(needed.state.clone()),
-        ..Person::default()
+        ..ScriptedClient::default()
     });
     second
         .answers
@@ -104,14 +104,14 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
     assert!(words(&outcome).contains("Bea"));
     assert_eq!(*second.steps.lock().unwrap(), [2.0]);
     assert_eq!(scripts.of("tools/call").len(), 1, "the same call went on");
-    let third = Arc::new(Person { state: Mutex::new(needed.state), ..Person::default() });
+    let third = Arc::new(ScriptedClient { state: Mutex::new(needed.state), ..ScriptedClient::default() });
     let error = call(&hub, "one__ask", &context(&third)).await.unwrap_err();
     assert!(error.to_string().contains("call again"), "{error}");
 }
 
 #[tokio::test]
 async fn a_result_that_needs_input_is_answered_and_asked_again() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", session(json!([tool("ask")]), |message| match message["params"].get("inputResponses") {
         None => result(message, json!({"resultType": "input_required", "requestState": "s1", "inputRequests": {"who": {"method": "elicitation/create", "params": {"message": "Who?"}}}})),
         Some(answers) => {
@@ -119,11 +119,11 @@ async fn a_result_that_needs_input_is_answered_and_asked_again() {
             text(message, &answers["who"]["content"]["name"].to_string())
         }
     }));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let answer = json!({"action": "accept", "content": {"name": "Cid"}});
-    let person = Arc::new(Person { at_once: Some(answer.clone()), ..Person::default() });
+    let person = Arc::new(ScriptedClient { at_once: Some(answer.clone()), ..ScriptedClient::default() });
     assert_eq!(words(&call(&hub, "one__ask", &context(&person)).await.unwrap()), "\"Cid\"");
-    let later = Arc::new(Person::default());
+    let later = Arc::new(ScriptedClient::default());
     let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__ask", &context(&later)).await else {
         panic!()
     };
@@ -137,24 +137,24 @@ async fn a_result_that_needs_input_is_answered_and_asked_again() {
 
 #[tokio::test]
 async fn lines_go_to_the_call_that_is_open_or_to_all_that_listen() {
-    let scripts = Arc::new(Scripts::default());
-    scripts.put("one", session(json!([tool("wait")]), |_| Does::Says(Vec::new())));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let scripts = Arc::new(TestWorkerStarter::default());
+    scripts.put("one", session(json!([tool("wait")]), |_| CallBehavior::Says(Vec::new())));
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     crate::stage::tools(&hub).await;
-    let mut changes = docent_tool::Provider::changes(&*hub).unwrap();
+    let mut changes = docent_tool::ToolProvider::changes(&*hub).unwrap();
     let line = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": "alone", "odd": 1, "_meta": {"own": 1}}});
     scripts.say(line.clone());
     let data = json!("alone");
     let extra = json!({"odd": 1, "_meta": {"own": 1}}).as_object().unwrap().clone();
-    let said = docent_tool::Change::Said {
+    let said = docent_tool::ProviderChange::Said {
         provider: "one".into(),
-        level: docent_tool::Level::Error,
+        level: docent_tool::SyslogLevel::Error,
         logger: "one".into(),
         data,
         extra: extra.clone(),
     };
     crate::stage::told(&mut changes, &said).await;
-    let person = Arc::new(Person::default());
+    let person = Arc::new(ScriptedClient::default());
     {
         let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
         tokio::spawn(async move { call(&hub, "one__wait", &context(&person)).await });
@@ -166,10 +166,10 @@ async fn lines_go_to_the_call_that_is_open_or_to_all_that_listen() {
     assert_eq!(*person.extras.lock().unwrap(), [extra]);
 }
 
-fn people() -> [Arc<Person>; 2] {
+fn people() -> [Arc<ScriptedClient>; 2] {
     ["ann", "bob"].map(|name| {
         let at_once = Some(json!({"action": "accept", "content": {"name": name}}));
-        Arc::new(Person { name: name.into(), at_once, ..Person::default() })
+        Arc::new(ScriptedClient { name: name.into(), at_once, ..ScriptedClient::default() })
     })
 }
 
@@ -179,11 +179,11 @@ fn line() -> Value {
 
 #[tokio::test]
 async fn a_line_of_one_client_s_call_never_reaches_another() {
-    let scripts = Arc::new(Scripts::default());
-    scripts.put("one", session(json!([tool("wait")]), |_| Does::Says(Vec::new())));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let scripts = Arc::new(TestWorkerStarter::default());
+    scripts.put("one", session(json!([tool("wait")]), |_| CallBehavior::Says(Vec::new())));
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     crate::stage::tools(&hub).await;
-    let mut changes = docent_tool::Provider::changes(&*hub).unwrap();
+    let mut changes = docent_tool::ToolProvider::changes(&*hub).unwrap();
     let people = people();
     for person in &people {
         let (hub, person) = (Arc::clone(&hub), Arc::clone(person));
@@ -200,9 +200,9 @@ async fn a_line_of_one_client_s_call_never_reaches_another() {
 
 #[tokio::test]
 async fn on_http_the_stream_says_whose_call_a_question_or_a_line_is_about() {
-    let scripts = Arc::new(Scripts::default());
-    let web = Web::start(json!([tool("a"), tool("b")])).await;
-    let hub = hub(&scripts, Memory::none(), vec![web.spec("web")]);
+    let scripts = Arc::new(TestWorkerStarter::default());
+    let web = HttpTestServer::start(json!([tool("a"), tool("b")])).await;
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![web.spec("web")]);
     let people = people();
     let mut running = Vec::new();
     for (name, person) in ["a", "b"].into_iter().zip(&people) {
@@ -229,10 +229,10 @@ async fn on_http_the_stream_says_whose_call_a_question_or_a_line_is_about() {
 
 #[tokio::test]
 async fn a_question_that_the_server_withdraws_is_withdrawn_at_the_client() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", asking());
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let person = Arc::new(Person { thinks: true, ..Person::default() });
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let person = Arc::new(ScriptedClient { thinks: true, ..ScriptedClient::default() });
     let running = {
         let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
         tokio::spawn(async move { call(&hub, "one__ask", &context(&person)).await })
@@ -249,10 +249,10 @@ async fn a_question_that_the_server_withdraws_is_withdrawn_at_the_client() {
 
 #[tokio::test]
 async fn a_parked_call_continues_without_the_answer_to_a_withdrawn_question() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", asking());
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let person = Arc::new(Person::default());
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let person = Arc::new(ScriptedClient::default());
     let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__ask", &context(&person)).await else {
         panic!()
     };
@@ -269,13 +269,13 @@ async fn a_parked_call_continues_without_the_answer_to_a_withdrawn_question() {
 
 #[tokio::test]
 async fn the_client_that_was_sent_to_a_page_is_notified_when_it_is_done() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("one", session(json!([tool("visit")]), |message| {
         let page = json!({"mode": "url", "elicitationId": "e1", "url": "https://example.com", "message": "Sign in"});
         let error = json!({"code": -32042, "message": "sign in first", "data": {"elicitations": [page]}});
-        Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+        CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
     }));
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let [ann, bob] = people();
     call(&hub, "one__visit", &context(&ann)).await.unwrap_err();
     let done = |id: &str| json!({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}});
@@ -289,13 +289,13 @@ async fn the_client_that_was_sent_to_a_page_is_notified_when_it_is_done() {
 
 #[tokio::test]
 async fn roots_are_asked_of_a_client_that_answers_by_asking_again() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     let open: Mutex<Option<Value>> = Mutex::default();
-    let base = session(json!([tool("look")]), |_| Does::Says(Vec::new()));
+    let base = session(json!([tool("look")]), |_| CallBehavior::Says(Vec::new()));
     scripts.put("one", move |message: &Value| {
         if message["method"] == "tools/call" {
             *open.lock().unwrap() = Some(message["id"].clone());
-            return Does::Says(vec![json!({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"})]);
+            return CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"})]);
         }
         if message["id"] == "q1" {
             let id = open.lock().unwrap().take().unwrap();
@@ -303,8 +303,8 @@ async fn roots_are_asked_of_a_client_that_answers_by_asking_again() {
         }
         base(message)
     });
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let person = Arc::new(Person::default());
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let person = Arc::new(ScriptedClient::default());
     let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__look", &context(&person)).await
     else {
         panic!()

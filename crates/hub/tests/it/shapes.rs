@@ -2,10 +2,10 @@
 //! and the messages to a server of the plain dialect.
 
 use crate::stage::{
-    Does, Scripts, call, hub, result, session, spec, text, tool, tools, until, words,
+    CallBehavior, TestWorkerStarter, call, hub, result, session, spec, text, tool, tools, until, words,
 };
-use docent_hub::{Memory, Retry};
-use docent_tool::{Block, EXTRA, Outcome, ToolError, nobody};
+use docent_hub::{ServerStateStore, RetryPolicy};
+use docent_tool::{AnswerBlock, EXTRA, ToolOutcome, ToolError, no_client};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
@@ -13,19 +13,19 @@ use std::{
 };
 
 /// The outcome of a call that the server answers with these messages, all with the id of the request.
-async fn outcome(answers: Vec<Value>) -> Outcome {
-    let scripts = Arc::new(Scripts::default());
+async fn outcome(answers: Vec<Value>) -> ToolOutcome {
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("act")]), move |message| {
             let answers = answers
                 .iter()
                 .map(|answer| json!({"jsonrpc": "2.0", "id": message["id"], "result": answer}));
-            Does::Says(answers.collect())
+            CallBehavior::Says(answers.collect())
         }),
     );
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    call(&hub, "one__act", &nobody()).await.unwrap()
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    call(&hub, "one__act", &no_client()).await.unwrap()
 }
 
 fn part(text: &str, partial: bool) -> Value {
@@ -41,17 +41,17 @@ async fn parts_are_collected_until_the_last() {
 
 #[tokio::test]
 async fn parts_without_a_last_one_are_an_answer_that_says_so() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("act")]), |message| {
             let first =
                 json!({"jsonrpc": "2.0", "id": message["id"], "result": part("const ", true)});
-            Does::Last(vec![first])
+            CallBehavior::Last(vec![first])
         }),
     );
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
-    let lost = call(&hub, "one__act", &nobody()).await.unwrap();
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
+    let lost = call(&hub, "one__act", &no_client()).await.unwrap();
     assert!(lost.partial);
     assert_eq!(
         words(&lost),
@@ -61,13 +61,13 @@ async fn parts_without_a_last_one_are_an_answer_that_says_so() {
 
 #[tokio::test]
 async fn a_part_starts_the_timeout_again_and_is_kept_when_it_passes() {
-    let scripts = Arc::new(Scripts::default());
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts
         .put("one", session(json!([tool("act")]), |message| result(message, part("const ", true))));
     let mut impatient = spec("one");
     impatient.timeout = Duration::from_millis(200);
-    let hub = hub(&scripts, Memory::none(), vec![impatient]);
-    let cut = call(&hub, "one__act", &nobody()).await.unwrap();
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![impatient]);
+    let cut = call(&hub, "one__act", &no_client()).await.unwrap();
     assert!(cut.partial && words(&cut).starts_with("const "), "{cut:?}");
     until(|| !scripts.of("notifications/cancelled").is_empty()).await;
 }
@@ -90,13 +90,13 @@ async fn an_answer_has_a_bounded_number_of_blocks() {
 }
 
 /// A server that answers with parts that are too large in total, and never sends the last one.
-fn endless(answer: Value) -> Arc<Scripts> {
-    let scripts = Arc::new(Scripts::default());
+fn endless(answer: Value) -> Arc<TestWorkerStarter> {
+    let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put(
         "one",
         session(json!([tool("act")]), move |message| {
             let part = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
-            Does::Says(vec![part.clone(), part])
+            CallBehavior::Says(vec![part.clone(), part])
         }),
     );
     scripts
@@ -110,7 +110,7 @@ fn large_part() -> Value {
 #[tokio::test]
 async fn an_answer_that_is_too_large_is_cancelled_at_its_server() {
     let scripts = endless(large_part());
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     assert!(call(&hub, "one__act", &nobody()).await.unwrap().partial);
     until(|| !scripts.of("notifications/cancelled").is_empty()).await;
     let id = scripts.of("tools/call")[0]["id"].clone();
@@ -122,7 +122,7 @@ async fn an_incomplete_answer_is_not_kept_and_is_a_failure() {
     let mut part = large_part();
     part["ttlMs"] = json!(60_000);
     let scripts = endless(part);
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     for _ in 0..2 {
         assert!(call(&hub, "one__act", &nobody()).await.unwrap().partial);
     }
@@ -156,14 +156,14 @@ async fn a_flat_resource_is_wrapped() {
     let flat =
         json!({"type": "resource", "uri": "file:///a", "mimeType": "text/plain", "text": "t"});
     let answer = outcome(vec![json!({"content": [flat]})]).await;
-    let [Block::Raw(block)] = answer.content.as_slice() else { panic!("{answer:?}") };
+    let [AnswerBlock::Raw(block)] = answer.content.as_slice() else { panic!("{answer:?}") };
     let resource = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "t"});
     assert_eq!(*block, json!({"type": "resource", "resource": resource}));
 }
 
 /// How often a tool with these annotations is called when it always fails with this code.
-async fn calls(annotations: Option<Value>, code: i64, retry: Option<Retry>) -> usize {
-    let scripts = Arc::new(Scripts::default());
+async fn calls(annotations: Option<Value>, code: i64, retry: Option<RetryPolicy>) -> usize {
+    let scripts = Arc::new(TestWorkerStarter::default());
     let mut definition = tool("act");
     if let Some(annotations) = annotations {
         definition["annotations"] = annotations;
@@ -172,11 +172,11 @@ async fn calls(annotations: Option<Value>, code: i64, retry: Option<Retry>) -> u
         "one",
         session(json!([definition]), move |message| {
             let error = json!({"code": code, "message": "no"});
-            Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+            CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
         }),
     );
-    let hub = hub(&scripts, Memory::none(), vec![docent_hub::Spec { retry, ..spec("one") }]);
-    let failed = call(&hub, "one__act", &nobody()).await.unwrap_err();
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![docent_hub::Spec { retry, ..spec("one") }]);
+    let failed = call(&hub, "one__act", &no_client()).await.unwrap_err();
     assert!(matches!(failed, ToolError::Refused { .. }), "{failed}");
     scripts.of("tools/call").len()
 }
@@ -184,7 +184,7 @@ async fn calls(annotations: Option<Value>, code: i64, retry: Option<Retry>) -> u
 #[tokio::test(start_paused = true)]
 async fn calls_are_repeated_where_the_user_says_so() {
     let backoff = Duration::from_secs(1);
-    let retry = |attempts| Some(Retry { codes: vec![-32603, -32050], attempts, backoff });
+    let retry = |attempts| Some(RetryPolicy { codes: vec![-32603, -32050], attempts, backoff });
     assert_eq!(calls(None, -32603, None).await, 1, "not without the setting");
     assert_eq!(calls(None, -32603, retry(2)).await, 3);
     assert_eq!(calls(None, -32050, retry(5)).await, 6);
@@ -213,7 +213,7 @@ async fn calls_are_repeated_where_the_user_says_so() {
 #[tokio::test]
 async fn a_server_of_the_plain_dialect_is_shut_down() {
     for (version, want) in [("1.0", 1), ("2025-06-18", 0)] {
-        let scripts = Arc::new(Scripts::default());
+        let scripts = Arc::new(TestWorkerStarter::default());
         let inner = session(json!([tool("act")]), |message| text(message, "ok"));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&seen);
@@ -227,7 +227,7 @@ async fn a_server_of_the_plain_dialect_is_shut_down() {
                 _ => inner(message),
             }
         });
-        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
         tools(&hub).await;
         hub.close().await;
         assert_eq!(scripts.of("shutdown").len(), want, "{version}");

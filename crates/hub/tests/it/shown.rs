@@ -1,8 +1,8 @@
 //! Which servers lists and searches show.
 
-use crate::stage::{Scripts, hub, session, spec, text, tool, tools};
-use docent_hub::{Hub, Memory, Visibility};
-use docent_tool::{Object, Provider, nobody};
+use crate::stage::{TestWorkerStarter, hub, session, spec, text, tool, tools};
+use docent_hub::{Hub, ServerStateStore, DiscoveryVisibility};
+use docent_tool::{Object, ToolProvider, no_client};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ async fn asked(hub: &Arc<Hub>, name: &str, arguments: Value) -> Value {
     let Value::Object(arguments) = arguments else { panic!("{arguments}") };
     let all = hub.tools();
     let tool = all.iter().find(|tool| tool.name() == name).unwrap();
-    tool.call(arguments.into_iter().collect::<Object>(), &nobody())
+    tool.call(arguments.into_iter().collect::<Object>(), &no_client())
         .await
         .unwrap()
         .structured
@@ -25,8 +25,8 @@ async fn found(hub: &Arc<Hub>, arguments: Value) -> Vec<String> {
     ids
 }
 
-fn servers(names: &[&str]) -> Arc<Scripts> {
-    let scripts = Arc::new(Scripts::default());
+fn servers(names: &[&str]) -> Arc<TestWorkerStarter> {
+    let scripts = Arc::new(TestWorkerStarter::default());
     for name in names {
         scripts.put(name, session(json!([tool("weather")]), |message| text(message, "fine")));
     }
@@ -37,9 +37,9 @@ fn servers(names: &[&str]) -> Arc<Scripts> {
 async fn some_servers_are_shown_only_when_they_are_named() {
     let scripts = servers(&["open", "by-name", "trial"]);
     let (mut named, mut trial) = (spec("by-name"), spec("trial"));
-    named.about.visibility = Some(Visibility::OptIn);
-    trial.about.visibility = Some(Visibility::Experimental);
-    let hub = hub(&scripts, Memory::none(), vec![spec("open"), named, trial]);
+    named.about.visibility = Some(DiscoveryVisibility::OptIn);
+    trial.about.visibility = Some(DiscoveryVisibility::Experimental);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("open"), named, trial]);
     for (arguments, want) in [
         (json!({}), vec!["open"]),
         (json!({"query": "weather"}), vec!["open"]),
@@ -60,9 +60,9 @@ async fn some_servers_are_shown_only_when_they_are_named() {
 async fn lists_leave_out_what_is_not_always_shown() {
     let scripts = servers(&["open", "named", "asked"]);
     let (mut named, mut on_request) = (spec("named"), spec("asked"));
-    named.about.visibility = Some(Visibility::OptIn);
+    named.about.visibility = Some(DiscoveryVisibility::OptIn);
     on_request.about.on_request = true;
-    let all = hub(&scripts, Memory::none(), vec![spec("open"), named, on_request]);
+    let all = hub(&scripts, ServerStateStore::disabled(), vec![spec("open"), named, on_request]);
     let listed: Vec<String> = tools(&all)
         .await
         .into_values()
@@ -76,7 +76,7 @@ async fn lists_leave_out_what_is_not_always_shown() {
         "without these, the others can't be found"
     );
     assert_eq!(found(&all, json!({"query": "weather"})).await, ["asked", "open"]);
-    let open = hub(&servers(&["open"]), Memory::none(), vec![spec("open")]);
+    let open = hub(&servers(&["open"]), ServerStateStore::disabled(), vec![spec("open")]);
     assert!(open.tools().iter().all(|tool| tool.info().hidden));
     tools(&open).await;
     assert_eq!(open.tokens(), all.tokens(), "what is not listed costs nothing");

@@ -1,12 +1,12 @@
 //! Servers made of a function, and a client that records what it receives.
 
 use crate::threads::Threads;
-use docent_dial::{Failure, HttpSettings, Line, Listener, Running, http, pipes};
-use docent_hub::{Dialer, Exposure, Hub, Memory, Settings, Spec, Tail, Way};
+use docent_dial::{TransportFailure, HttpSettings, ClientTransport, TransportListener, Running, http, pipes};
+use docent_hub::{Dialer, CatalogExposure, Hub, ServerStateStore, HubSettings, ServerSpec, StderrTail, ServerTransport};
 use docent_script::Workers;
 use docent_tool::{
-    AnyTool, Ask, Audience, Block, CallContext, Change, InnerRound, InputNeeded, Level, Object,
-    Outcome, Progress, Provider, ToolError, nobody,
+    AnyTool, ClientQuery, CallClient, AnswerBlock, CallContext, ProviderChange, InnerRound, InputNeeded, SyslogLevel, Object,
+    ToolOutcome, Progress, ToolProvider, ToolError, no_client,
 };
 use docent_traffic::Traffic;
 use serde_json::{Value, json};
@@ -25,18 +25,18 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// What a scripted server does with one message: messages to send back, or the end.
-pub(crate) enum Does {
+pub(crate) enum CallBehavior {
     Says(Vec<Value>),
     Ends,
     /// Sends these, then ends.
     Last(Vec<Value>),
 }
 
-pub(crate) type Script = dyn Fn(&Value) -> Does + Send + Sync;
+pub(crate) type Script = dyn Fn(&Value) -> CallBehavior + Send + Sync;
 
 /// Starts scripted servers, and records what they receive.
 #[derive(Default)]
-pub(crate) struct Scripts {
+pub(crate) struct TestWorkerStarter {
     by_name: Mutex<HashMap<String, Arc<Script>>>,
     pub(crate) heard: Arc<Mutex<Vec<Value>>>,
     pub(crate) starts: Arc<Mutex<usize>>,
@@ -46,8 +46,8 @@ pub(crate) struct Scripts {
     pub(crate) mouths: Arc<Mutex<Vec<mpsc::Sender<Value>>>>,
 }
 
-impl Scripts {
-    pub(crate) fn put(&self, name: &str, script: impl Fn(&Value) -> Does + Send + Sync + 'static) {
+impl TestWorkerStarter {
+    pub(crate) fn put(&self, name: &str, script: impl Fn(&Value) -> CallBehavior + Send + Sync + 'static) {
         self.by_name.lock().unwrap().insert(name.into(), Arc::new(script));
     }
 
@@ -62,17 +62,17 @@ impl Scripts {
     }
 }
 
-impl Dialer for Scripts {
+impl Dialer for TestWorkerStarter {
     fn dial<'a>(
         &'a self,
-        spec: &'a Spec,
-        listener: Arc<dyn Listener>,
-        stderr: Arc<Tail>,
-    ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
+        spec: &'a ServerSpec,
+        listener: Arc<dyn TransportListener>,
+        stderr: Arc<StderrTail>,
+    ) -> Running<'a, Result<Arc<dyn ClientTransport>, TransportFailure>> {
         let script = self.by_name.lock().unwrap().get(&spec.name).cloned();
         Box::pin(async move {
             *self.starts.lock().unwrap() += 1;
-            if let Way::Remote { url, .. } = &spec.way {
+            if let ServerTransport::Remote { url, .. } = &spec.transport {
                 return http::open(HttpSettings::new(url), listener).await;
             }
             if let Some(word) = self.words.lock().unwrap().get(&spec.name) {
@@ -80,7 +80,7 @@ impl Dialer for Scripts {
             }
             let Some(script) = script else {
                 stderr.push("no such module");
-                return Err(Failure::Unreachable("it is not installed".into()));
+                return Err(TransportFailure::Unreachable("it is not installed".into()));
             };
             // Two pipes, as a program has them: closing its input is seen while its output is still read.
             let (writer, server_input) = tokio::io::duplex(1 << 20);
@@ -97,9 +97,9 @@ impl Dialer for Scripts {
                             let message: Value = serde_json::from_str(&line).unwrap();
                             heard.lock().unwrap().push(message.clone());
                             match script(&message) {
-                                Does::Says(all) => all,
-                                Does::Ends => return,
-                                Does::Last(all) => {
+                                CallBehavior::Says(all) => all,
+                                CallBehavior::Ends => return,
+                                CallBehavior::Last(all) => {
                                     for message in all {
                                         server_output.write_all(format!("{message}\n").as_bytes()).await.unwrap();
                                     }
@@ -122,8 +122,8 @@ impl Dialer for Scripts {
 /// A server of the session era with these tools; `call` answers `tools/call`.
 pub(crate) fn session(
     tools: Value,
-    call: impl Fn(&Value) -> Does + Send + Sync + 'static,
-) -> impl Fn(&Value) -> Does + Send + Sync {
+    call: impl Fn(&Value) -> CallBehavior + Send + Sync + 'static,
+) -> impl Fn(&Value) -> CallBehavior + Send + Sync {
     move |message: &Value| match message["method"].as_str() {
         Some("initialize") => result(
             message,
@@ -131,16 +131,16 @@ pub(crate) fn session(
         ),
         Some("tools/list") => result(message, json!({"tools": tools})),
         Some("tools/call") => call(message),
-        _ => Does::Says(Vec::new()),
+        _ => CallBehavior::Says(Vec::new()),
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "answers are written where they are given")]
-pub(crate) fn result(message: &Value, result: Value) -> Does {
-    Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})])
+pub(crate) fn result(message: &Value, result: Value) -> CallBehavior {
+    CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})])
 }
 
-pub(crate) fn text(message: &Value, text: &str) -> Does {
+pub(crate) fn text(message: &Value, text: &str) -> CallBehavior {
     result(message, json!({"content": [{"type": "text", "text": text}]}))
 }
 
@@ -148,36 +148,36 @@ pub(crate) fn tool(name: &str) -> Value {
     json!({"name": name, "description": format!("Does {name}."), "inputSchema": {"type": "object"}})
 }
 
-pub(crate) fn spec(name: &str) -> Spec {
+pub(crate) fn spec(name: &str) -> ServerSpec {
     let way =
-        Way::Program { command: name.into(), args: Vec::new(), env: BTreeMap::new(), cwd: None };
-    let mut spec = Spec::new(name, way);
+        ServerTransport::Program { command: name.into(), args: Vec::new(), env: BTreeMap::new(), cwd: None };
+    let mut spec = ServerSpec::new(name, way);
     spec.timeout = Duration::from_secs(5);
     spec
 }
 
-pub(crate) fn hub(scripts: &Arc<Scripts>, memory: Memory, specs: Vec<Spec>) -> Arc<Hub> {
+pub(crate) fn hub(scripts: &Arc<TestWorkerStarter>, memory: ServerStateStore, specs: Vec<ServerSpec>) -> Arc<Hub> {
     hub_with(scripts, memory, specs, None)
 }
 
 pub(crate) fn hub_with(
-    scripts: &Arc<Scripts>,
-    memory: Memory,
-    specs: Vec<Spec>,
+    scripts: &Arc<TestWorkerStarter>,
+    memory: ServerStateStore,
+    specs: Vec<ServerSpec>,
     traffic: Option<Arc<Traffic>>,
 ) -> Arc<Hub> {
-    let settings = Settings { exposure: Exposure::Direct, traffic, ..Settings::default() };
+    let settings = HubSettings { exposure: CatalogExposure::Direct, traffic, ..HubSettings::default() };
     hub_set(scripts, memory, specs, settings)
 }
 
 pub(crate) fn hub_set(
-    scripts: &Arc<Scripts>,
-    memory: Memory,
-    specs: Vec<Spec>,
-    settings: Settings,
+    scripts: &Arc<TestWorkerStarter>,
+    memory: ServerStateStore,
+    specs: Vec<ServerSpec>,
+    settings: HubSettings,
 ) -> Arc<Hub> {
     let workers = Some(Workers::new(Arc::new(Threads::default())));
-    let settings = Settings { workers, ..settings };
+    let settings = HubSettings { workers, ..settings };
     let hub = Hub::new(settings, Arc::clone(scripts) as Arc<dyn Dialer>, memory);
     hub.configure(specs);
     hub
@@ -200,7 +200,7 @@ pub(crate) async fn call(
     hub: &Arc<Hub>,
     name: &str,
     context: &CallContext,
-) -> Result<Outcome, ToolError> {
+) -> Result<ToolOutcome, ToolError> {
     let tools = tools(hub).await;
     tools
         .get(name)
@@ -209,9 +209,9 @@ pub(crate) async fn call(
         .await
 }
 
-pub(crate) fn words(outcome: &Outcome) -> String {
-    let word = |block: &Block| match block {
-        Block::Raw(value) => value["text"].as_str().unwrap_or_default().to_owned(),
+pub(crate) fn words(outcome: &ToolOutcome) -> String {
+    let word = |block: &AnswerBlock| match block {
+        AnswerBlock::Raw(value) => value["text"].as_str().unwrap_or_default().to_owned(),
         other => format!("{other:?}"),
     };
     outcome.content.iter().map(word).collect()
@@ -219,21 +219,21 @@ pub(crate) fn words(outcome: &Outcome) -> String {
 
 /// A client that answers questions, or reports that it will ask again.
 #[derive(Default)]
-pub(crate) struct Person {
+pub(crate) struct ScriptedClient {
     pub(crate) name: String,
     /// The same for all of its sessions.
     pub(crate) client_key: String,
     pub(crate) answers: Mutex<BTreeMap<String, Value>>,
     pub(crate) at_once: Option<Value>,
     pub(crate) state: Mutex<Option<String>>,
-    pub(crate) asked: Mutex<Vec<Ask>>,
+    pub(crate) asked: Mutex<Vec<ClientQuery>>,
     pub(crate) steps: Mutex<Vec<f64>>,
     pub(crate) lines: Mutex<Vec<String>>,
     pub(crate) recorded: Option<u64>,
     pub(crate) meta: Object,
     /// Unknown fields of progress steps and log lines.
     pub(crate) extras: Mutex<Vec<Object>>,
-    pub(crate) level: Option<Level>,
+    pub(crate) level: Option<SyslogLevel>,
     pub(crate) able: Object,
     /// Notifications that were forwarded.
     pub(crate) passed: Mutex<Vec<(String, Value)>>,
@@ -245,41 +245,41 @@ pub(crate) struct Person {
     pub(crate) hub: Option<Arc<Hub>>,
 }
 
-struct Thinking<'a>(&'a AtomicUsize);
+struct AnswerGuard<'a>(&'a AtomicUsize);
 
-impl Drop for Thinking<'_> {
+impl Drop for AnswerGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl Audience for Person {
+impl CallClient for ScriptedClient {
     fn progress(&self, progress: Progress) {
         self.steps.lock().unwrap().push(progress.done);
         self.extras.lock().unwrap().push(progress.extra);
     }
-    fn log(&self, _: Level, logger: &str, data: Value) {
+    fn log(&self, _: SyslogLevel, logger: &str, data: Value) {
         self.lines.lock().unwrap().push(format!("{logger}: {data}"));
     }
-    fn relay(&self, level: Level, logger: &str, data: Value, extra: Object) {
+    fn relay(&self, level: SyslogLevel, logger: &str, data: Value, extra: Object) {
         self.extras.lock().unwrap().push(extra);
         self.log(level, logger, data);
     }
     fn meta(&self) -> Object {
         self.meta.clone()
     }
-    fn emit(&self, _: Block) -> docent_tool::Running<'_, ()> {
+    fn emit(&self, _: AnswerBlock) -> docent_tool::BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
     fn ask<'a>(
         &'a self,
         key: &'a str,
-        ask: Ask,
-    ) -> docent_tool::Running<'a, Result<Value, ToolError>> {
+        ask: ClientQuery,
+    ) -> docent_tool::BoxedFuture<'a, Result<Value, ToolError>> {
         self.asked.lock().unwrap().push(ask.clone());
         if self.thinks {
             return Box::pin(async {
-                let _thinking = Thinking(&self.spared);
+                let _thinking = AnswerGuard(&self.spared);
                 std::future::pending().await
             });
         }
@@ -301,7 +301,7 @@ impl Audience for Person {
     fn recorded(&self) -> Option<u64> {
         self.recorded
     }
-    fn level(&self) -> Option<Level> {
+    fn level(&self) -> Option<SyslogLevel> {
         self.level
     }
     fn capabilities(&self) -> Object {
@@ -315,17 +315,17 @@ impl Audience for Person {
         (server, name): (&'a str, &'a str),
         arguments: Object,
         _round: InnerRound,
-    ) -> docent_tool::Running<'a, Result<Outcome, ToolError>> {
+    ) -> docent_tool::BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         let parts = self.hub.as_ref().unwrap().parts();
         let tools = parts.into_iter().filter(|part| part.key() == server);
         let mut tools = tools.flat_map(|part| part.tools());
         let tool = tools.find(|tool| tool.name() == name).unwrap();
-        Box::pin(async move { tool.call(arguments, &nobody()).await })
+        Box::pin(async move { tool.call(arguments, &no_client()).await })
     }
 }
 
-pub(crate) fn context(person: &Arc<Person>) -> CallContext {
-    CallContext::new(Arc::clone(person) as Arc<dyn Audience>, CancellationToken::new(), None)
+pub(crate) fn context(person: &Arc<ScriptedClient>) -> CallContext {
+    CallContext::new(Arc::clone(person) as Arc<dyn CallClient>, CancellationToken::new(), None)
 }
 
 /// Waits until a condition is true.
@@ -340,7 +340,7 @@ pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
 }
 
 /// Waits for a change.
-pub(crate) async fn told(changes: &mut tokio::sync::broadcast::Receiver<Change>, want: &Change) {
+pub(crate) async fn told(changes: &mut tokio::sync::broadcast::Receiver<ProviderChange>, want: &ProviderChange) {
     let heard = async {
         loop {
             if changes.recv().await.unwrap() == *want {

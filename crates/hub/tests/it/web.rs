@@ -1,7 +1,7 @@
 //! A server on a real socket: calls stay open as streams that send what the test asks for.
 
-use crate::stage::{Does, session};
-use docent_hub::{Spec, Way};
+use crate::stage::{CallBehavior, session};
+use docent_hub::{ServerSpec, ServerTransport};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,25 +16,25 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A server over Streamable HTTP. Dropping or stopping it closes all its connections.
-pub(crate) struct Web {
+pub(crate) struct HttpTestServer {
     url: String,
-    shared: Arc<Shared>,
+    shared: Arc<HttpTestState>,
     running: DropGuard,
 }
 
-struct Shared {
+struct HttpTestState {
     tools: Value,
-    heard: Mutex<Vec<Value>>,
+    received: Mutex<Vec<Value>>,
     /// Open calls, by the name of the tool.
     calls: Mutex<HashMap<String, (Value, mpsc::Sender<Value>)>>,
 }
 
-impl Web {
+impl HttpTestServer {
     pub(crate) async fn start(tools: Value) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (heard, calls) = (Mutex::default(), Mutex::default());
-        let shared = Arc::new(Shared { tools, heard, calls });
+        let shared = Arc::new(HttpTestState { tools, received: heard, calls });
         let (ending, serving) = (CancellationToken::new(), Arc::clone(&shared));
         let token = ending.clone();
         tokio::spawn(async move {
@@ -52,9 +52,9 @@ impl Web {
         Self { url, shared, running: ending.drop_guard() }
     }
 
-    pub(crate) fn spec(&self, name: &str) -> Spec {
+    pub(crate) fn spec(&self, name: &str) -> ServerSpec {
         let (url, headers) = (self.url.clone(), BTreeMap::new());
-        let mut spec = Spec::new(name, Way::Remote { url, sse: Some(false), headers });
+        let mut spec = ServerSpec::new(name, ServerTransport::Remote { url, sse: Some(false), headers });
         spec.timeout = Duration::from_secs(5);
         spec
     }
@@ -88,18 +88,18 @@ impl Web {
     }
 }
 
-async fn serve(socket: TcpStream, shared: &Shared) {
+async fn serve(socket: TcpStream, shared: &HttpTestState) {
     let mut socket = BufReader::new(socket);
     while let Some((method, body)) = request(&mut socket).await {
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
-        shared.heard.lock().unwrap().push(message.clone());
+        shared.received.lock().unwrap().push(message.clone());
         if message["method"] == "tools/call" {
             return call(socket, &message, shared).await;
         }
-        let said = session(shared.tools.clone(), |_| Does::Says(Vec::new()))(&message);
+        let said = session(shared.tools.clone(), |_| CallBehavior::Says(Vec::new()))(&message);
         let (status, body) = match said {
             _ if method != "POST" => ("405 Method Not Allowed", String::new()),
-            Does::Says(all) if !all.is_empty() => ("200 OK", all[0].to_string()),
+            CallBehavior::Says(all) if !all.is_empty() => ("200 OK", all[0].to_string()),
             _ => ("202 Accepted", String::new()),
         };
         let length = body.len();
@@ -112,7 +112,7 @@ async fn serve(socket: TcpStream, shared: &Shared) {
     }
 }
 
-async fn call(mut socket: BufReader<TcpStream>, message: &Value, shared: &Shared) {
+async fn call(mut socket: BufReader<TcpStream>, message: &Value, shared: &HttpTestState) {
     let head =
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: open\n\n";
     socket.write_all(head.as_bytes()).await.unwrap();

@@ -4,12 +4,12 @@
 //! must share to match: a word without its English ending, or an identifier whole. What a
 //! heading has is kept as it is *written* as well.
 
-mod asked;
+mod question;
 mod terms;
 mod words;
-mod written;
+mod verbatim;
 
-pub(crate) use asked::{asked, content};
-pub(crate) use terms::{Field, TermCounts, Terms, key, pair_key, stem_of, terms, written_term};
+pub(crate) use question::{content_words, content};
+pub(crate) use terms::{UnitField, TermCounts, UnitTerms, key, pair_key, stem_of, terms, written_term};
 pub(crate) use words::{identifiers, parts, words};
-pub(crate) use written::{exact_names, written};
+pub(crate) use verbatim::{exact_names, for_each_verbatim_word};

@@ -2,9 +2,9 @@
 
 use super::{
     words::{identifiers, parts},
-    written::written,
+    verbatim::for_each_verbatim_word,
 };
-use crate::unit::{Genre, Unit};
+use crate::unit::{Genre, IndexUnit};
 use rust_stemmers::{Algorithm, Stemmer};
 use std::{
     cell::RefCell,
@@ -27,9 +27,9 @@ const STOP_WORDS: &[&str] = &[
     "whom", "why", "will", "with", "would", "you", "your", "yours",
 ];
 /// Cached stems per indexing thread, where most words recur. There are as many such threads as cores.
-const REMEMBERED: usize = 1 << 16;
+const STEM_CACHE_ENTRIES: usize = 1 << 16;
 /// Cached stems per other thread: a server has dozens.
-const REMEMBERED_ELSEWHERE: usize = 1 << 12;
+const SMALL_STEM_CACHE_ENTRIES: usize = 1 << 12;
 
 static STOPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP_WORDS.iter().copied().collect());
 
@@ -40,7 +40,7 @@ thread_local! {
 
 /// The searched fields of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Field {
+pub(crate) enum UnitField {
     Name,
     Path,
     Signature,
@@ -48,7 +48,7 @@ pub(crate) enum Field {
     Body,
 }
 
-impl Field {
+impl UnitField {
     pub(crate) const ALL: [Self; 5] =
         [Self::Name, Self::Path, Self::Signature, Self::Doc, Self::Body];
 
@@ -71,7 +71,7 @@ impl Field {
         }
     }
 
-    pub(crate) fn of<'a>(self, unit: &'a Unit, path: &'a str) -> &'a str {
+    pub(crate) fn text_of<'a>(self, unit: &'a IndexUnit, path: &'a str) -> &'a str {
         match self {
             Self::Name => &unit.name,
             Self::Path => path,
@@ -97,7 +97,7 @@ pub(crate) fn terms(text: &str, mut each: impl FnMut(&str, bool)) {
             // A single letter from a compound name is dropped; a one-letter name is kept.
             if count == 1 || part.chars().nth(1).is_some() {
                 lower_into(part, &mut lower);
-                stemmed(&lower, |term| each(term, false));
+                with_stem(&lower, |term| each(term, false));
             }
         });
     }
@@ -113,7 +113,7 @@ fn lower_into(text: &str, lower: &mut String) {
     }
 }
 
-fn stemmed(word: &str, each: impl FnOnce(&str)) {
+fn with_stem(word: &str, each: impl FnOnce(&str)) {
     if !has_stem(word) {
         if !STOPPED.contains(word) {
             each(word);
@@ -125,7 +125,7 @@ fn stemmed(word: &str, each: impl FnOnce(&str)) {
             return stem.as_deref().map_or((), each);
         }
         let in_pool = rayon::current_thread_index().is_some();
-        if stems.len() >= if in_pool { REMEMBERED } else { REMEMBERED_ELSEWHERE } {
+        if stems.len() >= if in_pool { STEM_CACHE_ENTRIES } else { SMALL_STEM_CACHE_ENTRIES } {
             stems.clear();
         }
         let stem = stem(word);
@@ -148,7 +148,7 @@ fn stem(word: &str) -> Option<Box<str>> {
 /// Stem of a word in lower case; `None` for stop words.
 pub(crate) fn stem_of(word: &str) -> Option<Box<str>> {
     let mut stem = None;
-    stemmed(word, |term| stem = Some(term.into()));
+    with_stem(word, |term| stem = Some(term.into()));
     stem
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn pair_key(first: u32, second: u32) -> u32 {
 
 /// The terms and consecutive pairs of terms of a unit, with their counts per field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Terms {
+pub(crate) struct UnitTerms {
     /// Sorted by key.
     pub(crate) counts: Vec<(u32, TermCounts)>,
     /// Number of terms in each field.
@@ -182,11 +182,11 @@ pub(crate) struct Terms {
 /// Occurrences in each field, at most 255.
 pub(crate) type TermCounts = [u8; 5];
 
-impl Terms {
+impl UnitTerms {
     /// Counts the terms of a unit, and writes them for the lexical index, separated by spaces and repeated by the weight
     /// of their field. Reads only the first `body_terms` of a body. Adds the verbatim words of prose headings.
     pub(crate) fn of(
-        unit: &Unit,
+        unit: &IndexUnit,
         path: &str,
         genre: Genre,
         body_terms: usize,
@@ -198,9 +198,9 @@ impl Terms {
         // Sorting groups equal keys: faster than a map for a few hundred of them.
         let mut mentions: Vec<(u32, usize)> = Vec::new();
         let mut lengths = [0_u16; 5];
-        for (n, field) in Field::ALL.into_iter().enumerate() {
+        for (n, field) in UnitField::ALL.into_iter().enumerate() {
             let mut before = None;
-            terms(bounded(field.of(unit, path), body_terms), |term, whole| {
+            terms(truncate_to_terms(field.of(unit, path), body_terms), |term, whole| {
                 if usize::from(lengths[n]) >= body_terms {
                     return;
                 }
@@ -231,10 +231,10 @@ impl Terms {
 }
 
 /// Writes each verbatim word of a unit's headings once.
-fn headings(unit: &Unit, most: usize, weighted: &mut String) {
+fn headings(unit: &IndexUnit, most: usize, weighted: &mut String) {
     let mut known = HashSet::new();
     for text in [&unit.name, &unit.signature] {
-        written(bounded(text, most), |word| {
+        for_each_verbatim_word(truncate_to_terms(text, most), |word| {
             if known.len() < most && !STOPPED.contains(word) && !known.contains(word) {
                 known.insert(word.to_owned());
                 weighted.push_str(&written_term(word));
@@ -245,7 +245,7 @@ fn headings(unit: &Unit, most: usize, weighted: &mut String) {
 }
 
 /// Truncates a text to what can yield `terms` terms: a long file need not be read to its end.
-fn bounded(text: &str, terms: usize) -> &str {
+fn truncate_to_terms(text: &str, terms: usize) -> &str {
     let most = terms.saturating_mul(24);
     if text.len() <= most {
         return text;
@@ -296,7 +296,7 @@ mod tests {
         }
         assert_eq!(remembered(), 0, "numbers have no stem");
         let letters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-        for number in 0..2 * REMEMBERED_ELSEWHERE {
+        for number in 0..2 * SMALL_STEM_CACHE_ENTRIES {
             let word: String = [1, 10, 100, 1000].map(|d| letters[number / d % 10]).concat();
             all(&format!("word{word}"));
         }
@@ -305,14 +305,14 @@ mod tests {
 
     #[test]
     fn terms_are_counted_by_field_and_weighted() {
-        let unit = Unit {
+        let unit = IndexUnit {
             name: "copyFile".into(),
             doc: "Copies a file.".into(),
             body: "copy(file, file)".into(),
-            ..Unit::default()
+            ..IndexUnit::default()
         };
         let mut weighted = String::new();
-        let terms = Terms::of(&unit, "src/copy.rs", Genre::Code, 100, &mut weighted);
+        let terms = UnitTerms::of(&unit, "src/copy.rs", Genre::Code, 100, &mut weighted);
         let counts: HashMap<u32, TermCounts> = terms.counts.iter().copied().collect();
         assert_eq!(counts[&key("file")], [1, 0, 0, 1, 2]);
         assert_eq!(counts[&key("copi")], [1, 1, 0, 1, 1]);
@@ -325,14 +325,14 @@ mod tests {
 
     #[test]
     fn headings_of_prose_are_kept_as_they_are_written() {
-        let unit = Unit {
+        let unit = IndexUnit {
             name: "The git-commit page".into(),
             signature: "Options > --no-verify, -n > --all".into(),
-            ..Unit::default()
+            ..IndexUnit::default()
         };
         let of = |genre| {
             let mut weighted = String::new();
-            let terms = Terms::of(&unit, "", genre, 100, &mut weighted);
+            let terms = UnitTerms::of(&unit, "", genre, 100, &mut weighted);
             let written = weighted.split(' ').filter(|term| term.starts_with('='));
             (terms, written.map(str::to_owned).collect::<Vec<_>>())
         };
@@ -344,9 +344,9 @@ mod tests {
 
     #[test]
     fn a_long_body_is_read_in_part() {
-        let unit = Unit { body: "word ".repeat(50_000), ..Unit::default() };
+        let unit = IndexUnit { body: "word ".repeat(50_000), ..IndexUnit::default() };
         let mut weighted = String::new();
-        let terms = Terms::of(&unit, "", Genre::Code, 10, &mut weighted);
+        let terms = UnitTerms::of(&unit, "", Genre::Code, 10, &mut weighted);
         assert_eq!(terms.lengths, [0, 0, 0, 0, 10]);
         assert_eq!(weighted, "word ".repeat(10));
     }

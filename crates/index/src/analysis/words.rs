@@ -1,9 +1,9 @@
 //! Identifiers and the words in them.
 
 /// Maximum length of a word; longer ones are data and truncated.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD_BYTES: usize = 40;
 /// Maximum length of an identifier; longer ones are data.
-const LONGEST_IDENTIFIER: usize = 80;
+const MAX_IDENTIFIER_BYTES: usize = 80;
 
 /// The words of a text in order, in lower case: `parseHTTPResponse2_final` gives parse, http, response, 2 and final.
 pub(crate) fn words(text: &str, mut each: impl FnMut(&str)) {
@@ -11,7 +11,7 @@ pub(crate) fn words(text: &str, mut each: impl FnMut(&str)) {
     for run in text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty()) {
         parts(run, |part| {
             lower.clear();
-            let cut = part.char_indices().nth(LONGEST_WORD).map_or(part.len(), |(at, _)| at);
+            let cut = part.char_indices().nth(MAX_WORD_BYTES).map_or(part.len(), |(at, _)| at);
             let part = part.get(..cut).unwrap_or(part);
             if part.is_ascii() {
                 lower.push_str(part);
@@ -28,7 +28,7 @@ pub(crate) fn words(text: &str, mut each: impl FnMut(&str)) {
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
         .map(|run| run.trim_matches(['_', '-']))
-        .filter(|run| !run.is_empty() && run.len() <= LONGEST_IDENTIFIER)
+        .filter(|run| !run.is_empty() && run.len() <= MAX_IDENTIFIER_BYTES)
 }
 
 /// Splits an identifier where case changes, an acronym ends, or digits meet letters; `_` and `-` are left out.
@@ -81,7 +81,7 @@ mod tests {
             assert_eq!(got, *want, "{text}");
         }
         let mut got = Vec::new();
-        words(&"é".repeat(LONGEST_WORD + 5), |word| got.push(word.chars().count()));
+        words(&"é".repeat(MAX_WORD_BYTES + 5), |word| got.push(word.chars().count()));
         assert_eq!(got, [LONGEST_WORD]);
     }
 

@@ -4,24 +4,24 @@ mod remote;
 mod table;
 mod vector;
 
-pub use remote::{Endpoint, Remote};
-pub use table::Table;
+pub use remote::{EmbeddingEndpoint, RemoteEmbedder};
+pub use table::EmbeddingTable;
 pub use vector::Vector;
 
-use crate::unit::{Genre, Unit};
+use crate::unit::{Genre, IndexUnit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The model of a vector. Vectors of different models can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+pub struct ModelIdentity {
     /// The model and its version.
     pub model: String,
     /// Number of dimensions.
     pub dimensions: usize,
 }
 
-impl fmt::Display for Identity {
+impl fmt::Display for ModelIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({} dimensions)", self.model, self.dimensions)
     }
@@ -29,9 +29,9 @@ impl fmt::Display for Identity {
 
 /// A unit to embed.
 #[derive(Debug, Clone, Copy)]
-pub struct Document<'a> {
+pub struct EmbeddingInput<'a> {
     /// The unit.
-    pub unit: &'a Unit,
+    pub unit: &'a IndexUnit,
     /// The path of its source.
     pub path: &'a str,
     /// Code or prose.
@@ -75,9 +75,9 @@ pub enum EmbedError {
 /// Converts texts into vectors.
 pub trait Embedder: Send + Sync + fmt::Debug {
     /// The model.
-    fn identity(&self) -> &Identity;
+    fn identity(&self) -> &ModelIdentity;
     /// Embeds units, in order.
-    fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError>;
+    fn documents(&self, documents: &[EmbeddingInput<'_>]) -> Result<Vec<Vector>, EmbedError>;
     /// Embeds a query.
     fn query(&self, text: &str) -> Result<Vector, EmbedError>;
     /// Embeds a few words, if that is cheap.

@@ -1,26 +1,26 @@
 //! Remote models with an `OpenAI`-compatible API: Ollama, LM Studio, vLLM and others.
 
-use super::{Document, EmbedError, Embedder, Identity, Vector};
+use super::{EmbeddingInput, EmbedError, Embedder, ModelIdentity, Vector};
 use serde::{Deserialize, Serialize};
 use std::{fmt, thread, time::Duration};
 use ureq::{Agent, http::StatusCode};
 
 /// Maximum number of attempts per request.
-const TRIES: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 /// First retry delay; doubles with each retry.
-const PAUSE: Duration = Duration::from_millis(200);
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(200);
 /// Maximum retry delay, even if the endpoint asks for more.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(10);
 /// Maximum text length per unit: models read a few hundred words, and some reject longer texts.
-const LONGEST_TEXT: usize = 2_000;
+const MAX_TEXT_CHARS: usize = 2_000;
 /// Maximum size of a response.
-const LARGEST_ANSWER: u64 = 64 << 20;
+const MAX_RESPONSE_BYTES: u64 = 64 << 20;
 /// Maximum length of an endpoint's message in errors.
-const LONGEST_MESSAGE: usize = 300;
+const MAX_MESSAGE_CHARS: usize = 300;
 
 /// Endpoint of a remote model.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct EmbeddingEndpoint {
     /// Base URL before `/embeddings`, such as `http://localhost:11434/v1`.
     pub url: String,
     /// Name of the model.
@@ -33,7 +33,7 @@ pub struct Endpoint {
     pub timeout: Duration,
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for EmbeddingEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The key stays out of logs and panics.
         f.debug_struct("Endpoint")
@@ -45,40 +45,40 @@ impl fmt::Debug for Endpoint {
 
 /// An embedder that calls an endpoint.
 #[derive(Debug)]
-pub struct Remote {
-    endpoint: Endpoint,
-    identity: Identity,
+pub struct RemoteEmbedder {
+    endpoint: EmbeddingEndpoint,
+    identity: ModelIdentity,
     agent: Agent,
 }
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct EmbeddingRequest<'a> {
     model: &'a str,
     input: &'a [String],
     encoding_format: &'static str,
 }
 
 #[derive(Deserialize)]
-struct Reply {
-    data: Vec<Embedding>,
+struct EmbeddingResponse {
+    data: Vec<EmbeddingItem>,
 }
 
 #[derive(Deserialize)]
-struct Embedding {
+struct EmbeddingItem {
     index: Option<usize>,
     embedding: Vec<f32>,
 }
 
 /// Result of a request.
-enum Outcome {
+enum EmbeddingAttempt {
     Done(Vec<Vec<f32>>),
     /// Retry, after the delay requested by the endpoint.
     Later(EmbedError, Option<Duration>),
 }
 
-impl Remote {
+impl RemoteEmbedder {
     /// Connects, and requests one vector to learn the dimensions of the model.
-    pub fn connect(endpoint: Endpoint) -> Result<Self, EmbedError> {
+    pub fn connect(endpoint: EmbeddingEndpoint) -> Result<Self, EmbedError> {
         let config = Agent::config_builder()
             .timeout_global(Some(endpoint.timeout))
             .http_status_as_error(false)
@@ -86,7 +86,7 @@ impl Remote {
             // A proxy from the environment would see the key and every text.
             .proxy(None)
             .build();
-        let identity = Identity { model: endpoint.model.clone(), dimensions: 0 };
+        let identity = ModelIdentity { model: endpoint.model.clone(), dimensions: 0 };
         let mut remote = Self { endpoint, identity, agent: config.into() };
         let first = remote.send(&["docent".to_owned()])?;
         remote.identity.dimensions = first.first().map_or(0, Vec::len);
@@ -105,12 +105,12 @@ impl Remote {
     }
 
     fn send(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut pause = PAUSE;
-        for _ in 1..TRIES {
+        let mut pause = FIRST_RETRY_DELAY;
+        for _ in 1..MAX_ATTEMPTS {
             match self.try_once(texts)? {
-                Outcome::Done(vectors) => return Ok(vectors),
-                Outcome::Later(error, asked) => {
-                    let wait = asked.unwrap_or(pause).min(LONGEST_PAUSE);
+                EmbeddingAttempt::Done(vectors) => return Ok(vectors),
+                EmbeddingAttempt::Later(error, asked) => {
+                    let wait = asked.unwrap_or(pause).min(MAX_RETRY_DELAY);
                     tracing::debug!(%error, ?wait, "retrying the embedding request");
                     thread::sleep(wait);
                     pause *= 2;
@@ -118,15 +118,15 @@ impl Remote {
             }
         }
         match self.try_once(texts)? {
-            Outcome::Done(vectors) => Ok(vectors),
-            Outcome::Later(error, _) => Err(error),
+            EmbeddingAttempt::Done(vectors) => Ok(vectors),
+            EmbeddingAttempt::Later(error, _) => Err(error),
         }
     }
 
-    fn try_once(&self, texts: &[String]) -> Result<Outcome, EmbedError> {
+    fn try_once(&self, texts: &[String]) -> Result<EmbeddingAttempt, EmbedError> {
         let url = self.url();
         let request =
-            Request { model: &self.endpoint.model, input: texts, encoding_format: "float" };
+            EmbeddingRequest { model: &self.endpoint.model, input: texts, encoding_format: "float" };
         let mut call = self.agent.post(&url).content_type("application/json");
         if let Some(key) = &self.endpoint.key {
             call = call.header("authorization", format!("Bearer {key}"));
@@ -137,33 +137,33 @@ impl Remote {
             Ok(answer) => answer,
             Err(source) => {
                 let error = EmbedError::Unreachable { url, source: Box::new(source) };
-                return Ok(Outcome::Later(error, None));
+                return Ok(EmbeddingAttempt::Later(error, None));
             }
         };
         let status = answer.status();
         let asked = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
         let asked = asked.and_then(|value| value.parse().ok()).map(Duration::from_secs);
-        let read = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_string();
+        let read = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_string();
         let text = match read {
             Ok(text) => text,
             Err(source) => {
                 let error = EmbedError::Unreachable { url, source: Box::new(source) };
-                return Ok(Outcome::Later(error, None));
+                return Ok(EmbeddingAttempt::Later(error, None));
             }
         };
         if status.is_success() {
-            return self.vectors(&text, texts.len()).map(Outcome::Done);
+            return self.vectors(&text, texts.len()).map(EmbeddingAttempt::Done);
         }
-        let message = text.chars().take(LONGEST_MESSAGE).collect();
+        let message = text.chars().take(MAX_MESSAGE_CHARS).collect();
         let error = EmbedError::Refused { url, status: status.as_u16(), message };
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-            return Ok(Outcome::Later(error, asked));
+            return Ok(EmbeddingAttempt::Later(error, asked));
         }
         Err(error)
     }
 
     fn vectors(&self, text: &str, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let reply: Reply =
+        let reply: EmbeddingResponse =
             serde_json::from_str(text).map_err(|error| self.unexpected(error.to_string()))?;
         if reply.data.len() != count {
             return Err(self.unexpected(format!("{} vectors for {count} texts", reply.data.len())));
@@ -186,21 +186,21 @@ impl Remote {
     }
 }
 
-fn text_of(document: &Document<'_>) -> String {
+fn text_of(document: &EmbeddingInput<'_>) -> String {
     let unit = document.unit;
     let parts = [&unit.name, document.path, &unit.signature, &unit.doc, &unit.body];
     let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let mut text = said.join("\n");
-    text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+    text.truncate(text.floor_char_boundary(MAX_TEXT_CHARS));
     text
 }
 
-impl Embedder for Remote {
-    fn identity(&self) -> &Identity {
+impl Embedder for RemoteEmbedder {
+    fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError> {
+    fn documents(&self, documents: &[EmbeddingInput<'_>]) -> Result<Vec<Vector>, EmbedError> {
         let mut vectors = Vec::with_capacity(documents.len());
         for batch in documents.chunks(self.endpoint.batch.max(1)) {
             let texts: Vec<String> = batch.iter().map(text_of).collect();

@@ -2,10 +2,10 @@
 //!
 //! `models/` describes how the table was trained.
 
-use super::{Document, EmbedError, Embedder, Identity, Vector};
+use super::{EmbeddingInput, EmbedError, Embedder, ModelIdentity, Vector};
 use crate::{
     analysis::{content, words},
-    unit::{Genre, Unit},
+    unit::{Genre, IndexUnit},
 };
 use std::{
     collections::HashMap,
@@ -18,15 +18,15 @@ static WEIGHTS: &[u8] = include_bytes!("../../../../models/table.bin");
 /// Magic number of a table.
 const MAGIC: &[u8; 8] = b"DOCENTV1";
 /// Maximum length of a piece in characters.
-const LONGEST_PIECE: usize = 40;
+const MAX_PIECE_CHARS: usize = 40;
 /// Maximum number of words used of a code body.
-const CODE_WORDS: usize = 100;
+const MAX_CODE_WORDS: usize = 100;
 /// Maximum number of words used of a section.
-const PROSE_WORDS: usize = 250;
+const MAX_PROSE_WORDS: usize = 250;
 
 /// The built-in table.
-pub struct Table {
-    identity: Identity,
+pub struct EmbeddingTable {
+    identity: ModelIdentity,
     dimensions: usize,
     scales: Vec<f32>,
     rows: &'static [u8],
@@ -36,23 +36,23 @@ pub struct Table {
     inner: HashMap<&'static str, u32>,
 }
 
-impl fmt::Debug for Table {
+impl fmt::Debug for EmbeddingTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Table").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 
 /// Pieces of a text with their weights; may contain duplicates.
-type Bag = Vec<(u32, f32)>;
+type TokenWeights = Vec<(u32, f32)>;
 
-impl Table {
+impl EmbeddingTable {
     /// The table, parsed on first use.
     ///
     /// # Panics
     ///
     /// If the built-in table is corrupt, which the tests rule out.
     pub fn built_in() -> Arc<Self> {
-        static TABLE: OnceLock<Arc<Table>> = OnceLock::new();
+        static TABLE: OnceLock<Arc<EmbeddingTable>> = OnceLock::new();
         let read = || Arc::new(Self::read(WEIGHTS).expect("the built-in table is valid"));
         Arc::clone(TABLE.get_or_init(read))
     }
@@ -78,7 +78,7 @@ impl Table {
             };
         }
         let digest = crate::unit::Digest::of(&[bytes]);
-        let identity = Identity { model: format!("docent-static-{digest:?}"), dimensions };
+        let identity = ModelIdentity { model: format!("docent-static-{digest:?}"), dimensions };
         (starts.len() + inner.len() == count).then_some(Self {
             identity,
             dimensions,
@@ -90,7 +90,7 @@ impl Table {
     }
 
     /// Adds the pieces of a text to a bag with this weight, up to a number of words.
-    fn add(&self, bag: &mut Bag, text: &str, weight: f32, most: usize) {
+    fn add(&self, bag: &mut TokenWeights, text: &str, weight: f32, most: usize) {
         let mut pieces = Vec::new();
         let mut count = 0;
         words(text, |word| {
@@ -107,7 +107,7 @@ impl Table {
         let mut rest = word;
         while !rest.is_empty() {
             let known = if rest.len() == word.len() { &self.starts } else { &self.inner };
-            let mut end = rest.char_indices().nth(LONGEST_PIECE).map_or(rest.len(), |(at, _)| at);
+            let mut end = rest.char_indices().nth(MAX_PIECE_CHARS).map_or(rest.len(), |(at, _)| at);
             let found = loop {
                 let Some(head) = rest.get(..end).filter(|head| !head.is_empty()) else {
                     break None;
@@ -123,7 +123,7 @@ impl Table {
         }
     }
 
-    fn vector(&self, mut bag: Bag) -> Vector {
+    fn vector(&self, mut bag: TokenWeights) -> Vector {
         let mut sum = vec![0.0_f32; self.dimensions];
         bag.sort_unstable_by_key(|(row, _)| *row);
         for same in bag.chunk_by(|(a, _), (b, _)| a == b) {
@@ -139,27 +139,27 @@ impl Table {
     }
 
     fn text(&self, text: &str) -> Vector {
-        let mut bag = Bag::new();
+        let mut bag = TokenWeights::new();
         self.add(&mut bag, text, 1.0, usize::MAX);
         self.vector(bag)
     }
 
-    fn document(&self, document: &Document<'_>) -> Vector {
-        let Document { unit, path, genre } = *document;
-        let mut bag = Bag::new();
+    fn document(&self, document: &EmbeddingInput<'_>) -> Vector {
+        let EmbeddingInput { unit, path, genre } = *document;
+        let mut bag = TokenWeights::new();
         match genre {
             Genre::Code => {
                 self.add(&mut bag, &unit.name, 10.0, usize::MAX);
                 self.add(&mut bag, path, 1.5, usize::MAX);
                 self.add(&mut bag, owner(unit), 1.5, usize::MAX);
-                self.add(&mut bag, &unit.doc, 1.0, CODE_WORDS);
-                self.add(&mut bag, &unit.body, 1.0, CODE_WORDS);
+                self.add(&mut bag, &unit.doc, 1.0, MAX_CODE_WORDS);
+                self.add(&mut bag, &unit.body, 1.0, MAX_CODE_WORDS);
             }
             Genre::Prose => {
                 let heading = unit.signature.rsplit(" > ").next().unwrap_or_default();
                 self.add(&mut bag, heading, 4.0, usize::MAX);
                 self.add(&mut bag, &unit.name, 2.0, usize::MAX);
-                self.add(&mut bag, &unit.body, 1.0, PROSE_WORDS);
+                self.add(&mut bag, &unit.body, 1.0, MAX_PROSE_WORDS);
             }
         }
         self.vector(bag)
@@ -167,18 +167,18 @@ impl Table {
 }
 
 /// The scope of a definition, from the qualified name at the start of its signature.
-fn owner(unit: &Unit) -> &str {
+fn owner(unit: &IndexUnit) -> &str {
     let qualified = unit.signature.split(' ').next().unwrap_or_default();
     let owner = qualified.strip_suffix(unit.name.as_str()).unwrap_or_default();
     owner.trim_end_matches(['.', ':'])
 }
 
-impl Embedder for Table {
-    fn identity(&self) -> &Identity {
+impl Embedder for EmbeddingTable {
+    fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError> {
+    fn documents(&self, documents: &[EmbeddingInput<'_>]) -> Result<Vec<Vector>, EmbedError> {
         Ok(documents.iter().map(|document| self.document(document)).collect())
     }
 
@@ -199,13 +199,13 @@ mod tests {
 
     /// A text as the program that trained the table saw it.
     #[derive(Deserialize)]
-    struct Golden {
+    struct GoldenEmbeddings {
         text: String,
         pieces: Vec<String>,
         vector: Vec<f32>,
     }
 
-    fn named(table: &Table, row: u32) -> String {
+    fn named(table: &EmbeddingTable, row: u32) -> String {
         let find = |pieces: &HashMap<&'static str, u32>| {
             pieces.iter().find(|(_, known)| **known == row).map(|(piece, _)| (*piece).to_owned())
         };
@@ -214,11 +214,11 @@ mod tests {
 
     #[test]
     fn texts_become_what_they_were_in_training() {
-        let table = Table::built_in();
-        let golden: Vec<Golden> =
+        let table = EmbeddingTable::built_in();
+        let golden: Vec<GoldenEmbeddings> =
             serde_json::from_str(include_str!("../../../../models/golden.json")).unwrap();
         assert!(golden.len() > 10);
-        for Golden { text, pieces, vector } in golden {
+        for GoldenEmbeddings { text, pieces, vector } in golden {
             let mut got = Vec::new();
             words(&text, |word| {
                 let mut of_word = Vec::new();
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn the_table_is_small_and_whole() {
         assert!(WEIGHTS.len() <= 10_000_000, "{}", WEIGHTS.len());
-        let table = Table::built_in();
+        let table = EmbeddingTable::built_in();
         assert_eq!(table.identity.dimensions, 256);
         assert_eq!(table.rows.len(), table.scales.len() * 256);
         assert!(Table::read(b"DOCENTV1\x01\0\0\0\x01\0\0\0").is_none());
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn meaning_is_nearer_than_chance() {
-        let table = Table::built_in();
+        let table = EmbeddingTable::built_in();
         let near = |a: &str, b: &str| table.text(a).cosine(&table.text(b));
         let cases = [
             ("authenticate a user", "check login and password", "draw a circle"),
@@ -265,15 +265,15 @@ mod tests {
 
     #[test]
     fn a_name_counts_more_than_a_body() {
-        let table = Table::built_in();
-        let unit = |name: &str, body: &str| Unit {
+        let table = EmbeddingTable::built_in();
+        let unit = |name: &str, body: &str| IndexUnit {
             name: name.into(),
             body: body.into(),
-            ..Unit::default()
+            ..IndexUnit::default()
         };
         let (named, signed) = (unit("parse_header", "x y z"), unit("x", "parse_header y z"));
-        let near = |unit: &Unit| {
-            let document = Document { unit, path: "", genre: Genre::Code };
+        let near = |unit: &IndexUnit| {
+            let document = EmbeddingInput { unit, path: "", genre: Genre::Code };
             table.document(&document).cosine(&table.text("parse header"))
         };
         assert!(near(&named) > near(&signed));

@@ -1,26 +1,26 @@
 //! Demotes sections that only list the headings below them.
 
-use super::Ranked;
+use super::RankedCandidate;
 use crate::{
-    store::{Candidate, StoreError, View},
+    store::{CandidateUnit, IndexStoreError, StoreView},
     unit::Genre,
 };
 
 /// Maximum number of hits checked.
-const LOOKED_AT: usize = 20;
+const MAX_CHECKED_HITS: usize = 20;
 /// Maximum number of terms in a list of headings; longer sections have content.
-const MOST_TERMS: u16 = 80;
+const MAX_CONTENTS_TERMS: u16 = 80;
 /// Maximum number of words of a line that may be a heading.
-const MOST_WORDS: usize = 12;
+const MAX_HEADING_WORDS: usize = 12;
 
 /// Swaps a section that only lists headings with the best section below it that has as many of the query's words. Pages
 /// keep their order.
-pub(super) fn behind_what_they_list(
-    view: &dyn View,
-    candidates: &[Candidate],
-    ranked: &mut [Ranked],
-) -> Result<(), StoreError> {
-    for at in 0..ranked.len().min(LOOKED_AT) {
+pub(super) fn demote_contents(
+    view: &dyn StoreView,
+    candidates: &[CandidateUnit],
+    ranked: &mut [RankedCandidate],
+) -> Result<(), IndexStoreError> {
+    for at in 0..ranked.len().min(MAX_CHECKED_HITS) {
         let Some(below) = best_below(candidates, ranked, at) else { continue };
         let (Some(list), Some(section)) = (ranked.get(at).copied(), ranked.get(below).copied())
         else {
@@ -31,24 +31,24 @@ pub(super) fn behind_what_they_list(
             continue;
         }
         if let Some(place) = ranked.get_mut(at) {
-            *place = Ranked { similarity: list.similarity, ..section };
+            *place = RankedCandidate { similarity: list.similarity, ..section };
         }
         if let Some(place) = ranked.get_mut(below) {
-            *place = Ranked { similarity: section.similarity, ..list };
+            *place = RankedCandidate { similarity: section.similarity, ..list };
         }
     }
     Ok(())
 }
 
 /// The best section below a short one with as many of the query's words.
-fn best_below(candidates: &[Candidate], ranked: &[Ranked], at: usize) -> Option<usize> {
+fn best_below(candidates: &[CandidateUnit], ranked: &[RankedCandidate], at: usize) -> Option<usize> {
     let this = ranked.get(at)?;
     let list = candidates.get(this.at)?;
     let [.., body] = list.lengths;
-    if list.genre != Genre::Prose || body > MOST_TERMS || list.signature.is_empty() {
+    if list.genre != Genre::Prose || body > MAX_CONTENTS_TERMS || list.signature.is_empty() {
         return None;
     }
-    let is_below = |other: &Ranked| {
+    let is_below = |other: &RankedCandidate| {
         other.names >= this.names
             && other.parts.words >= this.parts.words
             && candidates.get(other.at).is_some_and(|section| {
@@ -68,7 +68,7 @@ fn is_contents(body: &str) -> bool {
         let numbered = line.starts_with(|c: char| c.is_ascii_digit());
         (item.len() < line.len() || numbered)
             && !line.ends_with(['.', ':', ';'])
-            && line.split_whitespace().count() <= MOST_WORDS
+            && line.split_whitespace().count() <= MAX_HEADING_WORDS
     })
 }
 

@@ -1,15 +1,15 @@
 //! Headings that contain exactly the name in the query. Such units rank first.
 
-use crate::{analysis::written, query::Question, store::Candidate, unit::Genre};
+use crate::{analysis::for_each_verbatim_word, query::AnalyzedQuery, store::CandidateUnit, unit::Genre};
 
 /// Separator of the headings that lead to a section.
-const BETWEEN: &str = " > ";
+const HEADING_SEPARATOR: &str = " > ";
 /// Weight of a name in the page title or a parent heading, relative to the own heading.
-const ABOVE: f32 = 0.5;
+const HEADING_ABOVE_WEIGHT: f32 = 0.5;
 
 /// How well a unit's headings match the names in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Exact {
+pub(super) struct ExactMatch {
     /// Number of names in the headings.
     pub(super) names: f32,
     /// How much of the headings the names make up: 0 to 1.
@@ -17,18 +17,18 @@ pub(super) struct Exact {
 }
 
 /// Matches the headings of a unit with a query. Code has no headings.
-pub(super) fn exact(question: &Question, candidate: &Candidate) -> Exact {
+pub(super) fn exact(question: &AnalyzedQuery, candidate: &CandidateUnit) -> ExactMatch {
     if question.exact.is_empty() || candidate.genre == Genre::Code {
-        return Exact::default();
+        return ExactMatch::default();
     }
-    let mut above: Vec<&str> = candidate.signature.split(BETWEEN).collect();
+    let mut above: Vec<&str> = candidate.signature.split(HEADING_SEPARATOR).collect();
     let own = above.pop().filter(|own| !own.is_empty()).unwrap_or(&candidate.name);
     above.push(&candidate.name);
     let own = words(own);
     let above: Vec<Vec<String>> = above.into_iter().map(words).collect();
-    let mut exact = Exact::default();
+    let mut exact = ExactMatch::default();
     for name in &question.exact {
-        let highest = above.iter().map(|words| ABOVE * share(name, words)).fold(0.0, f32::max);
+        let highest = above.iter().map(|words| HEADING_ABOVE_WEIGHT * share(name, words)).fold(0.0, f32::max);
         let best = highest.max(share(name, &own));
         exact.names += f32::from(u8::from(best > 0.0));
         exact.nearness += best;
@@ -41,7 +41,7 @@ pub(super) fn exact(question: &Question, candidate: &Candidate) -> Exact {
 
 fn words(heading: &str) -> Vec<String> {
     let mut words = Vec::new();
-    written(heading, |word| words.push(word.to_owned()));
+    for_each_verbatim_word(heading, |word| words.push(word.to_owned()));
     words
 }
 

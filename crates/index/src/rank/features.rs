@@ -1,32 +1,32 @@
 //! Ranking features of candidates. Each is between about 0 and 1, so that weights can be compared.
 
 use super::{
-    exact::{Exact, exact},
+    exact::{ExactMatch, exact},
     rarity,
 };
 use crate::{
-    analysis::Field,
+    analysis::UnitField,
     embed::Embedder,
-    query::{Question, ScoreParts},
-    store::{Candidate, Candidates},
+    query::{AnalyzedQuery, ScoreParts},
+    store::{CandidateUnit, CandidateUnits},
 };
 use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// Candidates per task.
-const SHARE: usize = 64;
+const CANDIDATES_PER_TASK: usize = 64;
 /// Saturation of repeated occurrences of a word.
-const SATURATION: f32 = 1.2;
+const TERM_SATURATION: f32 = 1.2;
 /// Weight of an occurrence in each field.
 const FIELD_WEIGHTS: [f32; 5] = [4.0, 1.0, 1.5, 2.0, 1.0];
 /// Length normalization of each field.
-const FIELD_LENGTHS: [f32; 5] = [0.4, 0.4, 0.6, 0.75, 0.75];
+const FIELD_LENGTH_NORMALIZATION: [f32; 5] = [0.4, 0.4, 0.6, 0.75, 0.75];
 
 /// Number of features.
-pub const COUNT: usize = 29;
+pub const FEATURE_COUNT: usize = 29;
 
 /// Names of the features, in order.
-pub const NAMES: [&str; COUNT] = [
+pub const FEATURE_NAMES: [&str; FEATURE_COUNT] = [
     "words",
     "meaning",
     "words_standing_out",
@@ -58,33 +58,33 @@ pub const NAMES: [&str; COUNT] = [
     "exact_nearness",
 ];
 
-const MEANING: usize = 1;
-const ANYWHERE: usize = 9;
-const EXACT_NAMES: usize = 27;
-const EXACT_NEARNESS: usize = 28;
+const MEANING_FEATURE: usize = 1;
+const ANYWHERE_FEATURE: usize = 9;
+const EXACT_NAMES_FEATURE: usize = 27;
+const EXACT_NEARNESS_FEATURE: usize = 28;
 
 /// The features of one candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Features(pub [f32; COUNT]);
+pub struct Features(pub [f32; FEATURE_COUNT]);
 
 impl Features {
     /// A feature by name; 0 if unknown.
-    pub fn named(&self, name: &str) -> f32 {
-        let at = NAMES.iter().position(|known| *known == name);
+    pub fn get(&self, name: &str) -> f32 {
+        let at = FEATURE_NAMES.iter().position(|known| *known == name);
         at.map_or(0.0, |at| self.0[at])
     }
 
     pub(super) fn parts(&self) -> ScoreParts {
-        ScoreParts { words: self.0[ANYWHERE], meaning: self.0[MEANING] }
+        ScoreParts { words: self.0[ANYWHERE_FEATURE], meaning: self.0[MEANING_FEATURE] }
     }
 
-    pub(super) fn exact(&self) -> Exact {
-        Exact { names: self.0[EXACT_NAMES], nearness: self.0[EXACT_NEARNESS] }
+    pub(super) fn exact(&self) -> ExactMatch {
+        ExactMatch { names: self.0[EXACT_NAMES_FEATURE], nearness: self.0[EXACT_NEARNESS_FEATURE] }
     }
 }
 
 /// Features of one candidate by itself, before comparison with others.
-struct Own {
+struct CandidateFeatures {
     words: f32,
     meaning: f32,
     cover: [f32; 5],
@@ -95,27 +95,27 @@ struct Own {
     pairs: [f32; 2],
     signature_said: f32,
     signature_meaning: f32,
-    exact: Exact,
+    exact: ExactMatch,
 }
 
 /// The features of every candidate, in order.
 pub fn features(
-    question: &Question,
-    candidates: &Candidates,
+    question: &AnalyzedQuery,
+    candidates: &CandidateUnits,
     embedder: &dyn Embedder,
 ) -> Vec<Features> {
     let weights = term_weights(question, candidates);
-    let own: Vec<Own> = candidates
+    let own: Vec<CandidateFeatures> = candidates
         .units
         .par_iter()
-        .with_min_len(SHARE)
-        .map(|candidate| own(question, candidate, candidates, &weights, embedder))
+        .with_min_len(CANDIDATES_PER_TASK)
+        .map(|candidate| candidate_features(question, candidate, candidates, &weights, embedder))
         .collect();
-    let words_spread = spread(own.iter().map(|own| own.words));
+    let words_spread = mean_and_deviation(own.iter().map(|own| own.words));
     let (near, far) = candidates.statistics.nearness;
-    let mut sources: HashMap<u64, Together> = HashMap::new();
-    for (own, candidate) in own.iter().zip(&candidates.units) {
-        sources.entry(candidate.source).or_default().add(own, candidate, &weights);
+    let mut sources: HashMap<u64, SourceFeatures> = HashMap::new();
+    for (own, candidate) in candidate_features.iter().zip(&candidates.units) {
+        sources.entry(candidate.source).or_default().add(candidate_features, candidate, &weights);
     }
     let mut order: Vec<usize> = (0..own.len()).collect();
     order.sort_by(|a, b| own[*b].meaning.total_cmp(&own[*a].meaning));
@@ -169,7 +169,7 @@ pub fn features(
 
 /// Combined features of the candidates of one source.
 #[derive(Debug, Clone, Default)]
-struct Together {
+struct SourceFeatures {
     words: f32,
     meaning: f32,
     count: f32,
@@ -178,8 +178,8 @@ struct Together {
     held: Vec<bool>,
 }
 
-impl Together {
-    fn add(&mut self, own: &Own, candidate: &Candidate, weights: &[f32]) {
+impl SourceFeatures {
+    fn add(&mut self, own: &CandidateFeatures, candidate: &CandidateUnit, weights: &[f32]) {
         self.words = self.words.max(own.words);
         self.meaning = self.meaning.max(own.meaning);
         self.count += 1.0;
@@ -195,7 +195,7 @@ impl Together {
 }
 
 /// Weight of each term of the query; the sum is 1.
-fn term_weights(question: &Question, candidates: &Candidates) -> Vec<f32> {
+fn term_weights(question: &AnalyzedQuery, candidates: &CandidateUnits) -> Vec<f32> {
     let mut weights = rarity(&candidates.statistics);
     for (n, weight) in weights.iter_mut().enumerate() {
         // A compound name without a match of its own still matches by its parts.
@@ -207,17 +207,17 @@ fn term_weights(question: &Question, candidates: &Candidates) -> Vec<f32> {
     weights.iter().map(|weight| weight / sum.max(f32::MIN_POSITIVE)).collect()
 }
 
-fn own(
-    question: &Question,
-    candidate: &Candidate,
-    candidates: &Candidates,
+fn candidate_features(
+    question: &AnalyzedQuery,
+    candidate: &CandidateUnit,
+    candidates: &CandidateUnits,
     weights: &[f32],
     embedder: &dyn Embedder,
-) -> Own {
+) -> CandidateFeatures {
     let average = candidates.statistics.lengths;
     let norms: [f32; 5] = std::array::from_fn(|n| {
         let share = f32::from(candidate.lengths[n]) / average[n].max(1.0);
-        1.0 - FIELD_LENGTHS[n] + FIELD_LENGTHS[n] * share
+        1.0 - FIELD_LENGTH_NORMALIZATION[n] + FIELD_LENGTH_NORMALIZATION[n] * share
     });
     let (mut words, mut anywhere, mut whole) = (0.0, 0.0, 0.0);
     let mut cover = [0.0; 5];
@@ -231,7 +231,7 @@ fn own(
                 cover[n] += weight;
             }
         }
-        words += weight * frequency / (frequency + SATURATION);
+        words += weight * frequency / (frequency + TERM_SATURATION);
         if frequency > 0.0 {
             anywhere += weight;
             whole += if *is_whole { *weight } else { 0.0 };
@@ -249,18 +249,18 @@ fn own(
         (Some(question), Some(signature)) => question.cosine(&signature),
         _ => 0.0,
     };
-    let signed = candidate.counts.iter().filter(|counts| counts[Field::Signature as usize] > 0);
+    let signed = candidate.counts.iter().filter(|counts| counts[UnitField::Signature as usize] > 0);
     #[expect(clippy::cast_precision_loss, reason = "questions are short")]
     let signed = signed.count() as f32;
-    let signature_length = f32::from(candidate.lengths[Field::Signature as usize]).max(1.0);
-    Own {
+    let signature_length = f32::from(candidate.lengths[UnitField::Signature as usize]).max(1.0);
+    CandidateFeatures {
         words,
         meaning,
         cover,
         anywhere,
         whole,
         name_meaning,
-        name_asked_for: named_outright(&question.text, &candidate.name),
+        name_asked_for: name_share(&question.text, &candidate.name),
         pairs: pairs(candidate),
         signature_said: (signed / signature_length).min(1.0),
         signature_meaning,
@@ -269,20 +269,20 @@ fn own(
 }
 
 /// Share of the query's consecutive terms that are consecutive in the unit: in the signature, and anywhere.
-fn pairs(candidate: &Candidate) -> [f32; 2] {
+fn pairs(candidate: &CandidateUnit) -> [f32; 2] {
     #[expect(clippy::cast_precision_loss, reason = "questions are short")]
     let share = |held: &dyn Fn(&[u8; 5]) -> bool| {
         let count = candidate.pairs.iter().filter(|counts| held(counts)).count();
         count as f32 / candidate.pairs.len().max(1) as f32
     };
     [
-        share(&|counts| counts[Field::Signature as usize] > 0),
+        share(&|counts| counts[UnitField::Signature as usize] > 0),
         share(&|counts| counts.iter().any(|count| *count > 0)),
     ]
 }
 
 /// Share of the query that the literal name makes up; 0 if the query does not contain it.
-fn named_outright(question: &str, name: &str) -> f32 {
+fn name_share(question: &str, name: &str) -> f32 {
     if name.is_empty() || !question.contains(&name.to_lowercase()) {
         return 0.0;
     }
@@ -292,7 +292,7 @@ fn named_outright(question: &str, name: &str) -> f32 {
 }
 
 /// The mean and the standard deviation.
-fn spread(numbers: impl Iterator<Item = f32> + Clone) -> (f32, f32) {
+fn mean_and_deviation(numbers: impl Iterator<Item = f32> + Clone) -> (f32, f32) {
     let (count, sum) =
         numbers.clone().fold((0.0_f32, 0.0), |(count, sum), x| (count + 1.0, sum + x));
     let mean = sum / count.max(1.0);
@@ -306,8 +306,8 @@ mod tests {
 
     #[test]
     fn features_are_where_they_are_looked_for() {
-        let places = [MEANING, ANYWHERE, EXACT_NAMES, EXACT_NEARNESS];
-        let names = places.map(|at| NAMES[at]);
+        let places = [MEANING_FEATURE, ANYWHERE_FEATURE, EXACT_NAMES_FEATURE, EXACT_NEARNESS_FEATURE];
+        let names = places.map(|at| FEATURE_NAMES[at]);
         assert_eq!(names, ["meaning", "anywhere", "exact_names", "exact_nearness"]);
     }
 }

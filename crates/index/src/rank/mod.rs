@@ -1,6 +1,6 @@
 //! Ranks candidates: features, learned weights, a meaningful similarity, and its explanation.
 //!
-//! Knows no store: it works on [`Candidates`].
+//! Knows no store: it works on [`CandidateUnits`].
 
 mod contents;
 mod exact;
@@ -11,85 +11,85 @@ mod sources;
 mod spelling;
 mod weights;
 
-pub use features::{COUNT, Features, NAMES, features};
+pub use features::{FEATURE_COUNT, Features, FEATURE_NAMES, features};
 pub use weights::{Calibration, Weights};
 
-use self::exact::Exact;
+use self::exact::ExactMatch;
 use crate::{
-    analysis::Field,
+    analysis::UnitField,
     embed::{Embedder, Vector},
-    query::{Answer, Filter, Hit, Matched, Query, Question, ScoreParts, Snippet},
-    store::{Candidate, Candidates, Found, Statistics, Store, StoreError, View},
+    query::{IndexSearchResults, UnitFilter, IndexHit, MatchedTerm, IndexQuery, AnalyzedQuery, ScoreParts, Snippet},
+    store::{CandidateUnit, CandidateUnits, FoundUnit, CorpusStatistics, IndexStore, IndexStoreError, StoreView},
     unit::Genre,
 };
 use std::sync::Arc;
 
 /// Number of candidates of each kind; more improve little.
-const CANDIDATES: usize = 200;
+const MAX_CANDIDATES: usize = 200;
 /// Minimum share of a heading that an exact name must make up.
-const NEARLY_THE_NAME: f32 = 0.2;
+const MIN_NAME_SHARE: f32 = 0.2;
 /// Minimum similarity of such a section, which most likely answers the query.
-const ANSWERS: f32 = 0.7;
+const MIN_ANSWER_SIMILARITY: f32 = 0.7;
 /// Number of hits shown if none reaches the threshold.
-const BELOW: usize = 3;
+const MAX_HITS_BELOW_THRESHOLD: usize = 3;
 /// Maximum length of a query in bytes: each word is compared with each candidate.
-const LONGEST_QUERY: usize = 8 << 10;
+const MAX_QUERY_BYTES: usize = 8 << 10;
 
 /// Answers a query from the newest generation of a store.
 pub fn search(
-    store: &dyn Store,
+    store: &dyn IndexStore,
     embedder: &dyn Embedder,
-    query: &Query,
-) -> Result<Answer, StoreError> {
+    query: &IndexQuery,
+) -> Result<IndexSearchResults, IndexStoreError> {
     let view = store.view()?;
     let mut notes = Vec::new();
-    let question = asked(view.as_ref(), embedder, query, &mut notes)?;
-    let most = CANDIDATES.max(query.offset + query.limit);
+    let question = analyze_query(view.as_ref(), embedder, query, &mut notes)?;
+    let most = MAX_CANDIDATES.max(query.offset + query.limit);
     let candidates = view.candidates(&question, &query.filter, most)?;
     let mut ranked = rank(&question, &candidates, embedder);
-    contents::behind_what_they_list(view.as_ref(), &candidates.units, &mut ranked)?;
+    contents::demote_contents(view.as_ref(), &candidates.units, &mut ranked)?;
     let mut folded = fold::fold(&candidates.units, ranked, query.copies);
     if let Some(most) = query.per_source {
-        folded = sources::spread(&candidates.units, folded, most, query.threshold);
+        folded = sources::limit_per_source(&candidates.units, folded, most, query.threshold);
     }
     let generation = view.status().generation;
-    let hit = |one: &fold::Folded| hit(view.as_ref(), &question, &candidates, one, query.snippets);
+    let hit = |one: &fold::FoldedHit| hit(view.as_ref(), &question, &candidates, one, query.snippets);
     let passing = folded.iter().take_while(|one| one.ranked.similarity >= query.threshold);
-    let hits: Vec<Hit> =
+    let hits: Vec<IndexHit> =
         passing.clone().skip(query.offset).take(query.limit).map(hit).collect::<Result<_, _>>()?;
     let mut below = Vec::new();
     if passing.count() == 0 {
-        below = folded.iter().take(BELOW).map(hit).collect::<Result<_, _>>()?;
+        below = folded.iter().take(MAX_HITS_BELOW_THRESHOLD).map(hit).collect::<Result<_, _>>()?;
     }
-    Ok(Answer { hits, below, generation, notes })
+    Ok(IndexSearchResults { hits, below, generation, notes })
 }
 
 /// The units with exactly this name, among at most `most` candidates.
-pub fn named(
-    view: &dyn View,
+pub fn units_named(
+    view: &dyn StoreView,
     name: &str,
-    filter: &Filter,
+    filter: &UnitFilter,
     most: usize,
-) -> Result<Vec<Found>, StoreError> {
-    let candidates = view.candidates(&Question::new(name, None), filter, most)?;
+) -> Result<Vec<FoundUnit>, IndexStoreError> {
+    let candidates = view.candidates(&AnalyzedQuery::new(name, None), filter, most)?;
     let same = candidates.units.iter().filter(|unit| unit.name == name);
     same.map(|unit| view.unit(unit.row)).collect()
 }
 
 /// Analyzes a query: corrects spelling and adds synonyms.
-fn asked(
-    view: &dyn View,
+fn analyze_query(
+    view: &dyn StoreView,
     embedder: &dyn Embedder,
-    query: &Query,
+    query: &IndexQuery,
     notes: &mut Vec<String>,
-) -> Result<Question, StoreError> {
-    let text = cut(&query.text);
+) -> Result<AnalyzedQuery, IndexStoreError> {
+    let text = truncate_query(&query.text);
     if text.len() < query.text.len() {
         notes.push(format!("Only the first {} bytes of the query were used.", text.len()));
     }
     let spelled = spelling::spell(view, text, &query.filter, &query.synonyms, notes)?;
     let vector = vector(view, embedder, &spelled.text, notes);
-    let mut question = Question::with(&spelled.text, vector, &query.synonyms);
+    let mut question = AnalyzedQuery::with(&spelled.text, vector, &query.synonyms);
     for (term, others) in &spelled.others {
         question.may_mean(term, others);
     }
@@ -97,8 +97,8 @@ fn asked(
 }
 
 /// Truncates a query after a whole word.
-fn cut(text: &str) -> &str {
-    let Some(start) = text.get(..text.floor_char_boundary(LONGEST_QUERY)) else { return text };
+fn truncate_query(text: &str) -> &str {
+    let Some(start) = text.get(..text.floor_char_boundary(MAX_QUERY_BYTES)) else { return text };
     if start.len() == text.len() {
         return text;
     }
@@ -107,17 +107,17 @@ fn cut(text: &str) -> &str {
 
 /// Analyzes a query. Without a vector, it searches by words only and notes that.
 pub fn question(
-    view: &dyn View,
+    view: &dyn StoreView,
     embedder: &dyn Embedder,
     text: &str,
     notes: &mut Vec<String>,
-) -> Question {
+) -> AnalyzedQuery {
     let vector = vector(view, embedder, text, notes);
-    Question::new(text, vector)
+    AnalyzedQuery::new(text, vector)
 }
 
 fn vector(
-    view: &dyn View,
+    view: &dyn StoreView,
     embedder: &dyn Embedder,
     text: &str,
     notes: &mut Vec<String>,
@@ -136,7 +136,7 @@ fn vector(
 
 /// A candidate with its score.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedCandidate {
     /// Its index among the candidates.
     pub(crate) at: usize,
     pub(crate) score: f32,
@@ -147,9 +147,9 @@ pub(crate) struct Ranked {
 }
 
 /// Scores the candidates, best first.
-fn rank(question: &Question, candidates: &Candidates, embedder: &dyn Embedder) -> Vec<Ranked> {
+fn rank(question: &AnalyzedQuery, candidates: &CandidateUnits, embedder: &dyn Embedder) -> Vec<RankedCandidate> {
     let all = features(question, candidates, embedder);
-    let mut ranked: Vec<Ranked> = Vec::with_capacity(all.len());
+    let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(all.len());
     for genre in [Genre::Code, Genre::Prose] {
         let weights = Weights::of(genre);
         let of_genre: Vec<(usize, &Features, f32)> = all
@@ -161,11 +161,11 @@ fn rank(question: &Question, candidates: &Candidates, embedder: &dyn Embedder) -
         let best = of_genre.iter().map(|(_, _, score)| *score).fold(f32::NEG_INFINITY, f32::max);
         ranked.extend(of_genre.into_iter().map(|(at, features, score)| {
             let mut similarity = weights.similarity(score, best);
-            let Exact { names, nearness } = features.exact();
-            if nearness >= NEARLY_THE_NAME {
-                similarity = similarity.max(ANSWERS);
+            let ExactMatch { names, nearness } = features.exact();
+            if nearness >= MIN_NAME_SHARE {
+                similarity = similarity.max(MIN_ANSWER_SIMILARITY);
             }
-            Ranked { at, score, names, similarity, parts: features.parts() }
+            RankedCandidate { at, score, names, similarity, parts: features.parts() }
         }));
     }
     ranked.sort_by(|a, b| {
@@ -183,12 +183,12 @@ fn rank(question: &Question, candidates: &Candidates, embedder: &dyn Embedder) -
 }
 
 fn hit(
-    view: &dyn View,
-    question: &Question,
-    candidates: &Candidates,
-    folded: &fold::Folded,
+    view: &dyn StoreView,
+    question: &AnalyzedQuery,
+    candidates: &CandidateUnits,
+    folded: &fold::FoldedHit,
     snippets: bool,
-) -> Result<Hit, StoreError> {
+) -> Result<IndexHit, IndexStoreError> {
     let candidate = &candidates.units[folded.ranked.at];
     let found = view.unit(candidate.row)?;
     let snippet = if snippets {
@@ -202,26 +202,26 @@ fn hit(
         .map(|at| {
             let other = view.unit(candidates.units[*at].row)?;
             let (collection, path) = (other.collection, other.path);
-            Ok(crate::Place { collection, path, id: other.unit.id })
+            Ok(crate::UnitLocation { collection, path, id: other.unit.id })
         })
-        .collect::<Result<_, StoreError>>()?;
+        .collect::<Result<_, IndexStoreError>>()?;
     let matched = matched(question, candidate);
-    let Ranked { similarity, parts, .. } = folded.ranked;
-    Ok(Hit { found, similarity, parts, matched, snippet, alike })
+    let RankedCandidate { similarity, parts, .. } = folded.ranked;
+    Ok(IndexHit { found, similarity, parts, matched, snippet, alike })
 }
 
-fn matched(question: &Question, candidate: &Candidate) -> Vec<Matched> {
+fn matched(question: &AnalyzedQuery, candidate: &CandidateUnit) -> Vec<MatchedTerm> {
     let terms = question.terms.iter().zip(&candidate.counts);
     let matched = terms.filter(|(_, counts)| counts.iter().any(|count| *count > 0));
     let matched = matched.map(|(term, counts)| {
-        let fields = Field::ALL.into_iter().zip(counts).filter(|(_, count)| **count > 0);
-        Matched { word: term.clone(), fields: fields.map(|(field, _)| field.name()).collect() }
+        let fields = UnitField::ALL.into_iter().zip(counts).filter(|(_, count)| **count > 0);
+        MatchedTerm { word: term.clone(), fields: fields.map(|(field, _)| field.name()).collect() }
     });
     matched.collect()
 }
 
 /// Rarity of each term of the query: the fewer units have it, the higher.
-pub(crate) fn rarity(statistics: &Statistics) -> Vec<f32> {
+pub(crate) fn rarity(statistics: &CorpusStatistics) -> Vec<f32> {
     #[expect(clippy::cast_precision_loss, reason = "a logarithm is taken of it")]
     let of = |holders: u64| {
         let (all, holders) = (statistics.units as f32, holders as f32);
@@ -232,12 +232,12 @@ pub(crate) fn rarity(statistics: &Statistics) -> Vec<f32> {
 
 /// The candidates of a query, for benchmarks.
 pub fn candidates(
-    view: &Arc<dyn View>,
+    view: &Arc<dyn StoreView>,
     embedder: &dyn Embedder,
-    query: &Query,
-) -> Result<(Question, Candidates), StoreError> {
-    let question = asked(view.as_ref(), embedder, query, &mut Vec::new())?;
-    let candidates = view.candidates(&question, &query.filter, CANDIDATES)?;
+    query: &IndexQuery,
+) -> Result<(AnalyzedQuery, CandidateUnits), IndexStoreError> {
+    let question = analyze_query(view.as_ref(), embedder, query, &mut Vec::new())?;
+    let candidates = view.candidates(&question, &query.filter, MAX_CANDIDATES)?;
     Ok((question, candidates))
 }
 
@@ -249,7 +249,7 @@ mod tests {
     fn a_long_query_is_cut_between_words() {
         assert_eq!(cut("how to retry"), "how to retry");
         let words = "word ".repeat(20_000);
-        let kept = cut(&words);
+        let kept = truncate_query(&words);
         assert!(kept.len() <= LONGEST_QUERY && kept.ends_with("word"), "{}", kept.len());
         assert_eq!(cut(&"é".repeat(20_000)).len(), LONGEST_QUERY);
     }

@@ -2,27 +2,27 @@
 
 use crate::{
     analysis::{key, terms},
-    query::{Question, Snippet},
-    unit::Unit,
+    query::{AnalyzedQuery, Snippet},
+    unit::IndexUnit,
 };
 use std::collections::HashSet;
 
 /// Maximum number of lines in a snippet.
-const LINES: usize = 8;
+const MAX_SNIPPET_LINES: usize = 8;
 /// Maximum length of a line; longer ones are truncated.
-const LONGEST_LINE: usize = 240;
+const MAX_LINE_BYTES: usize = 240;
 /// Maximum number of lines searched.
-const LOOKED_AT: usize = 400;
+const MAX_SEARCHED_LINES: usize = 400;
 
 /// The window of lines with most of the query's words, weighted by rarity; the first one in case of ties, and the start if
 /// no line has any.
-pub(super) fn best(unit: &Unit, question: &Question, rarity: &[f32]) -> Snippet {
-    let lines: Vec<&str> = unit.body.lines().take(LOOKED_AT).collect();
-    let held: Vec<Vec<usize>> = lines.iter().map(|line| held(line, question)).collect();
+pub(super) fn best(unit: &IndexUnit, question: &AnalyzedQuery, rarity: &[f32]) -> Snippet {
+    let lines: Vec<&str> = unit.body.lines().take(MAX_SEARCHED_LINES).collect();
+    let held: Vec<Vec<usize>> = lines.iter().map(|line| matching_slots(line, question)).collect();
     let mut start = 0;
     let mut most = 0.0;
-    for (n, _) in held.iter().enumerate().filter(|(_, held)| !held.is_empty()) {
-        let window = held.iter().skip(n).take(LINES);
+    for (n, _) in matching_slots.iter().enumerate().filter(|(_, held)| !matching_slots.is_empty()) {
+        let window = matching_slots.iter().skip(n).take(MAX_SNIPPET_LINES);
         let distinct: HashSet<usize> = window.flatten().copied().collect();
         let worth: f32 = distinct.iter().filter_map(|term| rarity.get(*term)).sum();
         if worth > most {
@@ -30,16 +30,16 @@ pub(super) fn best(unit: &Unit, question: &Question, rarity: &[f32]) -> Snippet 
         }
     }
     // A window near the end is extended upward for context.
-    let start = start.min(lines.len().saturating_sub(LINES));
-    let shown = lines.iter().skip(start).take(LINES).map(|line| cut(line));
+    let start = start.min(lines.len().saturating_sub(MAX_SNIPPET_LINES));
+    let shown = lines.iter().skip(start).take(MAX_SNIPPET_LINES).map(|line| truncate_line(line));
     let text = shown.collect::<Vec<_>>().join("\n");
     Snippet { first: unit.span.first + u32::try_from(start).unwrap_or(u32::MAX), text }
 }
 
 /// The terms of the query in a line.
-fn held(line: &str, question: &Question) -> Vec<usize> {
+fn matching_slots(line: &str, question: &AnalyzedQuery) -> Vec<usize> {
     let mut found = Vec::new();
-    terms(cut(line), |term, _| {
+    terms(truncate_line(line), |term, _| {
         let term = key(term);
         for at in question.slots_of(term) {
             if !found.contains(&at) {
@@ -50,32 +50,32 @@ fn held(line: &str, question: &Question) -> Vec<usize> {
     found
 }
 
-fn cut(line: &str) -> &str {
-    line.get(..line.floor_char_boundary(LONGEST_LINE)).unwrap_or(line).trim_end()
+fn truncate_line(line: &str) -> &str {
+    line.get(..line.floor_char_boundary(MAX_LINE_BYTES)).unwrap_or(line).trim_end()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit::Span;
+    use crate::unit::LineSpan;
 
     #[test]
     fn the_window_with_the_rarest_words_wins() {
         let mut lines: Vec<String> = (0..30).map(|n| format!("let common = {n};")).collect();
         lines[20] = "retry(backoff)".into();
-        let unit = Unit {
+        let unit = IndexUnit {
             body: lines.join("\n"),
-            span: Span { first: 101, last: 130 },
-            ..Unit::default()
+            span: LineSpan { first: 101, last: 130 },
+            ..IndexUnit::default()
         };
-        let question = Question::new("common retry backoff", None);
+        let question = AnalyzedQuery::new("common retry backoff", None);
         let snippet = best(&unit, &question, &[0.1, 2.0, 2.0]);
         assert!(snippet.text.contains("retry(backoff)"), "{snippet:?}");
         assert_eq!(snippet.text.lines().count(), LINES);
         let at =
             u32::try_from(snippet.text.lines().position(|line| line == "retry(backoff)").unwrap());
         assert_eq!(snippet.first + at.unwrap(), 121);
-        let nothing = best(&unit, &Question::new("zebra", None), &[1.0]);
+        let nothing = best(&unit, &AnalyzedQuery::new("zebra", None), &[1.0]);
         assert_eq!(nothing.first, 101);
         assert_eq!(best(&Unit::default(), &question, &[1.0; 3]).text, "");
     }

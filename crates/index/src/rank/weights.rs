@@ -1,17 +1,17 @@
 //! Learned weights of the features. `cargo xtask eval code --learn` and `docs --learn` write the file.
 
-use super::features::{COUNT, Features, NAMES};
+use super::features::{FEATURE_COUNT, Features, FEATURE_NAMES};
 use crate::unit::Genre;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 
-static LEARNED: LazyLock<Learned> = LazyLock::new(|| {
+static LEARNED: LazyLock<LearnedWeights> = LazyLock::new(|| {
     serde_json::from_str(include_str!("weights.json"))
         .expect("the built-in weights are valid")
 });
 
 #[derive(Debug, Deserialize)]
-struct Learned {
+struct LearnedWeights {
     code: Weights,
     prose: Weights,
 }
@@ -21,7 +21,7 @@ struct Learned {
 pub struct Weights {
     /// Weight of each feature, in order; stored by name.
     #[serde(with = "by_name")]
-    pub features: [f32; COUNT],
+    pub features: [f32; FEATURE_COUNT],
     /// From score to similarity.
     pub calibration: Calibration,
 }
@@ -65,22 +65,22 @@ impl Weights {
 
 /// Parses weights by feature name; missing ones are 0, unknown ones are errors.
 mod by_name {
-    use super::{BTreeMap, COUNT, NAMES};
+    use super::{BTreeMap, FEATURE_COUNT, FEATURE_NAMES};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
     pub(super) fn serialize<S: Serializer>(
-        weights: &[f32; COUNT],
+        weights: &[f32; FEATURE_COUNT],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let named: BTreeMap<&str, f32> = NAMES.into_iter().zip(*weights).collect();
+        let named: BTreeMap<&str, f32> = FEATURE_NAMES.into_iter().zip(*weights).collect();
         named.serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<[f32; COUNT], D::Error> {
+    ) -> Result<[f32; FEATURE_COUNT], D::Error> {
         let mut named = BTreeMap::<String, f32>::deserialize(deserializer)?;
-        let weights = NAMES.map(|name| named.remove(name).unwrap_or_default());
+        let weights = FEATURE_NAMES.map(|name| named.remove(name).unwrap_or_default());
         match named.into_keys().next() {
             Some(name) => Err(Error::custom(format!("unknown feature {name}"))),
             None => Ok(weights),

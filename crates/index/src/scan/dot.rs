@@ -2,7 +2,7 @@
 
 /// Multiplies a query vector with many vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dot {
+pub(crate) enum DotProduct {
     /// Baseline instructions of the architecture.
     Portable,
     /// 32 bytes at a time.
@@ -10,7 +10,7 @@ pub(crate) enum Dot {
     Avx2,
 }
 
-impl Dot {
+impl DotProduct {
     /// The fastest variant for this processor.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -76,9 +76,9 @@ mod tests {
                 })
                 .collect();
             let mut got = Vec::new();
-            Dot::Portable.each(&question, &rows, &mut got);
+            DotProduct::Portable.each(&question, &rows, &mut got);
             assert_eq!(got, want);
-            Dot::detect().each(&question, &rows, &mut got);
+            DotProduct::detect().each(&question, &rows, &mut got);
             assert_eq!(got, want);
         }
     }

@@ -6,11 +6,11 @@ use std::path::Path;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 /// Links per vector. More links find more and take more memory.
-const LINKS: usize = 16;
+const LINKS_PER_VECTOR: usize = 16;
 /// Search breadth while building.
-const CARE_WHILE_BUILDING: usize = 96;
+const BUILD_EXPANSION: usize = 96;
 /// Search breadth of queries.
-const CARE_WHILE_ASKED: usize = 256;
+const SEARCH_EXPANSION: usize = 256;
 
 /// Error of the graph.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +24,9 @@ impl GraphError {
 }
 
 /// A graph in a file.
-pub(crate) struct Graph(Index);
+pub(crate) struct NeighborGraph(Index);
 
-impl std::fmt::Debug for Graph {
+impl std::fmt::Debug for NeighborGraph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Graph").field("size", &self.0.size()).finish()
     }
@@ -37,9 +37,9 @@ fn empty(dimensions: usize) -> Result<Index, GraphError> {
         dimensions,
         metric: MetricKind::Cos,
         quantization: ScalarKind::I8,
-        connectivity: LINKS,
-        expansion_add: CARE_WHILE_BUILDING,
-        expansion_search: CARE_WHILE_ASKED,
+        connectivity: LINKS_PER_VECTOR,
+        expansion_add: BUILD_EXPANSION,
+        expansion_search: SEARCH_EXPANSION,
         multi: false,
     };
     Index::new(&options).map_err(GraphError::new)
@@ -49,7 +49,7 @@ fn name(path: &Path) -> Result<&str, GraphError> {
     path.to_str().ok_or_else(|| GraphError::new("its path is not UTF-8"))
 }
 
-impl Graph {
+impl NeighborGraph {
     /// Builds a graph of these vectors and writes it to a file.
     pub(crate) fn build(
         path: &Path,
@@ -106,8 +106,8 @@ mod tests {
             .map(|vector| vector.codes().iter().map(|code| code.cast_unsigned()).collect())
             .collect();
         let rows: Vec<(u32, &[u8])> = (0..).zip(bytes.iter().map(Vec::as_slice)).collect();
-        Graph::build(&path, 4, &rows).unwrap();
-        let graph = Graph::open(&path, 4).unwrap();
+        NeighborGraph::build(&path, 4, &rows).unwrap();
+        let graph = NeighborGraph::open(&path, 4).unwrap();
         let near = graph.nearest(vectors[100].codes(), 5, |_| true).unwrap();
         assert!(near.iter().all(|row| row.abs_diff(100) < 12), "{near:?}");
         let odd = graph.nearest(vectors[100].codes(), 5, |row| row % 2 == 1).unwrap();

@@ -4,6 +4,6 @@ mod dot;
 mod graph;
 mod nearest;
 
-pub(crate) use dot::Dot;
-pub(crate) use graph::Graph;
-pub(crate) use nearest::{Near, Nearest};
+pub(crate) use dot::DotProduct;
+pub(crate) use graph::NeighborGraph;
+pub(crate) use nearest::{ScoredRow, NearestRows};

@@ -4,21 +4,21 @@ use std::{cmp::Ordering, collections::BinaryHeap};
 
 /// A row with a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Near {
+pub(crate) struct ScoredRow {
     pub(crate) row: u32,
     pub(crate) score: f32,
 }
 
-impl Eq for Near {}
+impl Eq for ScoredRow {}
 
-impl PartialOrd for Near {
+impl PartialOrd for ScoredRow {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 /// Better rows are less: they sort first, and the worst is on top of a heap. Ties go to the lower row.
-impl Ord for Near {
+impl Ord for ScoredRow {
     fn cmp(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.row.cmp(&other.row))
     }
@@ -26,12 +26,12 @@ impl Ord for Near {
 
 /// Keeps the best `most`.
 #[derive(Debug)]
-pub(crate) struct Nearest {
+pub(crate) struct NearestRows {
     most: usize,
-    heap: BinaryHeap<Near>,
+    heap: BinaryHeap<ScoredRow>,
 }
 
-impl Nearest {
+impl NearestRows {
     pub(crate) fn new(most: usize) -> Self {
         Self { most, heap: BinaryHeap::with_capacity(most + 1) }
     }
@@ -44,7 +44,7 @@ impl Nearest {
         }
     }
 
-    pub(crate) fn offer(&mut self, near: Near) {
+    pub(crate) fn offer(&mut self, near: ScoredRow) {
         self.heap.push(near);
         if self.heap.len() > self.most {
             self.heap.pop();
@@ -57,7 +57,7 @@ impl Nearest {
     }
 
     /// Best first.
-    pub(crate) fn into_sorted(self) -> Vec<Near> {
+    pub(crate) fn into_sorted(self) -> Vec<ScoredRow> {
         self.heap.into_sorted_vec()
     }
 }
@@ -68,9 +68,9 @@ mod tests {
 
     #[test]
     fn the_best_are_kept_in_order() {
-        let near = |row: u32, score: f32| Near { row, score };
-        let mut left = Nearest::new(3);
-        let mut right = Nearest::new(3);
+        let near = |row: u32, score: f32| ScoredRow { row, score };
+        let mut left = NearestRows::new(3);
+        let mut right = NearestRows::new(3);
         for (row, score) in [(1, 0.5), (2, 0.9), (3, 0.1), (4, 0.5)] {
             left.offer(near(row, score));
         }

@@ -1,13 +1,13 @@
-//! Stores of units. A store answers through a [`View`] of one generation, so that results do not change while they are
+//! Stores of units. A store answers through a [`StoreView`] of one generation, so that results do not change while they are
 //! ranked; every store passes the same contract tests.
 
 pub(crate) mod embedded;
 
 use crate::{
     analysis::TermCounts,
-    embed::{EmbedError, Identity, Vector},
-    query::{Filter, Question},
-    unit::{Digest, Genre, Source, Unit},
+    embed::{EmbedError, ModelIdentity, Vector},
+    query::{UnitFilter, AnalyzedQuery},
+    unit::{Digest, Genre, IndexedSource, IndexUnit},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use std::{
 
 /// Error of a store.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum IndexStoreError {
     /// A file can't be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -28,9 +28,9 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    /// A file is corrupt and not used; [`Store::repair`] rebuilds the store.
+    /// A file is corrupt and not used; [`IndexStore::repair`] rebuilds the store.
     #[error("the index is corrupt: {file}: {reason}")]
-    Damaged {
+    Corrupt {
         /// The file.
         file: String,
         /// What is wrong.
@@ -74,9 +74,9 @@ fn describe_holder(holder: Option<u32>) -> String {
 
 /// A change to the store.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum StoreChange {
     /// Adds a source, replacing any previous one with its path.
-    Put(Source),
+    Put(IndexedSource),
     /// Removes a source.
     Remove {
         /// Its collection.
@@ -88,7 +88,7 @@ pub enum Change {
 
 /// Status of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct StoreStatus {
     /// Number of writes.
     pub generation: u64,
     /// Number of units.
@@ -96,61 +96,61 @@ pub struct Status {
     /// Number of sources.
     pub sources: u64,
     /// The model of its vectors.
-    pub identity: Identity,
+    pub identity: ModelIdentity,
 }
 
-/// What [`Store::repair`] did.
+/// What [`IndexStore::repair`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Repairs {
+pub struct StoreRepairs {
     /// Why the store was cleared; all sources must be added again.
     pub rebuilt: Option<String>,
     /// The model whose vectors were replaced.
-    pub embedded_anew: Option<Identity>,
+    pub reembedded: Option<ModelIdentity>,
 }
 
 /// Stores and finds units. Writes of one process are visible to all others that have the store open.
-pub trait Store: Send + Sync + fmt::Debug {
+pub trait IndexStore: Send + Sync + fmt::Debug {
     /// The collections that have sources.
-    fn collections(&self) -> Result<BTreeSet<String>, StoreError>;
+    fn collections(&self) -> Result<BTreeSet<String>, IndexStoreError>;
     /// The digest of every source of a collection, by path.
-    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError>;
+    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, IndexStoreError>;
     /// Applies all changes atomically, as one generation.
-    fn write(&self, changes: &mut dyn Iterator<Item = Change>) -> Result<Status, StoreError>;
+    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError>;
     /// The newest generation.
-    fn view(&self) -> Result<Arc<dyn View>, StoreError>;
+    fn view(&self) -> Result<Arc<dyn StoreView>, IndexStoreError>;
     /// Makes the store usable: clears it if it is corrupt or has another format, and recomputes its vectors if they are
     /// of another model.
-    fn repair(&self) -> Result<Repairs, StoreError>;
+    fn repair(&self) -> Result<StoreRepairs, IndexStoreError>;
     /// Current status.
-    fn status(&self) -> Result<Status, StoreError>;
+    fn status(&self) -> Result<StoreStatus, IndexStoreError>;
 }
 
 /// An immutable generation.
-pub trait View: Send + Sync + fmt::Debug {
+pub trait StoreView: Send + Sync + fmt::Debug {
     /// Status of the generation.
-    fn status(&self) -> Status;
+    fn status(&self) -> StoreStatus;
     /// The units with most of a query's terms, and those nearest to its vector: at most `most` of each.
     fn candidates(
         &self,
-        question: &Question,
-        filter: &Filter,
+        question: &AnalyzedQuery,
+        filter: &UnitFilter,
         most: usize,
-    ) -> Result<Candidates, StoreError>;
+    ) -> Result<CandidateUnits, IndexStoreError>;
     /// Whether the filtered collections have units of a genre.
-    fn has_genre(&self, genre: Genre, filter: &Filter) -> bool;
+    fn has_genre(&self, genre: Genre, filter: &UnitFilter) -> bool;
     /// Whether a unit in the filtered collections has a term, of one genre or any.
-    fn has(&self, term: &str, genre: Option<Genre>, filter: &Filter) -> Result<bool, StoreError>;
+    fn has(&self, term: &str, genre: Option<Genre>, filter: &UnitFilter) -> Result<bool, IndexStoreError>;
     /// Terms of only letters similar to a term, with the number of units that have each, in any collection; unordered.
-    fn vocabulary(&self, near: &Nearby<'_>) -> Result<Vec<(String, u64)>, StoreError>;
+    fn vocabulary(&self, near: &NearbyTerms<'_>) -> Result<Vec<(String, u64)>, IndexStoreError>;
     /// Reads a unit.
-    fn unit(&self, row: Row) -> Result<Found, StoreError>;
+    fn unit(&self, row: UnitRow) -> Result<FoundUnit, IndexStoreError>;
     /// The sources of a collection, unordered.
-    fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError>;
+    fn sources(&self, collection: &str) -> Result<Vec<SourceSummary>, IndexStoreError>;
 }
 
 /// Search for similar terms in the vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Nearby<'a> {
+pub struct NearbyTerms<'a> {
     /// The term.
     pub term: &'a str,
     /// Maximum edit distance: 0 to 2. A transposition counts once.
@@ -163,7 +163,7 @@ pub struct Nearby<'a> {
 
 /// Summary of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct SourceSummary {
     /// Its path.
     pub path: String,
     /// Name of its first unit; may be empty.
@@ -176,25 +176,25 @@ pub struct Tally {
 
 /// Identifies a unit within a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Row(pub(crate) u32);
+pub struct UnitRow(pub(crate) u32);
 
 /// Candidate units with the data needed to rank them.
 #[derive(Debug, Clone, Default)]
-pub struct Candidates {
-    pub(crate) units: Vec<Candidate>,
-    pub(crate) statistics: Statistics,
+pub struct CandidateUnits {
+    pub(crate) units: Vec<CandidateUnit>,
+    pub(crate) statistics: CorpusStatistics,
 }
 
-impl Candidates {
+impl CandidateUnits {
     /// The units, in order.
-    pub fn rows(&self) -> impl Iterator<Item = Row> {
+    pub fn rows(&self) -> impl Iterator<Item = UnitRow> {
         self.units.iter().map(|unit| unit.row)
     }
 }
 
 /// Statistics over all units.
 #[derive(Debug, Clone, Default)]
-pub struct Statistics {
+pub struct CorpusStatistics {
     /// Number of units.
     pub(crate) units: u64,
     /// Number of units with each of the query's terms.
@@ -207,8 +207,8 @@ pub struct Statistics {
 
 /// A candidate unit.
 #[derive(Debug, Clone)]
-pub struct Candidate {
-    pub(crate) row: Row,
+pub struct CandidateUnit {
+    pub(crate) row: UnitRow,
     pub(crate) genre: Genre,
     /// Number of its source.
     pub(crate) source: u64,
@@ -227,7 +227,7 @@ pub struct Candidate {
 
 /// A unit with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundUnit {
     /// The collection of its source.
     pub collection: String,
     /// The path of its source.
@@ -237,5 +237,5 @@ pub struct Found {
     /// The digest of its source.
     pub digest: Digest,
     /// The unit; a long body is truncated.
-    pub unit: Unit,
+    pub unit: IndexUnit,
 }

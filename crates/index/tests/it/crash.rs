@@ -1,7 +1,7 @@
 //! After a crash of a writer at any moment, the store has the old or the new generation.
 
 use crate::project::{open, source, unit, write};
-use docent_index::{Change, Digest, Store};
+use docent_index::{StoreChange, Digest, IndexStore};
 use std::{
     collections::BTreeSet,
     env,
@@ -33,11 +33,11 @@ const POINTS: &[&str] = &[
     "index-list-written",
 ];
 
-pub(crate) fn version(n: usize) -> Vec<Change> {
+pub(crate) fn version(n: usize) -> Vec<StoreChange> {
     (0..12)
         .map(|file| {
             let name = format!("version_{n}");
-            Change::Put(source(
+            StoreChange::Put(source(
                 "app",
                 &format!("f{file}.rs"),
                 vec![unit("function", &name, "", "x")],
@@ -47,12 +47,12 @@ pub(crate) fn version(n: usize) -> Vec<Change> {
 }
 
 pub(crate) fn digest(n: usize) -> Digest {
-    let Some(Change::Put(source)) = version(n).pop() else { panic!("a version is of puts") };
+    let Some(StoreChange::Put(source)) = version(n).pop() else { panic!("a version is of puts") };
     source.digest
 }
 
 /// The stored version. All files must be of one, or a write was partially visible.
-pub(crate) fn seen(store: &dyn Store) -> BTreeSet<Digest> {
+pub(crate) fn stored_digests(store: &dyn IndexStore) -> BTreeSet<Digest> {
     store.digests("app").unwrap().into_values().collect()
 }
 
@@ -106,7 +106,7 @@ fn an_end_at_any_point_leaves_the_old_or_the_new() {
             reached |= crashed;
             ended += usize::from(crashed);
             let store = open(folder.path());
-            let found = seen(&store);
+            let found = stored_digests(&store);
             assert_eq!(found.len(), 1, "{point} after {passed}: a write is seen in part");
             let repairs = store.repair().unwrap();
             assert_eq!(repairs, docent_index::Repairs::default(), "{point} after {passed}");

@@ -1,7 +1,7 @@
 //! Corrupt files are detected, reported and rebuilt; never used.
 
 use crate::project::{open, project, source, unit, write};
-use docent_index::{Change, Query, Store, StoreError, embed::Table, search};
+use docent_index::{StoreChange, IndexQuery, IndexStore, IndexStoreError, embed::EmbeddingTable, search};
 use std::{
     env,
     fmt::Write as _,
@@ -10,9 +10,9 @@ use std::{
 };
 
 /// Deterministic pseudo-random numbers.
-struct Numbers(u64);
+struct NumberSequence(u64);
 
-impl Numbers {
+impl NumberSequence {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -49,7 +49,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Damages a file in one way, and describes it.
-fn harm(file: &Path, numbers: &mut Numbers) -> String {
+fn damage_file(file: &Path, numbers: &mut NumberSequence) -> String {
     let mut bytes = fs::read(file).unwrap();
     let at = numbers.below(bytes.len());
     let way = match numbers.below(7) {
@@ -84,11 +84,11 @@ fn harm(file: &Path, numbers: &mut Numbers) -> String {
 }
 
 /// The results of all queries on a store.
-fn answers(store: &dyn Store) -> Result<String, StoreError> {
+fn answers(store: &dyn IndexStore) -> Result<String, IndexStoreError> {
     let mut all = format!("{:?} {:?}", store.digests("app")?, store.digests("lib")?);
     for text in ["authenticate a user", "draw the logo", "retry", "parse http response", "unit 17"]
     {
-        let answer = search(store, Table::built_in().as_ref(), &Query::new(text))?;
+        let answer = search(store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text))?;
         for hit in answer.hits {
             write!(all, "{:?} {:.4} {:?};", hit.found, hit.similarity, hit.matched).unwrap();
         }
@@ -96,26 +96,26 @@ fn answers(store: &dyn Store) -> Result<String, StoreError> {
     Ok(all)
 }
 
-fn filled(folder: &Path) {
+fn fill_store(folder: &Path) {
     let store = open(folder);
     write(&store, project());
     let many = (0..60).map(|n| {
         let name = format!("unit_{n}");
-        Change::Put(source(
+        StoreChange::Put(source(
             "lib",
             &format!("{n}.rs"),
             vec![unit("function", &name, "Some words.", "body")],
         ))
     });
     write(&store, many.collect());
-    let gone = Change::Remove { collection: "lib".into(), path: "3.rs".into() };
+    let gone = StoreChange::Remove { collection: "lib".into(), path: "3.rs".into() };
     write(&store, vec![gone]);
 }
 
 #[test]
 fn damage_is_noticed_and_made_good() {
     let whole = tempfile::tempdir().unwrap();
-    filled(whole.path());
+    fill_store(whole.path());
     let want = answers(&open(whole.path())).unwrap();
     let names: Vec<PathBuf> = files(whole.path())
         .into_iter()
@@ -123,17 +123,17 @@ fn damage_is_noticed_and_made_good() {
         .collect();
     let times: usize =
         env::var("DOCENT_TEST_DAMAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(240);
-    let mut numbers = Numbers(0x5eed_5eed_5eed_5eed);
+    let mut numbers = NumberSequence(0x5eed_5eed_5eed_5eed);
     let mut noticed = 0;
     for n in 0..times {
         let folder = tempfile::tempdir().unwrap();
         copy(whole.path(), folder.path());
-        let how = harm(&folder.path().join(&names[n % names.len()]), &mut numbers);
+        let how = damage_file(&folder.path().join(&names[n % names.len()]), &mut numbers);
         let store = open(folder.path());
         match answers(&store) {
             // Damage to a file that is not read, such as a lock, can't be detected.
             Ok(got) => assert_eq!(got, want, "{how}"),
-            Err(StoreError::Damaged { .. }) => {
+            Err(IndexStoreError::Corrupt { .. }) => {
                 noticed += 1;
                 let repairs = store.repair().unwrap();
                 let said = repairs.rebuilt.unwrap_or_default();
@@ -141,7 +141,7 @@ fn damage_is_noticed_and_made_good() {
                 assert_eq!(store.status().unwrap().units, 0, "{how}");
                 write(&store, project());
                 let found =
-                    search(&store, Table::built_in().as_ref(), &Query::new("draw the logo"));
+                    search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("draw the logo"));
                 assert_eq!(found.unwrap().hits[0].found.unit.name, "draw_logo", "{how}");
             }
             Err(error) => panic!("{how}: {error}"),
@@ -154,7 +154,7 @@ fn damage_is_noticed_and_made_good() {
 #[test]
 fn a_number_that_lies_takes_no_memory() {
     let whole = tempfile::tempdir().unwrap();
-    filled(whole.path());
+    fill_store(whole.path());
     let all = files(whole.path());
     let mut stores = all.iter().filter(|path| path.extension().is_some_and(|it| it == "store"));
     let file = stores.next().unwrap();
@@ -174,7 +174,7 @@ fn a_number_that_lies_takes_no_memory() {
 #[test]
 fn a_missing_file_is_damage() {
     let whole = tempfile::tempdir().unwrap();
-    filled(whole.path());
+    fill_store(whole.path());
     for file in files(whole.path()) {
         let name = file.strip_prefix(whole.path()).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ fn a_missing_file_is_damage() {
         let store = open(folder.path());
         match answers(&store) {
             Ok(_) => {}
-            Err(StoreError::Damaged { .. }) => {
+            Err(IndexStoreError::Corrupt { .. }) => {
                 assert!(store.repair().unwrap().rebuilt.is_some(), "{}", name.display());
             }
             Err(error) => panic!("{}: {error}", name.display()),
@@ -196,13 +196,13 @@ fn a_missing_file_is_damage() {
 /// Opens a store with a small graph in a folder, repairs and fills it.
 #[cfg(unix)]
 fn fill_whatever_is_there(folder: &Path) {
-    let settings = docent_index::Settings { graph_above: 3, ..docent_index::Settings::default() };
-    let store = docent_index::Embedded::open(folder, Table::built_in(), settings).unwrap();
+    let settings = docent_index::EmbeddedStoreSettings { graph_above: 3, ..docent_index::EmbeddedStoreSettings::default() };
+    let store = docent_index::EmbeddedStore::open(folder, EmbeddingTable::built_in(), settings).unwrap();
     store.repair().unwrap();
     write(&store, project());
-    let gone = Change::Remove { collection: "app".into(), path: "src/retry.rs".into() };
+    let gone = StoreChange::Remove { collection: "app".into(), path: "src/retry.rs".into() };
     write(&store, vec![gone]);
-    let found = search(&store, Table::built_in().as_ref(), &Query::new("draw the logo"));
+    let found = search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("draw the logo"));
     assert_eq!(found.unwrap().hits[0].found.unit.name, "draw_logo");
 }
 
@@ -264,7 +264,7 @@ fn the_folder_of_the_lexical_index_is_its_own() {
 #[test]
 fn a_list_that_names_files_elsewhere_is_damage() {
     let whole = tempfile::tempdir().unwrap();
-    filled(whole.path());
+    fill_store(whole.path());
     for has_list in [true, false] {
         let above = tempfile::tempdir().unwrap();
         let (folder, victim) = (above.path().join("index"), above.path().join("victim"));

@@ -1,34 +1,34 @@
 //! The embedded store: the contract, and tests of its own.
 
 use crate::{
-    contract::{Place, store_contract},
+    contract::{StoreLocation, store_contract},
     project::{names, open, open_with, project, source, unit, write},
 };
 use docent_index::{
-    Change, Embedded, Query, Settings, Store,
-    embed::{Embedder, Table},
+    StoreChange, EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexStore,
+    embed::{Embedder, EmbeddingTable},
 };
 use std::{collections::HashSet, fs, path::Path, sync::Arc};
 use tempfile::TempDir;
 
-struct Folder(TempDir);
+struct TempStoreFolder(TempDir);
 
-impl Place for Folder {
-    fn open(&self, embedder: Arc<dyn Embedder>) -> Box<dyn Store> {
+impl StoreLocation for TempStoreFolder {
+    fn open(&self, embedder: Arc<dyn Embedder>) -> Box<dyn IndexStore> {
         Box::new(open_with(self.0.path(), embedder))
     }
 }
 
-store_contract!(Folder(tempfile::tempdir().unwrap()));
+store_contract!(TempStoreFolder(tempfile::tempdir().unwrap()));
 
 fn files(folder: &Path) -> HashSet<String> {
     let entries = fs::read_dir(folder).unwrap();
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-pub(crate) fn put(n: usize, version: usize) -> Change {
+pub(crate) fn put(n: usize, version: usize) -> StoreChange {
     let name = format!("handler_{n}_version_{version}");
-    Change::Put(source(
+    StoreChange::Put(source(
         "app",
         &format!("src/f{n}.rs"),
         vec![unit("function", &name, "", "fn x() {}")],
@@ -61,30 +61,30 @@ fn a_graph_finds_what_a_scan_finds() {
     let scanned = tempfile::tempdir().unwrap();
     let linked = tempfile::tempdir().unwrap();
     let scan = open(scanned.path());
-    let settings = Settings { graph_above: 1_000, ..Settings::default() };
-    let graph = Embedded::open(linked.path(), Table::built_in(), settings).unwrap();
+    let settings = EmbeddedStoreSettings { graph_above: 1_000, ..EmbeddedStoreSettings::default() };
+    let graph = EmbeddedStore::open(linked.path(), EmbeddingTable::built_in(), settings).unwrap();
     let words =
         ["read", "write", "file", "user", "token", "parse", "socket", "cache", "draw", "lock"];
     let name = |n: usize| {
         let word = |d: usize| words[n / d % 10];
         format!("{}_{}_{}_{}", word(1), word(10), word(100), n)
     };
-    let changes: Vec<Change> = (0..1_200)
+    let changes: Vec<StoreChange> = (0..1_200)
         .map(|n| {
-            Change::Put(source("app", &format!("{n}.rs"), vec![unit("function", &name(n), "", "")]))
+            StoreChange::Put(source("app", &format!("{n}.rs"), vec![unit("function", &name(n), "", "")]))
         })
         .collect();
     for store in [&scan, &graph] {
         write(store, changes.clone());
         write(store, (0..50).map(|n| put(n, 1)).collect());
         let gone =
-            (0..20).map(|n| Change::Remove { collection: "app".into(), path: format!("{n}.rs") });
+            (0..20).map(|n| StoreChange::Remove { collection: "app".into(), path: format!("{n}.rs") });
         write(store, gone.collect());
     }
     assert!(files(linked.path()).iter().any(|file| file.starts_with("graph-")));
     assert!(!files(scanned.path()).iter().any(|file| file.starts_with("graph-")));
-    let found = |store: &Embedded, text: &str| -> HashSet<String> {
-        let query = Query { limit: 10, ..Query::new(text) };
+    let found = |store: &EmbeddedStore, text: &str| -> HashSet<String> {
+        let query = IndexQuery { limit: 10, ..IndexQuery::new(text) };
         let hits = crate::project::hits(store, &query);
         hits.into_iter().map(|hit| hit.found.unit.name).collect()
     };
@@ -100,7 +100,7 @@ fn a_folder_that_can_t_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
-    let error = Embedded::open(file.join("index"), Table::built_in(), Settings::default());
+    let error = EmbeddedStore::open(file.join("index"), EmbeddingTable::built_in(), EmbeddedStoreSettings::default());
     assert!(error.unwrap_err().to_string().contains("file/index"), "the path is in the message");
 }
 
@@ -108,8 +108,8 @@ fn a_folder_that_can_t_be_made_is_named() {
 fn a_busy_writer_is_waited_for_and_then_named() {
     let folder = tempfile::tempdir().unwrap();
     let settings =
-        Settings { patience: std::time::Duration::from_millis(50), ..Settings::default() };
-    let store = Embedded::open(folder.path(), Table::built_in(), settings).unwrap();
+        EmbeddedStoreSettings { lock_timeout: std::time::Duration::from_millis(50), ..EmbeddedStoreSettings::default() };
+    let store = EmbeddedStore::open(folder.path(), EmbeddingTable::built_in(), settings).unwrap();
     write(&store, project());
     let lock = fs::File::options().write(true).open(folder.path().join("lock")).unwrap();
     lock.lock().unwrap();

@@ -1,11 +1,11 @@
 //! Each file operation fails once; the next start has the old or the new generation.
 
 use crate::{
-    crash::{child_test, digest, seen, version},
+    crash::{child_test, digest, stored_digests, version},
     project::names,
 };
-use docent_files::{Operation, faults::Faults};
-use docent_index::{Change, Digest, Embedded, Repairs, Settings, Store, StoreError, embed::Table};
+use docent_files::{FileOperation, faults::FileFaults};
+use docent_index::{StoreChange, Digest, EmbeddedStore, StoreRepairs, EmbeddedStoreSettings, IndexStore, IndexStoreError, embed::EmbeddingTable};
 use std::{
     collections::BTreeSet,
     fs, panic,
@@ -16,12 +16,12 @@ use std::{
     },
 };
 
-fn open(folder: &Path) -> Result<Embedded, StoreError> {
-    Embedded::open(folder, Table::built_in(), Settings::default())
+fn open(folder: &Path) -> Result<EmbeddedStore, IndexStoreError> {
+    EmbeddedStore::open(folder, EmbeddingTable::built_in(), EmbeddedStoreSettings::default())
 }
 
 /// Like a run of docent: opens the store, repairs it if needed, and writes.
-fn run(folder: &Path, changes: Vec<Change>) -> Result<(), StoreError> {
+fn run(folder: &Path, changes: Vec<StoreChange>) -> Result<(), IndexStoreError> {
     let store = open(folder)?;
     store.repair()?;
     store.write(&mut changes.into_iter()).map(drop)
@@ -41,7 +41,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Fails each operation of the run after `before`, and checks what the next start finds.
-fn fail_each(faults: &Faults, before: &Path, old: Option<usize>) {
+fn fail_each(faults: &FileFaults, before: &Path, old: Option<usize>) {
     let place = tempfile::tempdir().unwrap();
     let dry = place.path().join("dry");
     copy(before, &dry);
@@ -57,7 +57,7 @@ fn fail_each(faults: &Faults, before: &Path, old: Option<usize>) {
         Operation::Truncate,
     ];
     if old.is_some() {
-        expected.push(Operation::Remove);
+        expected.push(FileOperation::Remove);
     }
     for kind in expected {
         assert!(counts.contains_key(&kind), "no {kind:?} in {counts:?}");
@@ -75,8 +75,8 @@ fn fail_each(faults: &Faults, before: &Path, old: Option<usize>) {
     assert!(failed > total / 3, "{failed} of {total} failures were noticed");
 }
 
-fn check_next_start(folder: &Path, ended: &Result<(), StoreError>, old: Option<usize>, n: usize) {
-    let found = |store: &Embedded| -> BTreeSet<Digest> { seen(store) };
+fn check_next_start(folder: &Path, ended: &Result<(), IndexStoreError>, old: Option<usize>, n: usize) {
+    let found = |store: &EmbeddedStore| -> BTreeSet<Digest> { stored_digests(store) };
     let store = open(folder).unwrap_or_else(|error| panic!("{n}: {error}"));
     assert_eq!(store.repair().unwrap(), Repairs::default(), "{n}: damaged after {ended:?}");
     let (old_seen, new_seen) = (old.map(digest).into_iter().collect(), BTreeSet::from([digest(2)]));
@@ -106,7 +106,7 @@ fn child_fails_each_operation() {
         counted.fetch_add(1, Ordering::Relaxed);
         before(info);
     }));
-    let faults = Faults::begin();
+    let faults = FileFaults::begin();
     let place = tempfile::tempdir().unwrap();
     let (empty, full) = (place.path().join("empty"), place.path().join("full"));
     fs::create_dir(&empty).unwrap();

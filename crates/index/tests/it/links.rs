@@ -1,11 +1,11 @@
 //! A store whose files and folders are replaced by links between two writes.
 
 use crate::{
-    crash::{digest, seen, version},
+    crash::{digest, stored_digests, version},
     project::{open, write},
 };
-use docent_files::Folder;
-use docent_index::{Embedded, Settings, Store, embed::Table};
+use docent_files::ManagedFolder;
+use docent_index::{EmbeddedStore, EmbeddedStoreSettings, IndexStore, embed::EmbeddingTable};
 use std::{
     collections::BTreeSet,
     fs,
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// A store in `state/index`, and a folder outside that nothing may touch.
 struct Fixture {
     place: TempDir,
-    store: Embedded,
+    store: EmbeddedStore,
 }
 
 impl Fixture {
@@ -77,8 +77,8 @@ fn a_folder_that_became_a_link_is_not_written_to() {
         fixture.check_untouched(name);
         // A store that is opened now refuses it as well; what is inside a link is not removed either.
         let real = fixture.place.path().canonicalize().unwrap();
-        let folder = Folder::exact(real.join("state/index"));
-        let again = Embedded::open(folder, Table::built_in(), Settings::default());
+        let folder = ManagedFolder::exact(real.join("state/index"));
+        let again = EmbeddedStore::open(folder, EmbeddingTable::built_in(), EmbeddedStoreSettings::default());
         drop(again.and_then(|store| store.repair()));
         fixture.check_untouched(name);
     }

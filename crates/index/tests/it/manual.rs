@@ -2,36 +2,36 @@
 
 use crate::project::{open, source, unit, write};
 use docent_index::{
-    Answer, Change, Embedded, Filter, Genre, Query, Source, Synonyms, Unit, embed::Table, search,
+    IndexSearchResults, StoreChange, EmbeddedStore, UnitFilter, Genre, IndexQuery, IndexedSource, Synonyms, IndexUnit, embed::EmbeddingTable, search,
 };
 use std::sync::Arc;
 use tempfile::TempDir;
 
-fn section(title: &str, headings: &str, body: &str) -> Unit {
+fn section(title: &str, headings: &str, body: &str) -> IndexUnit {
     let id = format!("{headings}:{}", body.len());
     let (name, signature) = (title.into(), headings.into());
-    Unit { id, name, signature, ..unit("section", title, "", body) }
+    IndexUnit { id, name, signature, ..unit("section", title, "", body) }
 }
 
-fn page(collection: &str, path: &str, units: Vec<Unit>) -> Change {
-    Change::Put(Source { genre: Genre::Prose, ..source(collection, path, units) })
+fn page(collection: &str, path: &str, units: Vec<IndexUnit>) -> StoreChange {
+    StoreChange::Put(IndexedSource { genre: Genre::Prose, ..source(collection, path, units) })
 }
 
-fn manual(pages: Vec<Change>) -> (TempDir, Embedded) {
+fn manual(pages: Vec<StoreChange>) -> (TempDir, EmbeddedStore) {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     write(&store, pages);
     (folder, store)
 }
 
-fn ask(store: &Embedded, query: &Query) -> Answer {
-    let answer = search(store, Table::built_in().as_ref(), query).unwrap();
+fn ask(store: &EmbeddedStore, query: &IndexQuery) -> IndexSearchResults {
+    let answer = search(store, EmbeddingTable::built_in().as_ref(), query).unwrap();
     let falling = answer.hits.windows(2).all(|two| two[0].similarity >= two[1].similarity);
     assert!(falling, "{}: similarities rise down the list", query.text);
     answer
 }
 
-fn headings(answer: &Answer) -> Vec<&str> {
+fn headings(answer: &IndexSearchResults) -> Vec<&str> {
     answer.hits.iter().map(|hit| hit.found.unit.signature.as_str()).collect()
 }
 
@@ -55,7 +55,7 @@ const NAMES: &[&str] = &[
     "CVE-2024-1234",
 ];
 
-fn reference() -> Vec<Change> {
+fn reference() -> Vec<StoreChange> {
     let own = |name: &&str| section("Reference", &format!("Reference > {name}"), "See there.");
     let mut pages = vec![page("manual", "reference.html", NAMES.iter().map(own).collect())];
     let said = NAMES.join(" ").repeat(8);
@@ -81,7 +81,7 @@ fn a_heading_that_is_the_name_is_always_first() {
             format!("How do I configure {name}?"),
             format!("verify and configure all connections, walls and paths with {name}, please"),
         ] {
-            let answer = ask(&store, &Query { threshold: 0.5, ..Query::new(&text) });
+            let answer = ask(&store, &IndexQuery { threshold: 0.5, ..IndexQuery::new(&text) });
             let found = headings(&answer);
             let want = format!("Reference > {name}");
             assert_eq!(found.first().copied(), Some(want.as_str()), "{text}: {found:?}");
@@ -119,15 +119,15 @@ fn more_of_the_names_come_first_and_the_nearer_heading_before_the_longer() {
             )],
         ),
     ]);
-    let both = ask(&store, &Query::new("work_mem with max_connections"));
+    let both = ask(&store, &IndexQuery::new("work_mem with max_connections"));
     assert_eq!(headings(&both)[0], "Settings > max_connections and work_mem");
     assert_eq!(headings(&both).last(), Some(&"Memory > Sorting"));
-    let one = ask(&store, &Query::new("work_mem"));
+    let one = ask(&store, &IndexQuery::new("work_mem"));
     assert_eq!(headings(&one)[0], "Settings > work_mem");
     assert_eq!(headings(&one).last(), Some(&"Memory > Sorting"));
 }
 
-fn spelling() -> Vec<Change> {
+fn spelling() -> Vec<StoreChange> {
     let code = unit("function", "replicatr", "", "fn replicatr() { zebra() }");
     vec![
         page(
@@ -183,13 +183,13 @@ fn a_misspelt_word_is_searched_for_as_it_was_meant() {
         ("connections of tbl", "manual", "Pool > Connections", &[]),
     ];
     for (text, collection, first, notes) in cases {
-        let filter = Filter { collections: vec![collection.into()], ..Filter::default() };
-        let answer = ask(&store, &Query { filter, ..Query::new(text) });
+        let filter = UnitFilter { collections: vec![collection.into()], ..UnitFilter::default() };
+        let answer = ask(&store, &IndexQuery { filter, ..IndexQuery::new(text) });
         assert_eq!(headings(&answer)[0], first, "{text}");
         assert_eq!(answer.notes, notes, "{text}");
     }
-    ask(&store, &Query::new("xqzjk ".repeat(3_000)));
-    ask(&store, &Query::new("é".repeat(3_000)));
+    ask(&store, &IndexQuery::new("xqzjk ".repeat(3_000)));
+    ask(&store, &IndexQuery::new("é".repeat(3_000)));
 }
 
 #[test]
@@ -218,17 +218,17 @@ fn a_synonym_counts_a_little_less_than_the_word() {
         groups.iter().map(|group| group.iter().map(|&word| word.to_owned()).collect()).collect();
     let synonyms = Arc::new(Synonyms::parse(&groups).unwrap());
     for (text, want) in [("k8s", "Clusters > Upgrades"), ("autovacuum", "Upkeep > Cleaning")] {
-        let with = ask(&store, &Query { synonyms: Arc::clone(&synonyms), ..Query::new(text) });
+        let with = ask(&store, &IndexQuery { synonyms: Arc::clone(&synonyms), ..IndexQuery::new(text) });
         let hit = &with.hits[0];
         assert_eq!(hit.found.unit.signature, want, "{text}");
         assert!((0.5..1.0).contains(&hit.parts.words), "{text}: {:?}", hit.parts);
         assert_eq!(hit.matched.len(), 1, "{text}: {:?}", hit.matched);
         assert_eq!(with.notes, Vec::<String>::new(), "{text}");
-        let without = ask(&store, &Query::new(text));
+        let without = ask(&store, &IndexQuery::new(text));
         assert!(without.hits.iter().all(|hit| hit.parts.words == 0.0), "{text}");
     }
-    let plain = ask(&store, &Query::new("vacuum daemon"));
-    let with = ask(&store, &Query { synonyms, ..Query::new("vacuum daemon") });
+    let plain = ask(&store, &IndexQuery::new("vacuum daemon"));
+    let with = ask(&store, &IndexQuery { synonyms, ..IndexQuery::new("vacuum daemon") });
     assert_eq!(headings(&plain)[0], headings(&with)[0]);
 }
 
@@ -245,7 +245,7 @@ fn one_source_does_not_fill_the_answer() {
     pages.extend((0..3).map(few));
     let (_folder, store) = manual(pages);
     let paths = |per_source, limit, offset| -> Vec<String> {
-        let query = Query { per_source, limit, offset, ..Query::new("how are locks held") };
+        let query = IndexQuery { per_source, limit, offset, ..IndexQuery::new("how are locks held") };
         ask(&store, &query).hits.into_iter().map(|hit| hit.found.path).collect()
     };
     let of_one = |paths: &[String]| paths.iter().filter(|path| *path == "locks.html").count();
@@ -272,6 +272,6 @@ fn a_list_of_headings_does_not_outrank_what_it_lists() {
             section("Archiving", "Archiving > Archive command", "The command copies a segment."),
         ],
     )]);
-    let answer = ask(&store, &Query::new("archiving recovery targets"));
+    let answer = ask(&store, &IndexQuery::new("archiving recovery targets"));
     assert_eq!(headings(&answer)[..2], ["Archiving > Recovery targets", "Archiving"]);
 }

@@ -14,9 +14,9 @@ use std::{
 static NAMES: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
-struct Counting;
+struct CountingAllocator;
 
 fn is_name(layout: Layout) -> bool {
     layout.align() == 1 && (32..=64).contains(&layout.size())
@@ -24,7 +24,7 @@ fn is_name(layout: Layout) -> bool {
 
 #[expect(unsafe_code, reason = "the only way to count what is allocated")]
 // SAFETY: everything is the system's, and counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         NAMES.fetch_add(usize::from(is_name(layout)), Ordering::Relaxed);
         // SAFETY: the caller's promise is passed on.

@@ -1,15 +1,15 @@
 //! A small project to search, and stores to search it in.
 
 use docent_index::{
-    Change, Digest, Embedded, Genre, Hit, Query, Settings, Source, Span, Store, Unit,
-    embed::{Embedder, Table},
+    StoreChange, Digest, EmbeddedStore, Genre, IndexHit, IndexQuery, EmbeddedStoreSettings, IndexedSource, LineSpan, IndexStore, IndexUnit,
+    embed::{Embedder, EmbeddingTable},
     search,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// A unit of code.
-pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> Unit {
-    Unit {
+pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> IndexUnit {
+    IndexUnit {
         id: format!("{kind}:{name}"),
         kind: kind.into(),
         language: "rust".into(),
@@ -17,20 +17,20 @@ pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> Unit {
         signature: format!("fn {name}()"),
         doc: doc.into(),
         body: body.into(),
-        span: Span { first: 10, last: 10 + u32::try_from(body.lines().count()).unwrap() },
+        span: LineSpan { first: 10, last: 10 + u32::try_from(body.lines().count()).unwrap() },
         extra: format!("extra of {name}"),
     }
 }
 
 /// A source whose digest is that of its text.
-pub(crate) fn source(collection: &str, path: &str, units: Vec<Unit>) -> Source {
+pub(crate) fn source(collection: &str, path: &str, units: Vec<IndexUnit>) -> IndexedSource {
     let text = serde_json::to_string(&units).unwrap();
     let digest = Digest::of(&[text.as_bytes()]);
-    Source { collection: collection.into(), path: path.into(), genre: Genre::Code, digest, units }
+    IndexedSource { collection: collection.into(), path: path.into(), genre: Genre::Code, digest, units }
 }
 
 /// Three files of one project and one of another.
-pub(crate) fn project() -> Vec<Change> {
+pub(crate) fn project() -> Vec<StoreChange> {
     let files = [
         source(
             "app",
@@ -84,30 +84,30 @@ pub(crate) fn project() -> Vec<Change> {
             )],
         ),
     ];
-    files.into_iter().map(Change::Put).collect()
+    files.into_iter().map(StoreChange::Put).collect()
 }
 
 /// A store in a folder, with the built-in table.
-pub(crate) fn open(folder: &Path) -> Embedded {
-    open_with(folder, Table::built_in())
+pub(crate) fn open(folder: &Path) -> EmbeddedStore {
+    open_with(folder, EmbeddingTable::built_in())
 }
 
-pub(crate) fn open_with(folder: &Path, embedder: Arc<dyn Embedder>) -> Embedded {
-    let settings = Settings { patience: Duration::from_secs(30), ..Settings::default() };
-    Embedded::open(folder, embedder, settings).unwrap()
+pub(crate) fn open_with(folder: &Path, embedder: Arc<dyn Embedder>) -> EmbeddedStore {
+    let settings = EmbeddedStoreSettings { lock_timeout: Duration::from_secs(30), ..EmbeddedStoreSettings::default() };
+    EmbeddedStore::open(folder, embedder, settings).unwrap()
 }
 
 /// Writes changes as one generation.
-pub(crate) fn write(store: &dyn Store, changes: Vec<Change>) {
+pub(crate) fn write(store: &dyn IndexStore, changes: Vec<StoreChange>) {
     store.write(&mut changes.into_iter()).unwrap();
 }
 
 /// The hits of a query, with the built-in table.
-pub(crate) fn hits(store: &dyn Store, query: &Query) -> Vec<Hit> {
-    search(store, Table::built_in().as_ref(), query).unwrap().hits
+pub(crate) fn hits(store: &dyn IndexStore, query: &IndexQuery) -> Vec<IndexHit> {
+    search(store, EmbeddingTable::built_in().as_ref(), query).unwrap().hits
 }
 
 /// The names of the hits, best first.
-pub(crate) fn names(store: &dyn Store, text: &str) -> Vec<String> {
-    hits(store, &Query::new(text)).into_iter().map(|hit| hit.found.unit.name).collect()
+pub(crate) fn names(store: &dyn IndexStore, text: &str) -> Vec<String> {
+    hits(store, &IndexQuery::new(text)).into_iter().map(|hit| hit.found.unit.name).collect()
 }

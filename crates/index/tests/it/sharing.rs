@@ -4,7 +4,7 @@ use crate::{
     crash::child,
     project::{open, source, unit, write},
 };
-use docent_index::{Change, Query, Store, embed::Table, search};
+use docent_index::{StoreChange, IndexQuery, IndexStore, embed::EmbeddingTable, search};
 use std::{
     collections::BTreeSet,
     env,
@@ -19,12 +19,12 @@ fn seconds() -> u64 {
 }
 
 /// Each writer has its own files, which are all of one version at any time.
-fn version(writer: usize, n: usize) -> Vec<Change> {
+fn version(writer: usize, n: usize) -> Vec<StoreChange> {
     (0..10)
         .map(|file| {
             let name = format!("writer_{writer}_version_{n}");
             let path = format!("w{writer}/f{file}.rs");
-            Change::Put(source(
+            StoreChange::Put(source(
                 &format!("w{writer}"),
                 &path,
                 vec![unit("function", &name, "", "x")],
@@ -33,7 +33,7 @@ fn version(writer: usize, n: usize) -> Vec<Change> {
         .collect()
 }
 
-fn is_whole(store: &dyn Store) -> bool {
+fn is_whole(store: &dyn IndexStore) -> bool {
     ["w0", "w1"].iter().all(|collection| {
         let digests: BTreeSet<_> = store.digests(collection).unwrap().into_values().collect();
         digests.len() <= 1
@@ -64,7 +64,7 @@ fn child_reads() {
     let end = Instant::now() + Duration::from_secs(seconds());
     let (mut questions, mut generation) = (0, 0);
     while Instant::now() < end || questions < 20 {
-        let answer = search(&store, Table::built_in().as_ref(), &Query::new("writer version"));
+        let answer = search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("writer version"));
         let answer = answer.unwrap();
         assert!(answer.generation >= generation, "a reader goes back");
         generation = answer.generation;

@@ -1,7 +1,7 @@
 //! Programs end, by themselves or not, with all their descendants.
 
-use crate::stage::{PATIENCE, PROBE, Stage, alive, launch, lines, pids, wait_until_gone};
-use docent_keeper::{Child, Confinement, Ended, Failed, KeeperEvent, Launch, Mode};
+use crate::stage::{TEST_TIMEOUT, PROBE, SupervisorFixture, alive, launch, lines, pids, wait_until_gone};
+use docent_keeper::{SupervisedChild, Confinement, ProgramEnd, LaunchError, SupervisorEvent, Launch, ConfinementMode};
 use std::{process::Command, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-const SHORT: Duration = Duration::from_millis(50);
+const SHORT_GRACE: Duration = Duration::from_millis(50);
 
 fn kill(pid: u32) {
     let status = Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status();
@@ -18,7 +18,7 @@ fn kill(pid: u32) {
 
 #[tokio::test]
 async fn an_end_is_reported_correctly() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     for code in [0, 1, 126, 255] {
         let child = stage.start(&["exit", &code.to_string()]).await;
         assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Code(code));
@@ -30,7 +30,7 @@ async fn an_end_is_reported_correctly() {
 
 #[tokio::test]
 async fn a_program_that_is_killed_while_it_answers_is_reported() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut child = stage.start(&["echo"]).await;
     child.stdin.write_all(b"one\n").await.unwrap();
     assert_eq!(lines(&mut child, 1).await, ["one"]);
@@ -38,24 +38,24 @@ async fn a_program_that_is_killed_while_it_answers_is_reported() {
     kill(child.process.pid());
     assert_eq!(timeout(PATIENCE, waiting).await.unwrap(), Ended::Signal(9));
     let mut rest = Vec::new();
-    timeout(PATIENCE, child.stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
+    timeout(TEST_TIMEOUT, child.stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
     assert!(rest.is_empty());
 }
 
 #[tokio::test]
 async fn a_program_gets_time_is_asked_and_then_killed() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     for (role, grace, expected) in [
-        ("echo", PATIENCE, Ended::Code(0)),
-        ("hang", SHORT, Ended::Signal(15)),
-        ("stubborn", SHORT, Ended::Signal(9)),
+        ("echo", TEST_TIMEOUT, ProgramEnd::Code(0)),
+        ("hang", SHORT_GRACE, ProgramEnd::Signal(15)),
+        ("stubborn", SHORT_GRACE, ProgramEnd::Signal(9)),
     ] {
         let mut child = stage.start(&[role]).await;
         if role == "stubborn" {
             lines(&mut child, 1).await;
         }
         let pid = child.process.pid();
-        let ended = timeout(PATIENCE * 2, child.end(grace)).await.unwrap();
+        let ended = timeout(TEST_TIMEOUT * 2, child.end(grace)).await.unwrap();
         assert_eq!(ended, expected, "{role}");
         assert!(!alive(pid), "{role}");
     }
@@ -63,21 +63,21 @@ async fn a_program_gets_time_is_asked_and_then_killed() {
 
 #[tokio::test]
 async fn one_task_may_end_what_another_waits_for() {
-    let stage = Stage::new();
-    let Child { stdin, process, .. } = stage.start(&["hang"]).await;
+    let stage = SupervisorFixture::new();
+    let SupervisedChild { stdin, process, .. } = stage.start(&["hang"]).await;
     let process = std::sync::Arc::new(process);
     let waiting = tokio::spawn({
         let process = process.clone();
         async move { process.ended().await }
     });
     drop(stdin);
-    let (long, short) = tokio::join!(process.end(PATIENCE * 9), process.end(SHORT));
+    let (long, short) = tokio::join!(process.end(TEST_TIMEOUT * 9), process.end(SHORT_GRACE));
     assert_eq!((long, short), (Ended::Signal(15), Ended::Signal(15)), "the earlier one counts");
     assert_eq!(timeout(PATIENCE, waiting).await.unwrap().unwrap(), Ended::Signal(15));
 }
 
 /// A program with five descendants, all of whom are alive.
-async fn brood(stage: &Stage, role: &[&str], mode: Mode) -> (Child, Vec<u32>) {
+async fn brood(stage: &SupervisorFixture, role: &[&str], mode: ConfinementMode) -> (SupervisedChild, Vec<u32>) {
     let confinement = Confinement::for_child([""; 0]).execute([PROBE]);
     let launch = Launch::new(PROBE, role.iter().copied(), confinement, mode);
     let mut child = stage.keeper.spawn(&launch).await.unwrap();
@@ -90,8 +90,8 @@ async fn brood(stage: &Stage, role: &[&str], mode: Mode) -> (Child, Vec<u32>) {
 
 #[tokio::test]
 async fn descendants_end_with_their_program_whatever_they_did_to_get_away() {
-    for mode in [Mode::Off, Mode::Auto] {
-        let stage = Stage::new();
+    for mode in [ConfinementMode::Off, ConfinementMode::Auto] {
+        let stage = SupervisorFixture::new();
         let (other, others) = brood(&stage, &["brood"], mode).await;
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
@@ -128,13 +128,13 @@ fn count(word: &str) -> usize {
 #[tokio::test]
 async fn a_descendant_that_never_stays_is_caught() {
     for round in 0..10 {
-        let stage = Stage::new();
+        let stage = SupervisorFixture::new();
         let name = format!("hopper-{}-{round}", std::process::id());
         let mut child = stage.start(&["hop", &name, "100000"]).await;
         lines(&mut child, 1).await;
         assert!(count(&name) > 0);
         if round % 2 == 0 {
-            timeout(PATIENCE, child.end(SHORT)).await.unwrap();
+            timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap();
         } else {
             stage.keeper.close().unwrap();
         }
@@ -145,7 +145,7 @@ async fn a_descendant_that_never_stays_is_caught() {
 #[tokio::test]
 async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
     for inner_keeper_is_killed in [false, true] {
-        let stage = Stage::new();
+        let stage = SupervisorFixture::new();
         let mut child = stage.start(&["docent", "off"]).await;
         // Its supervisor and guard, two programs and five descendants, some of which print two lines.
         let said = lines(&mut child, 11).await;
@@ -163,7 +163,7 @@ async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
 
 #[tokio::test]
 async fn a_given_up_start_leaves_nothing() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     for wait in 0..20 {
         let order = launch(PROBE, &["hang"]);
         let started = timeout(Duration::from_micros(wait * 100), stage.keeper.spawn(&order)).await;
@@ -182,8 +182,8 @@ async fn a_given_up_start_leaves_nothing() {
 
 #[tokio::test]
 async fn a_closed_keeper_has_ended_everything() {
-    let stage = Stage::new();
-    let (_child, family) = brood(&stage, &["brood"], Mode::Off).await;
+    let stage = SupervisorFixture::new();
+    let (_child, family) = brood(&stage, &["brood"], ConfinementMode::Off).await;
     let (guard, keeper) = (stage.keeper.guard_pid(), stage.keeper_pid());
     stage.keeper.close().unwrap();
     assert!(!family.iter().any(|pid| alive(*pid)));
@@ -192,7 +192,7 @@ async fn a_closed_keeper_has_ended_everything() {
 }
 
 /// The events of the supervisor from now on.
-fn watched(stage: &Stage) -> mpsc::Receiver<KeeperEvent> {
+fn watched(stage: &SupervisorFixture) -> mpsc::Receiver<SupervisorEvent> {
     let (events, heard) = mpsc::channel(8);
     let keeper = stage.keeper.clone();
     tokio::spawn(async move {
@@ -201,18 +201,18 @@ fn watched(stage: &Stage) -> mpsc::Receiver<KeeperEvent> {
     heard
 }
 
-async fn next(events: &mut mpsc::Receiver<KeeperEvent>) -> KeeperEvent {
-    timeout(PATIENCE, events.recv()).await.unwrap().unwrap()
+async fn next(events: &mut mpsc::Receiver<SupervisorEvent>) -> SupervisorEvent {
+    timeout(TEST_TIMEOUT, events.recv()).await.unwrap().unwrap()
 }
 
 #[tokio::test]
 async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut events = watched(&stage);
     for _ in 0..3 {
         let running = [stage.start(&["echo"]).await, stage.start(&["stubborn"]).await];
         let mut left = running.each_ref().map(|child| child.process.pid()).to_vec();
-        let (brooding, family) = brood(&stage, &["brood"], Mode::Off).await;
+        let (brooding, family) = brood(&stage, &["brood"], ConfinementMode::Off).await;
         left.extend(family);
         let killed = stage.keeper_pid();
         left.push(killed);
@@ -235,7 +235,7 @@ async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
 
 #[tokio::test]
 async fn an_order_to_a_killed_keeper_goes_to_the_next() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     for _ in 0..4 {
         let orders = (0..8).map(|_| {
             let keeper = stage.keeper.clone();
@@ -245,17 +245,17 @@ async fn an_order_to_a_killed_keeper_goes_to_the_next() {
         tokio::task::yield_now().await;
         kill(stage.keeper_pid());
         for order in orders {
-            timeout(PATIENCE, order).await.unwrap().unwrap().unwrap();
+            timeout(TEST_TIMEOUT, order).await.unwrap().unwrap().unwrap();
         }
     }
 }
 
 #[tokio::test]
 async fn programs_outlive_a_killed_guard_and_end_with_docent() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut events = watched(&stage);
     let mut echo = stage.start(&["echo"]).await;
-    let (_child, family) = brood(&stage, &["brood"], Mode::Off).await;
+    let (_child, family) = brood(&stage, &["brood"], ConfinementMode::Off).await;
     let (guard, keeper) = (stage.keeper.guard_pid(), stage.keeper_pid());
     kill(guard);
     assert_eq!(next(&mut events).await, KeeperEvent::Unguarded(Ended::Signal(9)));
@@ -271,7 +271,7 @@ async fn programs_outlive_a_killed_guard_and_end_with_docent() {
 
 #[tokio::test]
 async fn a_killed_keeper_without_a_guard_is_reported_and_its_programs_end() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut events = watched(&stage);
     let running = [stage.start(&["echo"]).await, stage.start(&["stubborn"]).await];
     let pids = running.each_ref().map(|child| child.process.pid());
@@ -280,7 +280,7 @@ async fn a_killed_keeper_without_a_guard_is_reported_and_its_programs_end() {
     kill(keeper);
     // Both may be seen at once.
     let mut event = next(&mut events).await;
-    if event == KeeperEvent::Unguarded(Ended::Signal(9)) {
+    if event == SupervisorEvent::Unguarded(ProgramEnd::Signal(9)) {
         event = next(&mut events).await;
     }
     assert_eq!(event, KeeperEvent::Gone);
@@ -295,7 +295,7 @@ async fn a_killed_keeper_without_a_guard_is_reported_and_its_programs_end() {
 
 #[tokio::test]
 async fn a_keeper_that_keeps_failing_is_given_up() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut events = watched(&stage);
     drop(stage.start(&["echo"]).await);
     for _ in 0..5 {
@@ -309,7 +309,7 @@ async fn a_keeper_that_keeps_failing_is_given_up() {
 
 #[tokio::test]
 async fn programs_are_killed_for_memory_before_their_keeper() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let child = stage.start(&["hang"]).await;
     let score = |pid: u32| -> i32 {
         let text = std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap();

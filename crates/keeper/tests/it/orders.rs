@@ -1,10 +1,10 @@
 //! Refused and malformed orders.
 
-use crate::stage::{PROBE, Stage, launch, lines};
+use crate::stage::{PROBE, SupervisorFixture, launch, lines};
 use docent_keeper::{
-    Commands, Confinement, Failed, Keeper, Launch, Mode, OWN_EXECUTABLE, Settings,
+    CommandPolicy, Confinement, LaunchError, Supervisor, Launch, ConfinementMode, OWN_EXECUTABLE, SupervisorSettings,
 };
-use docent_sandbox::{Offered, plan};
+use docent_sandbox::{SandboxSupport, plan};
 use docent_testenv::{or_skip, skip};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -24,7 +24,7 @@ use tokio::io::AsyncWriteExt;
 
 #[tokio::test]
 async fn a_refusal_says_what_is_wrong_and_what_to_do() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("plain"), "text").unwrap();
@@ -59,7 +59,7 @@ async fn a_refusal_says_what_is_wrong_and_what_to_do() {
 
 #[tokio::test]
 async fn errors_of_the_kernel_are_reported() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     for argument in ["a\0b".to_owned(), "x".repeat(3 << 20)] {
         let failed = stage.refusal(&launch("/bin/true", &[&argument])).await;
         assert!(matches!(failed, Failed::Start { .. }), "{failed}");
@@ -67,7 +67,7 @@ async fn errors_of_the_kernel_are_reported() {
     let failed = stage.refusal(&launch("/bin/true", &[&"x".repeat(9 << 20)])).await;
     assert!(matches!(failed, Failed::Order { .. }), "{failed}");
     let odd = std::ffi::OsString::from_vec(b"/\xff".to_vec());
-    let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), Mode::Auto);
+    let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), ConfinementMode::Auto);
     assert!(matches!(stage.refusal(&asked).await, Failed::Order { .. }));
     // A script whose interpreter is missing exists, but fails as not found.
     let folder = tempfile::tempdir().unwrap();
@@ -80,19 +80,19 @@ async fn errors_of_the_kernel_are_reported() {
 
 #[tokio::test]
 async fn an_unavailable_sandbox_is_refused_or_reported() {
-    or_skip!(plan(&Confinement::for_child([""; 0]), Mode::Strict, &Offered::look()));
-    let stage = Stage::new();
+    or_skip!(plan(&Confinement::for_child([""; 0]), ConfinementMode::Strict, &SandboxSupport::look()));
+    let stage = SupervisorFixture::new();
     let order = |mode| {
         let confinement = Confinement::for_child([""; 0]);
         Launch { bubblewrap: true, ..Launch::new("/bin/true", [""; 0], confinement, mode) }
     };
-    if let Some(program) = Offered::look().bubblewrap {
+    if let Some(program) = SandboxSupport::look().bubblewrap {
         skip!("bubblewrap is installed: {}", program.display());
     }
-    let failed = stage.refusal(&order(Mode::Strict)).await;
+    let failed = stage.refusal(&order(ConfinementMode::Strict)).await;
     assert!(matches!(failed, Failed::Sandbox { .. }), "{failed}");
     assert!(failed.to_string().contains("bubblewrap is not installed"), "{failed}");
-    let child = stage.keeper.spawn(&order(Mode::Auto)).await.unwrap();
+    let child = stage.keeper.spawn(&order(ConfinementMode::Auto)).await.unwrap();
     let warnings = child.process.warnings();
     let warning = "bubblewrap is not in force: bubblewrap is not installed";
     assert!(warnings.iter().any(|line| line == warning), "{warnings:?}");
@@ -102,8 +102,8 @@ async fn an_unavailable_sandbox_is_refused_or_reported() {
 async fn the_policy_holds_for_every_order() {
     let allowed = vec!["cat".to_owned(), "sh".to_owned()];
     let commands =
-        Commands { allowed, denied: vec!["sh".into()], path: Some("/usr/bin:/bin".into()) };
-    let stage = Stage::with(commands, 2);
+        CommandPolicy { allowed, denied: vec!["sh".into()], path: Some("/usr/bin:/bin".into()) };
+    let stage = SupervisorFixture::with(commands, 2);
     let ordered = |program: &str, path: &str| {
         let mut asked = launch(program, &[]);
         asked.environment.kept = [("PATH".into(), path.into())].into();
@@ -117,9 +117,9 @@ async fn the_policy_holds_for_every_order() {
         ("cat", "/tmp:/usr/bin:/bin", "other path"),
     ] {
         let found = match stage.refusal(&ordered(program, path)).await {
-            Failed::Denied { .. } => "denied",
-            Failed::NotAllowed { .. } => "not allowed",
-            Failed::OtherPath { .. } => "other path",
+            LaunchError::Denied { .. } => "denied",
+            LaunchError::NotAllowed { .. } => "not allowed",
+            LaunchError::OtherPath { .. } => "other path",
             other => panic!("{other}"),
         };
         assert_eq!(found, expected, "{program} in {path}");
@@ -128,17 +128,17 @@ async fn the_policy_holds_for_every_order() {
     let first = stage.keeper.spawn(&cat).await.unwrap();
     let second = stage.keeper.spawn(&cat).await.unwrap();
     assert!(matches!(stage.refusal(&cat).await, Failed::TooMany { most: 2 }));
-    first.end(crate::stage::PATIENCE).await;
+    first.end(crate::stage::TEST_TIMEOUT).await;
     let third = stage.keeper.spawn(&cat).await.unwrap();
     drop((second, third));
 }
 
 #[tokio::test]
 async fn the_policy_lets_nothing_of_docent_s_own_through_but_its_workers() {
-    let commands = Commands { allowed: vec!["cat".to_owned()], ..Commands::default() };
+    let commands = CommandPolicy { allowed: vec!["cat".to_owned()], ..CommandPolicy::default() };
     let own = Some("echo".to_owned());
-    let settings = Settings { commands, own, ..Settings::new(PROBE) };
-    let keeper = Keeper::start(settings).unwrap();
+    let settings = SupervisorSettings { commands, own, ..SupervisorSettings::new(PROBE) };
+    let keeper = Supervisor::start(settings).unwrap();
     for (program, args) in [
         (OWN_EXECUTABLE, ["run", "echo"].as_slice()),
         (OWN_EXECUTABLE, &[]),
@@ -151,7 +151,7 @@ async fn the_policy_lets_nothing_of_docent_s_own_through_but_its_workers() {
     let child = keeper.spawn(&launch(OWN_EXECUTABLE, &["echo"])).await.unwrap();
     let path = fs::read_link(format!("/proc/{}/exe", child.process.pid())).unwrap();
     assert_eq!(path, fs::canonicalize(PROBE).unwrap());
-    child.end(crate::stage::PATIENCE).await;
+    child.end(crate::stage::TEST_TIMEOUT).await;
     keeper.close().unwrap();
 }
 
@@ -265,7 +265,7 @@ fn nonsense_on_docents_own_socket_ends_the_keeper() {
 
 #[tokio::test]
 async fn the_keepers_environment_is_empty() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut echo = stage.start(&["echo"]).await;
     echo.stdin.write_all(b"x\n").await.unwrap();
     lines(&mut echo, 1).await;

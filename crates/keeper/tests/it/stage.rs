@@ -1,6 +1,6 @@
 //! A supervisor to test, orders for it, and checks for live processes.
 
-use docent_keeper::{Child, Commands, Confinement, Failed, Keeper, Launch, Mode, Settings};
+use docent_keeper::{SupervisedChild, CommandPolicy, Confinement, LaunchError, Supervisor, Launch, ConfinementMode, SupervisorSettings};
 use std::{
     fs, thread,
     time::{Duration, Instant},
@@ -11,21 +11,21 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-keeper-probe");
 
 /// Timeout, long enough for a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A supervisor, closed at the end of its test.
-pub(crate) struct Stage {
-    pub(crate) keeper: Keeper,
+pub(crate) struct SupervisorFixture {
+    pub(crate) keeper: Supervisor,
 }
 
-impl Stage {
+impl SupervisorFixture {
     pub(crate) fn new() -> Self {
-        Self::with(Commands::default(), 256)
+        Self::with(CommandPolicy::default(), 256)
     }
 
-    pub(crate) fn with(commands: Commands, most: usize) -> Self {
-        let settings = Settings { commands, most, ..Settings::new(PROBE) };
-        Self { keeper: Keeper::start(settings).unwrap() }
+    pub(crate) fn with(commands: CommandPolicy, most: usize) -> Self {
+        let settings = SupervisorSettings { commands, max_programs: most, ..SupervisorSettings::new(PROBE) };
+        Self { keeper: Supervisor::start(settings).unwrap() }
     }
 
     /// The pid of the supervisor itself, which is the guard's only child.
@@ -44,27 +44,27 @@ impl Stage {
     }
 
     /// Starts the probe in a role.
-    pub(crate) async fn start(&self, role: &[&str]) -> Child {
+    pub(crate) async fn start(&self, role: &[&str]) -> SupervisedChild {
         self.keeper.spawn(&launch(PROBE, role)).await.unwrap()
     }
 
     /// Why a program is not started.
-    pub(crate) async fn refusal(&self, launch: &Launch) -> Failed {
+    pub(crate) async fn refusal(&self, launch: &Launch) -> LaunchError {
         self.keeper.spawn(launch).await.unwrap_err()
     }
 }
 
 /// An order without a sandbox.
 pub(crate) fn launch(program: &str, args: &[&str]) -> Launch {
-    Launch::new(program, args.iter().copied(), Confinement::default(), Mode::Off)
+    Launch::new(program, args.iter().copied(), Confinement::default(), ConfinementMode::Off)
 }
 
 /// The next `count` lines of a program.
-pub(crate) async fn lines(child: &mut Child, count: usize) -> Vec<String> {
+pub(crate) async fn lines(child: &mut SupervisedChild, count: usize) -> Vec<String> {
     let mut lines = BufReader::new(&mut child.stdout).lines();
     let mut found = Vec::new();
     for _ in 0..count {
-        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
+        let line = tokio::time::timeout(TEST_TIMEOUT, lines.next_line()).await;
         found.push(line.expect("no line").unwrap().expect("no more lines"));
     }
     found

@@ -1,8 +1,8 @@
 //! The environment of a started program, and the limit of programs.
 
-use crate::stage::{PATIENCE, PROBE, Stage, launch, lines};
-use docent_keeper::{Begun, Child, Confinement, Ended, Launch, Mode, Settings};
-use docent_sandbox::{Offered, plan};
+use crate::stage::{TEST_TIMEOUT, PROBE, SupervisorFixture, launch, lines};
+use docent_keeper::{UnconfiguredSupervisor, SupervisedChild, Confinement, ProgramEnd, Launch, ConfinementMode, SupervisorSettings};
+use docent_sandbox::{SandboxSupport, plan};
 use docent_testenv::or_skip;
 use std::{
     collections::BTreeMap,
@@ -18,16 +18,16 @@ use tokio::{
 };
 
 /// Everything that a program writes until it ends.
-async fn output(mut child: Child) -> (Vec<u8>, Ended) {
+async fn output(mut child: SupervisedChild) -> (Vec<u8>, ProgramEnd) {
     let mut bytes = Vec::new();
-    timeout(PATIENCE, child.stdout.read_to_end(&mut bytes)).await.unwrap().unwrap();
+    timeout(TEST_TIMEOUT, child.stdout.read_to_end(&mut bytes)).await.unwrap().unwrap();
     (bytes, child.process.ended().await)
 }
 
 #[tokio::test]
 async fn a_program_answers_through_its_pipes() {
-    let stage = Stage::new();
-    for mode in [Mode::Off, Mode::Auto] {
+    let stage = SupervisorFixture::new();
+    for mode in [ConfinementMode::Off, ConfinementMode::Auto] {
         let confinement = Confinement::for_child([""; 0]);
         let launch = Launch::new(PROBE, ["echo"], confinement, mode);
         let mut child = stage.keeper.spawn(&launch).await.unwrap();
@@ -42,9 +42,9 @@ async fn a_program_has_three_descriptors() {
     // The test may inherit open descriptors from its parent; this one certainly is.
     let inherited = std::fs::File::open("/").unwrap();
     rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let others = [stage.start(&["echo"]).await, stage.start(&["echo"]).await];
-    for mode in [Mode::Off, Mode::Auto] {
+    for mode in [ConfinementMode::Off, ConfinementMode::Auto] {
         let confinement = Confinement::for_child([""; 0]);
         let launch = Launch::new(PROBE, ["descriptors"], confinement, mode);
         let child = stage.keeper.spawn(&launch).await.unwrap();
@@ -57,12 +57,12 @@ async fn a_program_has_three_descriptors() {
 
 #[tokio::test]
 async fn a_program_is_confined_as_ordered() {
-    or_skip!(plan(&Confinement::for_child([""; 0]), Mode::Strict, &Offered::look()));
-    let stage = Stage::new();
+    or_skip!(plan(&Confinement::for_child([""; 0]), ConfinementMode::Strict, &SandboxSupport::look()));
+    let stage = SupervisorFixture::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
     std::fs::write(&file, "secret").unwrap();
-    for (mode, expected) in [(Mode::Off, "secret"), (Mode::Auto, "")] {
+    for (mode, expected) in [(ConfinementMode::Off, "secret"), (ConfinementMode::Auto, "")] {
         let confinement = Confinement::for_child([""; 0]);
         let launch = Launch::new("cat", [&file], confinement, mode);
         let (found, _) = output(stage.keeper.spawn(&launch).await.unwrap()).await;
@@ -73,16 +73,16 @@ async fn a_program_is_confined_as_ordered() {
 #[tokio::test]
 async fn a_confined_program_is_a_copy_of_the_keeper_until_it_runs() {
     // If another executable were loaded in between, it would have to exist.
-    let nowhere = Settings { executable: "/nowhere".into(), ..Settings::new(PROBE) };
-    let keeper = Begun::start(PROBE.as_ref()).unwrap().settle(nowhere).unwrap();
-    let launch = Launch::new("echo", ["one"], Confinement::for_child([""; 0]), Mode::Auto);
+    let nowhere = SupervisorSettings { executable: "/nowhere".into(), ..SupervisorSettings::new(PROBE) };
+    let keeper = UnconfiguredSupervisor::start(PROBE.as_ref()).unwrap().settle(nowhere).unwrap();
+    let launch = Launch::new("echo", ["one"], Confinement::for_child([""; 0]), ConfinementMode::Auto);
     let (found, ended) = output(keeper.spawn(&launch).await.unwrap()).await;
     assert_eq!((found.as_slice(), ended), (b"one\n".as_slice(), Ended::Code(0)));
 }
 
 #[tokio::test]
 async fn words_folder_and_environment_are_those_of_the_order() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let odd = || OsString::from_vec(b"\xff\xfe \"'$(id)\n".to_vec());
     let environment: BTreeMap<OsString, OsString> =
         [("A".into(), "".into()), ("B".into(), odd()), ("PATH".into(), "/usr/bin".into())].into();
@@ -110,7 +110,7 @@ async fn words_folder_and_environment_are_those_of_the_order() {
 
 #[tokio::test]
 async fn a_program_hears_the_signals_that_its_keeper_does_not() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let status = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let ignored = |pid: u32| {
         let status = status(pid);
@@ -122,7 +122,7 @@ async fn a_program_hears_the_signals_that_its_keeper_does_not() {
     let cat = stage.keeper.spawn(&launch("cat", &[])).await.unwrap();
     // The program may still be on its way from the supervisor's executable.
     let begin = std::time::Instant::now();
-    while ignored(cat.process.pid()) != 0 && begin.elapsed() < PATIENCE {
+    while ignored(cat.process.pid()) != 0 && begin.elapsed() < TEST_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(ignored(cat.process.pid()), 0);
@@ -140,7 +140,7 @@ async fn a_program_hears_the_signals_that_its_keeper_does_not() {
 
 #[tokio::test]
 async fn fifty_run_at_once() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let start = |number: usize| {
         let keeper = stage.keeper.clone();
         tokio::spawn(async move {
@@ -153,7 +153,7 @@ async fn fifty_run_at_once() {
     let tasks: Vec<_> = (0..50).map(start).collect();
     let mut children = Vec::new();
     for task in tasks {
-        children.push(timeout(PATIENCE, task).await.unwrap().unwrap());
+        children.push(timeout(TEST_TIMEOUT, task).await.unwrap().unwrap());
     }
     for child in children {
         assert_eq!(child.end(PATIENCE).await, Ended::Code(0));
@@ -162,7 +162,7 @@ async fn fifty_run_at_once() {
 
 #[tokio::test]
 async fn a_flood_on_standard_error_does_not_block_the_keeper() {
-    let stage = Stage::new();
+    let stage = SupervisorFixture::new();
     let mut noisy = stage.start(&["flood", "16"]).await;
     // The noisy one blocks until its output is read; others are started and ended meanwhile.
     let mut echo = stage.start(&["echo"]).await;
@@ -171,7 +171,7 @@ async fn a_flood_on_standard_error_does_not_block_the_keeper() {
     assert_eq!(echo.end(PATIENCE).await, Ended::Code(0));
     let (mut bytes, mut count) = (vec![0; 1 << 16], 0);
     while count < 16 << 20 {
-        count += timeout(PATIENCE, noisy.stderr.read(&mut bytes)).await.unwrap().unwrap();
+        count += timeout(TEST_TIMEOUT, noisy.stderr.read(&mut bytes)).await.unwrap().unwrap();
     }
     assert_eq!(lines(&mut noisy, 1).await, ["done"]);
     // A program whose output is not read is ended anyway.

@@ -6,21 +6,21 @@ use std::{
 };
 
 /// How often to check for a stop during a pause.
-const SLICE: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Maximum pause; also keeps time arithmetic in range.
-const LONGEST_GAP: Duration = Duration::from_hours(24);
+const MAX_REQUEST_GAP: Duration = Duration::from_hours(24);
 
 /// The pause between requests to one host.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct RequestPacer {
     gap: Duration,
     next: Instant,
 }
 
-impl Pace {
+impl RequestPacer {
     pub(super) fn new(gap: Duration) -> Self {
-        let gap = gap.min(LONGEST_GAP);
+        let gap = gap.min(MAX_REQUEST_GAP);
         Self { gap, next: Instant::now() + gap }
     }
 
@@ -34,13 +34,13 @@ impl Pace {
             if left.is_zero() {
                 return true;
             }
-            thread::sleep(left.min(SLICE));
+            thread::sleep(left.min(STOP_POLL_INTERVAL));
         }
     }
 
     /// Starts the pause after a request; it takes at least this long.
     pub(super) fn rest(&mut self, at_least: Duration) {
-        self.next = Instant::now() + self.gap.max(at_least.min(LONGEST_GAP));
+        self.next = Instant::now() + self.gap.max(at_least.min(MAX_REQUEST_GAP));
     }
 
     /// The first retry delay of a failed request.
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn waits_end_when_stopped() {
-        let pace = Pace::new(Duration::from_hours(1));
+        let pace = RequestPacer::new(Duration::from_hours(1));
         let asked = Cell::new(0);
         let stop = || {
             asked.set(asked.get() + 1);
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn the_longer_pause_counts() {
         for (gap, asked, want) in [(1, 5, 5), (5, 1, 5), (5, 0, 5)] {
-            let mut pace = Pace::new(Duration::from_secs(gap));
+            let mut pace = RequestPacer::new(Duration::from_secs(gap));
             let before = Instant::now();
             pace.rest(Duration::from_secs(asked));
             assert!(pace.next >= before + Duration::from_secs(want), "{gap} {asked}");

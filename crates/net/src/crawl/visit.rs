@@ -1,59 +1,59 @@
 //! Handles one URL: requests it, with polite retries, and stores the result.
 
-use super::{Crawl, CrawlError, End, Found, base, now};
+use super::{RunningCrawl, CrawlError, CrawlEnd, QueuedUrl, base, now};
 use crate::{
-    client::{Response, Validators},
+    client::{FetchResponse, CacheValidators},
     file_name::digest,
-    links::{self, Asks, Links},
+    links::{self, RobotsDirectives, CrawlLinks},
     media,
-    refusal::FetchError,
-    shelf::{Outcome, Page, ShelfError},
-    written::join_url,
+    refusal::GuardedFetchError,
+    page_store::{UrlOutcome, StoredPage, PageStoreError},
+    address_syntax::join_url,
 };
 use std::time::Duration;
 use url::Url;
 
 /// Maximum number of requests per URL.
-const TRIES: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 /// Failures in a row after which the crawl gives up.
-const MOST_FAILURES: u32 = 10;
+const MAX_FAILURES_IN_A_ROW: u32 = 10;
 /// Maximum pause that is honored; the crawl stops if a site asks for a longer one.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const MAX_RETRY_DELAY: Duration = Duration::from_mins(1);
 /// Maximum number of chained redirects.
-const MOST_HOPS: u8 = 5;
+const MAX_REDIRECTS: u8 = 5;
 /// Crawls in a row that must miss a page before it is removed: rebuilds hide pages for a while.
-const MISSES: u8 = 2;
+const MISSES_BEFORE_REMOVAL: u8 = 2;
 /// How often the links of identical pages are followed. Without a limit, a site that answers everything with one page
 /// never ends; with a limit of one, `/docs` would hide the links of `/docs/`.
-const MOST_FOLLOWED: u8 = 3;
+const MAX_FOLLOWS_PER_DIGEST: u8 = 3;
 /// Bytes of a page digest.
-const DIGEST: usize = 16;
+const DIGEST_BYTES: usize = 16;
 
 /// Result of requesting a URL.
-enum Asked {
-    Answer(Box<Response>),
+enum VisitResponse {
+    Answer(Box<FetchResponse>),
     Refused(String),
     Failed(String),
-    Ended(End),
+    Ended(CrawlEnd),
 }
 
 /// The stored version of a URL before it is requested again.
 #[derive(Default)]
-struct Before {
-    page: Option<Page>,
+struct PreviousVisit {
+    page: Option<StoredPage>,
     bytes: Option<Vec<u8>>,
 }
 
-impl Crawl<'_, '_> {
+impl RunningCrawl<'_, '_> {
     /// Handles one URL. Returns the end of the crawl, if reached.
-    pub(super) fn visit(&mut self, found: &Found) -> Result<Option<End>, CrawlError> {
+    pub(super) fn visit(&mut self, found: &QueuedUrl) -> Result<Option<CrawlEnd>, CrawlError> {
         let url = &found.url;
         if !self.robots.allows(url) {
-            self.result.tell(url.as_str(), "disallowed by the site's robots.txt");
-            self.settle(url.as_str(), Outcome::Refused, None)?;
+            self.result.add_problem(url.as_str(), "disallowed by the site's robots.txt");
+            self.settle(url.as_str(), UrlOutcome::Refused, None)?;
             return Ok(None);
         }
-        let mut before = Before { page: self.pages.get(url.as_str()).cloned(), bytes: None };
+        let mut before = PreviousVisit { page: self.pages.get(url.as_str()).cloned(), bytes: None };
         if let Some(page) = &before.page {
             before.bytes = self.shelf.get(&page.file)?;
         }
@@ -61,27 +61,27 @@ impl Crawl<'_, '_> {
         let known = before.page.as_ref().filter(|_| before.bytes.is_some());
         let validators = known.map(|page| page.validators.clone()).unwrap_or_default();
         match self.ask(url, &validators) {
-            Asked::Answer(answer) => self.take(found, &answer, before)?,
-            Asked::Refused(reason) => {
-                self.result.tell(url.as_str(), &reason);
-                self.settle(url.as_str(), Outcome::Refused, before.page)?;
+            VisitResponse::Answer(answer) => self.take(found, &answer, before)?,
+            VisitResponse::Refused(reason) => {
+                self.result.add_problem(url.as_str(), &reason);
+                self.settle(url.as_str(), UrlOutcome::Refused, before.page)?;
             }
             // Not recorded: a resumed crawl requests it again.
-            Asked::Failed(reason) => {
-                self.result.tell(url.as_str(), &reason);
+            VisitResponse::Failed(reason) => {
+                self.result.add_problem(url.as_str(), &reason);
                 self.result.failed += 1;
             }
-            Asked::Ended(end) => return Ok(Some(end)),
+            VisitResponse::Ended(end) => return Ok(Some(end)),
         }
         Ok(None)
     }
 
-    fn ask(&mut self, url: &Url, validators: &Validators) -> Asked {
+    fn ask(&mut self, url: &Url, validators: &CacheValidators) -> VisitResponse {
         let mut pause = self.pace.backoff();
         let mut last = String::new();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             if !self.pace.wait(self.watch.stop) {
-                return Asked::Ended(End::Stopped);
+                return VisitResponse::Ended(CrawlEnd::Stopped);
             }
             let answer = self.client.get_once(url, validators);
             self.pace.rest(Duration::ZERO);
@@ -91,16 +91,16 @@ impl Crawl<'_, '_> {
                 }
                 Ok(answer) => {
                     self.failures = 0;
-                    return Asked::Answer(Box::new(answer));
+                    return VisitResponse::Answer(Box::new(answer));
                 }
-                Err(FetchError::Refused(refusal)) => return Asked::Refused(refusal.to_string()),
+                Err(GuardedFetchError::Refused(refusal)) => return VisitResponse::Refused(refusal.to_string()),
                 Err(error) if error.is_passing() => (error.told(), None),
-                Err(error) => return Asked::Failed(error.told()),
+                Err(error) => return VisitResponse::Failed(error.told()),
             };
             self.failures += 1;
-            let asked = wish.as_ref().and_then(Response::retry_after);
-            let too_long = asked.is_some_and(|asked| asked > LONGEST_PAUSE);
-            if too_long || self.failures >= MOST_FAILURES {
+            let asked = wish.as_ref().and_then(FetchResponse::retry_after);
+            let too_long = asked.is_some_and(|asked| asked > MAX_RETRY_DELAY);
+            if too_long || self.failures >= MAX_FAILURES_IN_A_ROW {
                 let why = asked.filter(|_| too_long).map_or_else(
                     || {
                         format!(
@@ -110,115 +110,115 @@ impl Crawl<'_, '_> {
                     |asked| format!("the site asks to retry after {} s", asked.as_secs()),
                 );
                 self.result.tell(url.as_str(), &why);
-                return Asked::Ended(End::GaveUp);
+                return VisitResponse::Ended(CrawlEnd::GaveUp);
             }
-            self.pace.rest(asked.unwrap_or(pause).min(LONGEST_PAUSE));
+            self.pace.rest(asked.unwrap_or(pause).min(MAX_RETRY_DELAY));
             pause = pause.saturating_mul(2);
             last = reason;
             if wish.is_some_and(|answer| !is_passing(answer.status)) {
                 break;
             }
         }
-        Asked::Failed(last)
+        VisitResponse::Failed(last)
     }
 
-    fn take(&mut self, found: &Found, answer: &Response, before: Before) -> Result<(), ShelfError> {
+    fn handle_response(&mut self, found: &QueuedUrl, answer: &FetchResponse, before: PreviousVisit) -> Result<(), PageStoreError> {
         let url = &found.url;
         match (answer.status, before) {
-            (304, Before { page: Some(page), bytes: Some(bytes) }) => {
-                self.unchanged(url, page, &bytes)
+            (304, PreviousVisit { page: Some(page), bytes: Some(bytes) }) => {
+                self.keep_unchanged(url, page, &bytes)
             }
             (200..=299, before) => self.content(found, answer, before),
             (404 | 410, before) => self.missing(url, answer.status, before.page),
-            (300..=399, before) => self.moved(found, answer, before.page),
+            (300..=399, before) => self.follow_redirect(found, answer, before.page),
             (status, before) => {
-                self.result.tell(url.as_str(), &format!("status {status}"));
-                self.settle(url.as_str(), Outcome::Refused, before.page)
+                self.result.add_problem(url.as_str(), &format!("status {status}"));
+                self.finish_url(url.as_str(), UrlOutcome::Refused, before.page)
             }
         }
     }
 
-    fn unchanged(&mut self, url: &Url, page: Page, bytes: &[u8]) -> Result<(), ShelfError> {
+    fn keep_unchanged(&mut self, url: &Url, page: StoredPage, bytes: &[u8]) -> Result<(), PageStoreError> {
         if media::ends_so(&page.file, "html") {
             let links = links::scan(&String::from_utf8_lossy(bytes));
             if !links.asks.no_follow {
                 self.follow(url, &links)?;
             }
         }
-        self.settle(url.as_str(), Outcome::Unchanged, Some(Page { missing: 0, ..page }))
+        self.finish_url(url.as_str(), UrlOutcome::Unchanged, Some(StoredPage { missing: 0, ..page }))
     }
 
-    fn missing(&mut self, url: &Url, status: u16, page: Option<Page>) -> Result<(), ShelfError> {
+    fn missing(&mut self, url: &Url, status: u16, page: Option<StoredPage>) -> Result<(), PageStoreError> {
         if *url == self.start {
-            self.result.tell(url.as_str(), &format!("the start page returned status {status}"));
+            self.result.add_problem(url.as_str(), &format!("the start page returned status {status}"));
         }
         match page {
-            Some(page) if status == 404 && page.missing.saturating_add(1) < MISSES => {
-                let page = Page { missing: page.missing.saturating_add(1), ..page };
+            Some(page) if status == 404 && page.missing.saturating_add(1) < MISSES_BEFORE_REMOVAL => {
+                let page = StoredPage { missing: page.missing.saturating_add(1), ..page };
                 let reason =
                     "not found; it is removed if the next crawl does not find it either";
-                self.result.tell(url.as_str(), reason);
-                self.settle(url.as_str(), Outcome::Skipped, Some(page))
+                self.result.add_problem(url.as_str(), reason);
+                self.finish_url(url.as_str(), UrlOutcome::Skipped, Some(page))
             }
-            Some(_) => self.settle(url.as_str(), Outcome::Gone, None),
+            Some(_) => self.finish_url(url.as_str(), UrlOutcome::Gone, None),
             // A broken link.
-            None => self.settle(url.as_str(), Outcome::Skipped, None),
+            None => self.finish_url(url.as_str(), UrlOutcome::Skipped, None),
         }
     }
 
     /// Queues the target of a redirect, if robots.txt and the scope allow it.
-    fn moved(
+    fn follow_redirect(
         &mut self,
-        found: &Found,
-        answer: &Response,
-        page: Option<Page>,
-    ) -> Result<(), ShelfError> {
+        found: &QueuedUrl,
+        answer: &FetchResponse,
+        page: Option<StoredPage>,
+    ) -> Result<(), PageStoreError> {
         let url = &found.url;
         let for_good = matches!(answer.status, 301 | 308);
         let kept = page.filter(|_| !for_good);
         let next = match answer.redirect() {
             Ok(next) => next,
             Err(refusal) => {
-                self.result.tell(url.as_str(), &refusal.to_string());
-                return self.settle(url.as_str(), Outcome::Skipped, kept);
+                self.result.add_problem(url.as_str(), &refusal.to_string());
+                return self.finish_url(url.as_str(), UrlOutcome::Skipped, kept);
             }
         };
         match next.clone().and_then(|next| self.scope.admit(next)) {
-            Some(next) if found.hops < MOST_HOPS => self.found(next, found.hops + 1)?,
-            Some(_) => self.result.tell(url.as_str(), "too many redirects"),
+            Some(next) if found.hops < MAX_REDIRECTS => self.found(next, found.hops + 1)?,
+            Some(_) => self.result.add_problem(url.as_str(), "too many redirects"),
             None if *url == self.start => {
                 let to = next.map_or_else(|| "nowhere".to_owned(), |next| next.to_string());
                 let reason =
                     format!("redirects to {to}, outside the site; start there if that is intended");
-                self.result.tell(url.as_str(), &reason);
+                self.result.add_problem(url.as_str(), &reason);
             }
             None => {}
         }
-        self.settle(url.as_str(), Outcome::Skipped, kept)
+        self.finish_url(url.as_str(), UrlOutcome::Skipped, kept)
     }
 
     fn content(
         &mut self,
-        found: &Found,
-        answer: &Response,
-        before: Before,
-    ) -> Result<(), ShelfError> {
+        found: &QueuedUrl,
+        answer: &FetchResponse,
+        before: PreviousVisit,
+    ) -> Result<(), PageStoreError> {
         let url = &found.url;
         let media_type = answer.media_type();
         let Some(ending) = media::ending(media_type.as_deref(), url.path()) else {
-            return self.settle(url.as_str(), Outcome::Skipped, None);
+            return self.finish_url(url.as_str(), UrlOutcome::Skipped, None);
         };
-        let mut links = Links::default();
+        let mut links = CrawlLinks::default();
         if ending == "html" {
             links = links::scan(&String::from_utf8_lossy(&answer.body));
         }
         headers_ask(answer, &mut links.asks);
-        let digest = digest(&answer.body, DIGEST);
+        let digest = digest(&answer.body, DIGEST_BYTES);
         if !links.asks.no_follow && self.may_follow(&digest) {
             self.follow(url, &links)?;
         }
         if links.asks.no_index || self.is_elsewhere(found, &links)? || self.is_copy(url, &digest) {
-            return self.settle(url.as_str(), Outcome::Skipped, None);
+            return self.finish_url(url.as_str(), UrlOutcome::Skipped, None);
         }
         let own = before.page.as_ref().filter(|page| media::ends_so(&page.file, ending));
         let file = own.map_or_else(|| self.file_for(url, ending), |page| page.file.clone());
@@ -227,7 +227,7 @@ impl Crawl<'_, '_> {
         if !same {
             self.shelf.put(&file, &answer.body)?;
         }
-        let page = Page {
+        let page = StoredPage {
             url: url.to_string(),
             file,
             media_type,
@@ -236,19 +236,19 @@ impl Crawl<'_, '_> {
             fetched: now(),
             missing: 0,
         };
-        let outcome = if same { Outcome::Unchanged } else { Outcome::Fetched };
-        self.settle(url.as_str(), outcome, Some(page))
+        let outcome = if same { UrlOutcome::Unchanged } else { UrlOutcome::Fetched };
+        self.finish_url(url.as_str(), outcome, Some(page))
     }
 
     fn may_follow(&mut self, digest: &str) -> bool {
         let times = self.followed.entry(digest.to_owned()).or_default();
         *times = times.saturating_add(1);
-        *times <= MOST_FOLLOWED
+        *times <= MAX_FOLLOWS_PER_DIGEST
     }
 
     /// Whether the page has a canonical URL elsewhere on the site, which is then queued. A canonical URL outside the
     /// scope, such as another version of the site, is ignored.
-    fn is_elsewhere(&mut self, found: &Found, links: &Links) -> Result<bool, ShelfError> {
+    fn is_elsewhere(&mut self, found: &QueuedUrl, links: &CrawlLinks) -> Result<bool, PageStoreError> {
         let base = base(&found.url, links);
         let place = links.canonical.as_ref().and_then(|text| join_url(&base, text).ok());
         let Some(place) = place.and_then(|place| self.scope.admit(place)) else { return Ok(false) };
@@ -277,7 +277,7 @@ const fn is_passing(status: u16) -> bool {
 }
 
 /// Reads robots directives from headers, for all crawlers or for docent.
-fn headers_ask(answer: &Response, asks: &mut Asks) {
+fn headers_ask(answer: &FetchResponse, asks: &mut RobotsDirectives) {
     for value in answer.headers("x-robots-tag") {
         match value.split_once(':') {
             None => asks.add(value),

@@ -1,41 +1,41 @@
 //! Each file operation of a crawl fails once; the next crawl has every page.
 
-use crate::crawl::{Fixture, Pages, chain};
-use crate::server::Reply;
-use docent_files::{Operation, faults::Faults};
-use docent_net::{End, PAGES};
+use crate::crawl::{Fixture, ServedPages, chain};
+use crate::server::CrawlerReply;
+use docent_files::{FileOperation, faults::FileFaults};
+use docent_net::{CrawlEnd, PAGES_FOLDER};
 use std::{fs, process::Command};
 
 /// A site that was crawled, and has changed since: a page is new, one is different, and one is gone.
 fn changed() -> Fixture {
-    let pages: Pages = chain();
+    let pages: ServedPages = chain();
     let fixture = Fixture::new(pages.serve());
     fixture.crawl();
-    pages.set("/docs/", Reply::html("<a href=a><a href=c/d.html>"));
-    pages.set("/docs/c/d.html", Reply::html("new"));
-    pages.set("/docs/a", Reply::new(410));
-    pages.set("/docs/b.html", Reply::html("another end"));
+    pages.set("/docs/", CrawlerReply::html("<a href=a><a href=c/d.html>"));
+    pages.set("/docs/c/d.html", CrawlerReply::html("new"));
+    pages.set("/docs/a", CrawlerReply::new(410));
+    pages.set("/docs/b.html", CrawlerReply::html("another end"));
     fixture
 }
 
 #[test]
 #[ignore = "run by fault_injection_crawl in a process of its own"]
 fn child_fails_each_operation() {
-    let faults = Faults::begin();
+    let faults = FileFaults::begin();
     let dry = changed();
     let counts = faults.count(|| drop(dry.crawl()));
     for kind in [
-        Operation::Open,
-        Operation::Create,
-        Operation::Write,
-        Operation::Sync,
-        Operation::Rename,
-        Operation::Remove,
-        Operation::MakeFolder,
+        FileOperation::Open,
+        FileOperation::Create,
+        FileOperation::Write,
+        FileOperation::Sync,
+        FileOperation::Rename,
+        FileOperation::Remove,
+        FileOperation::MakeFolder,
     ] {
         assert!(counts.contains_key(&kind), "no {kind:?} in {counts:?}");
     }
-    let expected = dry.kept();
+    let expected = dry.stored_files();
     for n in 0..counts.values().sum() {
         let fixture = changed();
         let ended = faults.fail_nth(n, || fixture.onto(&mut fixture.shelf()));

@@ -1,9 +1,9 @@
 //! Refusals and limits of the client.
 
-use crate::server::{Reply, Server};
+use crate::server::{CrawlerReply, CrawlerTestServer};
 use docent_net::{
-    Body, Client, FetchError, HostRule, Limits, Lookup, Policy, Refusal, Request, Response,
-    Validators,
+    BodyLimit, GuardedClient, GuardedFetchError, HostRule, FetchLimits, AddressLookup, NetworkPolicy, FetchRefusal, FetchRequest, FetchResponse,
+    CacheValidators,
 };
 use std::{
     io,
@@ -19,39 +19,39 @@ use std::{
 use url::Url;
 
 /// Limits for tests in which time runs out.
-fn quick() -> Limits {
+fn quick_limits() -> FetchLimits {
     let (connect, whole) = (Duration::from_millis(300), Duration::from_millis(600));
-    Limits { connect, whole, ..bounded() }
+    FetchLimits { connect, total: whole, ..bounded_limits() }
 }
 
 /// Limits for other tests, with enough time for a busy machine.
-fn bounded() -> Limits {
-    Limits { body: 100_000, ..Limits::default() }
+fn bounded_limits() -> FetchLimits {
+    FetchLimits { body: 100_000, ..FetchLimits::default() }
 }
 
-fn client(server: &Server) -> Client {
-    Client::new(Policy::parse([server.rule().as_str()]).unwrap(), bounded())
+fn client(server: &CrawlerTestServer) -> GuardedClient {
+    GuardedClient::new(NetworkPolicy::parse([server.rule().as_str()]).unwrap(), bounded_limits())
 }
 
-fn get(client: &Client, url: &Url) -> Result<Response, FetchError> {
-    client.get(url, &Validators::default())
+fn get(client: &GuardedClient, url: &Url) -> Result<FetchResponse, GuardedFetchError> {
+    client.get(url, &CacheValidators::default())
 }
 
 /// Answers with the first list, then the second, and the last one from then on.
 #[derive(Debug)]
-struct Scripted {
+struct ScriptedLookup {
     answers: Vec<Vec<IpAddr>>,
     asked: AtomicUsize,
 }
 
-impl Scripted {
+impl ScriptedLookup {
     fn new(answers: &[&[&str]]) -> Arc<Self> {
         let read = |list: &&[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
         Arc::new(Self { answers: answers.iter().map(read).collect(), asked: AtomicUsize::new(0) })
     }
 }
 
-impl Lookup for Scripted {
+impl AddressLookup for ScriptedLookup {
     fn addresses(&self, _: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         let at = self.asked.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
         Ok(self.answers[at].iter().map(|address| SocketAddr::new(*address, port)).collect())
@@ -60,7 +60,7 @@ impl Lookup for Scripted {
 
 #[test]
 fn a_named_address_is_fetched_under_our_name_and_without_cookies() {
-    let server = Server::start(|_| Reply::html("hello").with("set-cookie", "a=b; Path=/"));
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("hello").with("set-cookie", "a=b; Path=/"));
     let client = client(&server);
     for _ in 0..2 {
         let answer = get(&client, &server.url("/a?b=c")).unwrap();
@@ -80,8 +80,8 @@ fn a_named_address_is_fetched_under_our_name_and_without_cookies() {
 
 #[test]
 fn what_is_not_named_is_not_asked() {
-    let server = Server::start(|_| Reply::html("secret"));
-    let client = Client::new(Policy::parse(["docs.example.com"]).unwrap(), bounded());
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("secret"));
+    let client = GuardedClient::new(NetworkPolicy::parse(["docs.example.com"]).unwrap(), bounded_limits());
     let message = get(&client, &server.url("/")).unwrap_err().to_string();
     let want = format!(
         "the policy does not allow {}; add it to policy.network.hosts in ~/.config/docent/docent.toml",
@@ -93,7 +93,7 @@ fn what_is_not_named_is_not_asked() {
 
 #[test]
 fn names_that_lead_inside_are_refused() {
-    let server = Server::start(|_| Reply::html("secret"));
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("secret"));
     let port = server.address.port();
     let url = Url::parse(&format!("http://docs.test:{port}/")).unwrap();
     for addresses in [
@@ -110,8 +110,8 @@ fn names_that_lead_inside_are_refused() {
     ] {
         let rule = format!("docs.test:{port}");
         // Allowing the address does not allow names that resolve to it.
-        let policy = Policy::parse([rule.as_str(), server.rule().as_str()]).unwrap();
-        let client = Client::with_lookup(policy, bounded(), Scripted::new(&[addresses]));
+        let policy = NetworkPolicy::parse([rule.as_str(), server.rule().as_str()]).unwrap();
+        let client = GuardedClient::with_lookup(policy, bounded_limits(), ScriptedLookup::new(&[addresses]));
         let error = get(&client, &url).unwrap_err();
         let refused = matches!(error, FetchError::Refused(Refusal::Inside { .. }));
         assert!(refused, "{addresses:?}: {error:?}");
@@ -121,21 +121,21 @@ fn names_that_lead_inside_are_refused() {
 }
 
 /// A client for which `docs.test` may resolve to this machine.
-fn at_home(server: &Server, lookup: Arc<Scripted>) -> (Client, Url) {
+fn at_home(server: &CrawlerTestServer, lookup: Arc<ScriptedLookup>) -> (GuardedClient, Url) {
     let rule = format!("docs.test:{}", server.address.port());
     let hosts = vec![HostRule::parse(&rule).unwrap().with_private()];
-    let policy = Policy { hosts, ..Policy::default() };
+    let policy = NetworkPolicy { hosts, ..NetworkPolicy::default() };
     (
-        Client::with_lookup(policy, bounded(), lookup),
+        GuardedClient::with_lookup(policy, bounded_limits(), lookup),
         Url::parse(&format!("http://{rule}/")).unwrap(),
     )
 }
 
 #[test]
 fn the_address_that_was_checked_is_the_one_that_is_reached() {
-    let server = Server::start(|_| Reply::html("hello"));
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("hello"));
     // docs.test does not exist: only the checked address can lead to the server.
-    let lookup = Scripted::new(&[&["127.0.0.1"], &["169.254.169.254"]]);
+    let lookup = ScriptedLookup::new(&[&["127.0.0.1"], &["169.254.169.254"]]);
     let (client, url) = at_home(&server, Arc::clone(&lookup));
     assert_eq!(get(&client, &url).unwrap().body, b"hello");
     assert_eq!(lookup.asked.load(Ordering::SeqCst), 1, "a second lookup could answer otherwise");
@@ -150,35 +150,35 @@ fn the_address_that_was_checked_is_the_one_that_is_reached() {
 #[test]
 fn a_lookup_without_an_end_ends() {
     #[derive(Debug)]
-    struct Hangs;
-    impl Lookup for Hangs {
+    struct HangingLookup;
+    impl AddressLookup for HangingLookup {
         fn addresses(&self, _: &str, _: u16) -> io::Result<Vec<SocketAddr>> {
             thread::sleep(Duration::from_secs(20));
             Ok(Vec::new())
         }
     }
-    let policy = Policy::parse(["docs.test"]).unwrap();
-    let client = Client::with_lookup(policy, quick(), Arc::new(Hangs));
+    let policy = NetworkPolicy::parse(["docs.test"]).unwrap();
+    let client = GuardedClient::with_lookup(policy, quick_limits(), Arc::new(HangingLookup));
     let error = get(&client, &Url::parse("http://docs.test/").unwrap()).unwrap_err();
     assert!(matches!(error, FetchError::TimedOut { .. }), "{error:?}");
-    let none = Scripted::new(&[&[]]);
-    let client = Client::with_lookup(client.policy().clone(), quick(), none);
+    let none = ScriptedLookup::new(&[&[]]);
+    let client = GuardedClient::with_lookup(client.policy().clone(), quick_limits(), none);
     let error = get(&client, &Url::parse("http://docs.test/").unwrap()).unwrap_err();
     assert_eq!(error.told(), "cannot reach docs.test: host not found");
 }
 
 #[test]
 fn every_redirect_is_checked() {
-    let inside = Server::start(|_| Reply::html("secret"));
+    let inside = CrawlerTestServer::start(|_| CrawlerReply::html("secret"));
     let other = inside.address;
-    let server = Server::start(move |asked| match asked.path.as_str() {
-        "/port" => Reply::to(&format!("http://{other}/")),
-        "/host" => Reply::to("http://localhost/"),
-        "/odd" => Reply::to("http://0x7f.1/"),
-        "/metadata" => Reply::to("http://169.254.169.254/latest/meta-data"),
-        "/file" => Reply::to("file:///etc/passwd"),
-        "/credentials" => Reply::to("//me:secret@127.0.0.1/"),
-        "/deep" => Reply::to("/port"),
+    let server = CrawlerTestServer::start(move |asked| match asked.path.as_str() {
+        "/port" => CrawlerReply::to(&format!("http://{other}/")),
+        "/host" => CrawlerReply::to("http://localhost/"),
+        "/odd" => CrawlerReply::to("http://0x7f.1/"),
+        "/metadata" => CrawlerReply::to("http://169.254.169.254/latest/meta-data"),
+        "/file" => CrawlerReply::to("file:///etc/passwd"),
+        "/credentials" => CrawlerReply::to("//me:secret@127.0.0.1/"),
+        "/deep" => CrawlerReply::to("/port"),
         path => panic!("{path}"),
     });
     let client = client(&server);
@@ -192,10 +192,10 @@ fn every_redirect_is_checked() {
 
 #[test]
 fn redirects_have_an_end() {
-    let server = Server::start(|asked| match asked.path.trim_start_matches('/').parse::<u32>() {
-        Ok(0) => Reply::html("end"),
-        Ok(left) => Reply::to(&format!("/{}", left - 1)),
-        Err(_) => Reply::to(&asked.path),
+    let server = CrawlerTestServer::start(|asked| match asked.path.trim_start_matches('/').parse::<u32>() {
+        Ok(0) => CrawlerReply::html("end"),
+        Ok(left) => CrawlerReply::to(&format!("/{}", left - 1)),
+        Err(_) => CrawlerReply::to(&asked.path),
     });
     let client = client(&server);
     let answer = get(&client, &server.url("/5")).unwrap();
@@ -206,15 +206,15 @@ fn redirects_have_an_end() {
         assert!(error.to_string().contains("redirects more than 5 times"), "{error}");
         assert_eq!(server.asked().len(), 6, "{path}");
     }
-    let once = client.get_once(&server.url("/5"), &Validators::default()).unwrap();
+    let once = client.get_once(&server.url("/5"), &CacheValidators::default()).unwrap();
     assert_eq!((once.status, once.redirect()), (301, Ok(Some(server.url("/4")))));
 }
 
 #[test]
 fn a_redirect_writes_an_address_plainly() {
-    let server = Server::start(|asked| match asked.path.as_str() {
-        "/end" => Reply::html("secret"),
-        place => Reply::to(place.trim_start_matches("/to?")),
+    let server = CrawlerTestServer::start(|asked| match asked.path.as_str() {
+        "/end" => CrawlerReply::html("secret"),
+        place => CrawlerReply::to(place.trim_start_matches("/to?")),
     });
     let (client, port) = (client(&server), server.address.port());
     let plain = server.url(&format!("/to?//127.0.0.1:{port}/end"));
@@ -227,7 +227,7 @@ fn a_redirect_writes_an_address_plainly() {
             let refused = matches!(error, FetchError::Refused(Refusal::Notation { .. }));
             assert!(refused, "{place}: {error:?}");
             assert!(error.to_string().contains("write it as 127.0.0.1"), "{error}");
-            let error = client.send(&Request::get(url), Body::First(10)).unwrap_err();
+            let error = client.send(&FetchRequest::get(url), BodyLimit::First(10)).unwrap_err();
             assert!(matches!(error, FetchError::Refused(Refusal::Notation { .. })), "{error:?}");
             let asked = server.asked();
             assert_eq!(asked.len(), 2, "{place} was followed: {asked:?}");
@@ -237,12 +237,12 @@ fn a_redirect_writes_an_address_plainly() {
 
 #[test]
 fn a_redirect_in_letters_that_are_not_encoded_is_followed_and_checked() {
-    let server = Server::start(|asked| match asked.path.as_str() {
-        "/wiki/K%C3%B6ln" => Reply::html("here"),
-        "/path" => Reply::to("/wiki/Köln"),
+    let server = CrawlerTestServer::start(|asked| match asked.path.as_str() {
+        "/wiki/K%C3%B6ln" => CrawlerReply::html("here"),
+        "/path" => CrawlerReply::to("/wiki/Köln"),
         _ => {
             let host = asked.header("host").unwrap().replacen('1', "\u{ff11}", 1);
-            Reply::to(&format!("//{host}/path"))
+            CrawlerReply::to(&format!("//{host}/path"))
         }
     });
     let client = client(&server);
@@ -263,26 +263,26 @@ fn bomb() -> Vec<u8> {
 
 #[test]
 fn answers_are_bounded_packed_and_unpacked() {
-    let server = Server::start(|asked| match asked.path.as_str() {
-        "/fits" => Reply::new(200).body(&vec![b'a'; 100_000]),
-        "/sized" => Reply::new(200).body(&vec![b'a'; 100_001]),
-        "/chunked" => Reply::new(200).body(&vec![b'a'; 1 << 20]).chunked(),
-        "/bomb" => Reply::new(200).body(&bomb()).with("content-encoding", "gzip"),
-        "/torn" => Reply::new(200).body(&bomb()[..500]).with("content-encoding", "gzip"),
-        "/brotli" => Reply::new(200).body(b"x").with("content-encoding", "br"),
-        _ => Reply::new(404).body(&vec![b'a'; 1 << 20]),
+    let server = CrawlerTestServer::start(|asked| match asked.path.as_str() {
+        "/fits" => CrawlerReply::new(200).body(&vec![b'a'; 100_000]),
+        "/sized" => CrawlerReply::new(200).body(&vec![b'a'; 100_001]),
+        "/chunked" => CrawlerReply::new(200).body(&vec![b'a'; 1 << 20]).chunked(),
+        "/bomb" => CrawlerReply::new(200).body(&bomb()).with("content-encoding", "gzip"),
+        "/torn" => CrawlerReply::new(200).body(&bomb()[..500]).with("content-encoding", "gzip"),
+        "/brotli" => CrawlerReply::new(200).body(b"x").with("content-encoding", "br"),
+        _ => CrawlerReply::new(404).body(&vec![b'a'; 1 << 20]),
     });
     let client = client(&server);
     assert_eq!(get(&client, &server.url("/fits")).unwrap().body.len(), 100_000);
     for path in ["/sized", "/chunked", "/bomb"] {
         let error = get(&client, &server.url(path)).unwrap_err();
         assert!(matches!(error, FetchError::TooLarge { limit: 100_000, .. }), "{path}: {error:?}");
-        let first = Body::First(1_000);
-        let cut = client.get_body(&server.url(path), &Validators::default(), first).unwrap();
+        let first = BodyLimit::First(1_000);
+        let cut = client.get_body(&server.url(path), &CacheValidators::default(), first).unwrap();
         assert_eq!(cut.body, vec![b'a'; 1_000], "{path}");
     }
-    let large = Body::AtMost(2 << 20);
-    let whole = client.get_body(&server.url("/bomb"), &Validators::default(), large).unwrap();
+    let large = BodyLimit::AtMost(2 << 20);
+    let whole = client.get_body(&server.url("/bomb"), &CacheValidators::default(), large).unwrap();
     assert_eq!(whole.body.len(), 1 << 20);
     get(&client, &server.url("/torn")).unwrap_err();
     let error = get(&client, &server.url("/brotli")).unwrap_err();
@@ -294,16 +294,16 @@ fn answers_are_bounded_packed_and_unpacked() {
 #[test]
 fn slow_answers_end_at_the_deadline() {
     let pause = Duration::from_millis(20);
-    let server = Server::start(move |asked| match asked.path.as_str() {
-        "/drip" => Reply::new(200).body(&[b'a'; 10_000]).drip(pause),
-        "/packed" => Reply::new(200).body(&bomb()).with("content-encoding", "gzip").drip(pause),
-        "/round" => Reply::to("/round").drip(Duration::from_millis(5)),
+    let server = CrawlerTestServer::start(move |asked| match asked.path.as_str() {
+        "/drip" => CrawlerReply::new(200).body(&[b'a'; 10_000]).drip(pause),
+        "/packed" => CrawlerReply::new(200).body(&bomb()).with("content-encoding", "gzip").drip(pause),
+        "/round" => CrawlerReply::to("/round").drip(Duration::from_millis(5)),
         _ => {
             thread::sleep(Duration::from_secs(20));
-            Reply::new(200)
+            CrawlerReply::new(200)
         }
     });
-    let client = Client::new(client(&server).policy().clone(), quick());
+    let client = GuardedClient::new(client(&server).policy().clone(), quick_limits());
     for path in ["/drip", "/packed", "/round", "/silent"] {
         let begun = Instant::now();
         let error = get(&client, &server.url(path)).unwrap_err();
@@ -315,17 +315,17 @@ fn slow_answers_end_at_the_deadline() {
 
 #[test]
 fn validators_are_sent_back() {
-    let server = Server::start(|asked| {
+    let server = CrawlerTestServer::start(|asked| {
         let same = asked.header("if-none-match") == Some("\"1\"")
             && asked.header("if-modified-since") == Some("Wed, 21 Oct 2015 07:28:00 GMT");
-        let reply = if same { Reply::new(304) } else { Reply::html("hello") };
+        let reply = if same { CrawlerReply::new(304) } else { CrawlerReply::html("hello") };
         reply.with("etag", "\"1\"").with("last-modified", "Wed, 21 Oct 2015 07:28:00 GMT")
     });
     let client = client(&server);
     let first = get(&client, &server.url("/")).unwrap();
     let second = client.get(&server.url("/"), &first.validators()).unwrap();
     assert_eq!((first.status, second.status), (200, 304));
-    let hostile = Validators { etag: Some("a\r\nx: y".to_owned()), last_modified: None };
+    let hostile = CacheValidators { etag: Some("a\r\nx: y".to_owned()), last_modified: None };
     client.get(&server.url("/"), &hostile).unwrap_err();
     assert!(server.asked().iter().all(|asked| asked.header("x").is_none()));
 }
@@ -336,12 +336,12 @@ fn proxies_of_the_environment_are_not_asked() {
     if let Some(target) = std::env::var_os(TARGET) {
         let url = Url::parse(target.to_str().unwrap()).unwrap();
         let rule = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
-        let client = Client::new(Policy::parse([rule.as_str()]).unwrap(), Limits::default());
+        let client = GuardedClient::new(NetworkPolicy::parse([rule.as_str()]).unwrap(), FetchLimits::default());
         assert_eq!(get(&client, &url).unwrap().body, b"direct");
         return;
     }
-    let server = Server::start(|_| Reply::html("direct"));
-    let proxy = Server::start(|_| Reply::html("proxied"));
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("direct"));
+    let proxy = CrawlerTestServer::start(|_| CrawlerReply::html("proxied"));
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "guard::proxies_of_the_environment_are_not_asked"]);
     child.env(TARGET, server.url("/").as_str());
@@ -368,7 +368,7 @@ fn a_connection_that_breaks_is_a_failure_that_may_pass() {
         }
     });
     let rule = address.to_string();
-    let client = Client::new(Policy::parse([rule.as_str()]).unwrap(), bounded());
+    let client = GuardedClient::new(NetworkPolicy::parse([rule.as_str()]).unwrap(), bounded_limits());
     let error = get(&client, &Url::parse(&format!("http://{address}/")).unwrap()).unwrap_err();
     assert!(error.is_passing(), "{error:?}");
     assert!(!log.lock().unwrap().is_empty());

@@ -1,26 +1,26 @@
 //! An interrupted crawl resumes.
 
 use crate::{
-    crawl::{Fixture, Pages, counts},
-    server::Reply,
+    crawl::{Fixture, ServedPages, counts},
+    server::CrawlerReply,
 };
 use docent_net::{
-    CrawlError, End, Event, FolderShelf, Page, Saved, Shelf, ShelfError, Watch, crawl,
+    CrawlError, CrawlEnd, CrawlEvent, FolderPageStore, StoredPage, SavedCrawl, PageStore, PageStoreError, CrawlObserver, crawl,
 };
 use std::{cell::Cell, io};
 
 /// Pages with links, a redirect, a refused page, and an image.
-fn site() -> Pages {
-    let pages = Pages::new([
-        ("/robots.txt", Reply::new(200).body(b"User-agent: *\nDisallow: /docs/secret")),
-        ("/docs/", Reply::html("<a href=0><a href=old><a href=secret><a href=picture>")),
-        ("/docs/old", Reply::to("new")),
-        ("/docs/new", Reply::html("new")),
-        ("/docs/picture", Reply::new(200).with("content-type", "image/png").body(b"1")),
+fn site() -> ServedPages {
+    let pages = ServedPages::new([
+        ("/robots.txt", CrawlerReply::new(200).body(b"User-agent: *\nDisallow: /docs/secret")),
+        ("/docs/", CrawlerReply::html("<a href=0><a href=old><a href=secret><a href=picture>")),
+        ("/docs/old", CrawlerReply::to("new")),
+        ("/docs/new", CrawlerReply::html("new")),
+        ("/docs/picture", CrawlerReply::new(200).with("content-type", "image/png").body(b"1")),
     ]);
     for number in 0..6 {
         let text = format!("{number} <a href='{}'>", number + 1);
-        pages.set(&format!("/docs/{number}"), Reply::html(&text));
+        pages.set(&format!("/docs/{number}"), CrawlerReply::html(&text));
     }
     pages
 }
@@ -29,14 +29,14 @@ fn site() -> Pages {
 const WHOLE: [usize; 6] = [8, 0, 0, 1, 0, 3];
 
 /// A page store that fails after a number of steps, like a killed process.
-struct Breaks {
-    shelf: FolderShelf,
+struct FailingPageStore {
+    shelf: FolderPageStore,
     left: usize,
 }
 
-impl Breaks {
-    fn step(&mut self) -> Result<&mut FolderShelf, ShelfError> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| ShelfError::Io {
+impl FailingPageStore {
+    fn step(&mut self) -> Result<&mut FolderPageStore, PageStoreError> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| PageStoreError::Io {
             file: String::new(),
             source: io::Error::other("killed"),
         })?;
@@ -44,23 +44,23 @@ impl Breaks {
     }
 }
 
-impl Shelf for Breaks {
-    fn saved(&mut self) -> Result<Saved, ShelfError> {
+impl PageStore for FailingPageStore {
+    fn load(&mut self) -> Result<SavedCrawl, PageStoreError> {
         self.step()?.saved()
     }
-    fn get(&mut self, file: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+    fn get(&mut self, file: &str) -> Result<Option<Vec<u8>>, PageStoreError> {
         self.step()?.get(file)
     }
-    fn put(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+    fn put(&mut self, file: &str, bytes: &[u8]) -> Result<(), PageStoreError> {
         self.step()?.put(file, bytes)
     }
-    fn remove(&mut self, file: &str) -> Result<(), ShelfError> {
+    fn remove(&mut self, file: &str) -> Result<(), PageStoreError> {
         self.step()?.remove(file)
     }
-    fn note(&mut self, event: &Event) -> Result<(), ShelfError> {
+    fn note(&mut self, event: &CrawlEvent) -> Result<(), PageStoreError> {
         self.step()?.note(event)
     }
-    fn finish(&mut self, pages: &[Page]) -> Result<(), ShelfError> {
+    fn finish(&mut self, pages: &[StoredPage]) -> Result<(), PageStoreError> {
         self.step()?.finish(pages)
     }
 }
@@ -70,7 +70,7 @@ fn a_kill_at_any_step_costs_one_request_at_most() {
     let mut interrupted = 0;
     for steps in 0.. {
         let fixture = Fixture::new(site().serve());
-        let mut shelf = Breaks { shelf: fixture.shelf(), left: steps };
+        let mut shelf = FailingPageStore { shelf: fixture.shelf(), left: steps };
         let first = fixture.onto(&mut shelf);
         let begun = matches!(
             fixture.shelf().saved().unwrap().events.as_slice(),
@@ -104,13 +104,13 @@ fn a_crawl_stops_on_request_and_resumes_later() {
     let mut rounds = 0;
     loop {
         let from = seen.get().0;
-        let watch = Watch {
+        let watch = CrawlObserver {
             progress: &mut |done, known| seen.set((done, known)),
             stop: &|| seen.get().0 >= from + 2,
         };
         let crawled = crawl(&fixture.client, &fixture.site, &mut fixture.shelf(), watch).unwrap();
         rounds += 1;
-        if crawled.end == End::Complete {
+        if crawled.end == CrawlEnd::Complete {
             assert_eq!(counts(&crawled), WHOLE);
             break;
         }
@@ -128,10 +128,10 @@ fn a_crawl_stops_on_request_and_resumes_later() {
 #[test]
 fn an_unfinished_crawl_of_another_scope_is_not_gone_on_with() {
     let mut fixture = Fixture::new(site().serve());
-    let watch = Watch { progress: &mut |_, _| {}, stop: &|| false };
-    let mut shelf = Breaks { shelf: fixture.shelf(), left: 25 };
+    let watch = CrawlObserver { progress: &mut |_, _| {}, stop: &|| false };
+    let mut shelf = FailingPageStore { shelf: fixture.shelf(), left: 25 };
     crawl(&fixture.client, &fixture.site, &mut shelf, watch).unwrap_err();
-    let kept = fixture.kept().len();
+    let kept = fixture.stored_files().len();
     assert!(fixture.kept().contains(&"/docs/new".to_owned()));
     fixture.site.exclude = vec!["docs/new".to_owned()];
     let crawled = fixture.crawl();
@@ -144,14 +144,14 @@ fn an_unfinished_crawl_of_long_ago_is_not_gone_on_with() {
     for (age, fetched) in [(0, 0), (2 * 24 * 3_600, 8)] {
         let fixture = Fixture::new(site().serve());
         let mut shelf = fixture.shelf();
-        let watch = Watch { progress: &mut |_, _| {}, stop: &|| true };
+        let watch = CrawlObserver { progress: &mut |_, _| {}, stop: &|| true };
         crawl(&fixture.client, &fixture.site, &mut shelf, watch).unwrap();
         let events = shelf.saved().unwrap().events;
         shelf.finish(&[]).unwrap();
         for event in events {
             // Everything was requested, so there is nothing to resume.
-            if let Event::Begun { site, at } = event {
-                shelf.note(&Event::Begun { site, at: at - age }).unwrap();
+            if let CrawlEvent::Begun { site, at } = event {
+                shelf.note(&CrawlEvent::Begun { site, at: at - age }).unwrap();
             }
         }
         assert_eq!(fixture.crawl().fetched, fetched, "{age}");

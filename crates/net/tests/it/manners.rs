@@ -1,10 +1,10 @@
 //! The crawler respects the wishes of a site.
 
 use crate::{
-    crawl::{Fixture, Pages, chain, counts},
-    server::{Reply, Server},
+    crawl::{Fixture, ServedPages, chain, counts},
+    server::{CrawlerReply, CrawlerTestServer},
 };
-use docent_net::{Client, CrawlError, End, Limits, Policy, RobotsCache};
+use docent_net::{GuardedClient, CrawlError, CrawlEnd, FetchLimits, NetworkPolicy, RobotsCache};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -13,14 +13,14 @@ use std::{
 #[test]
 fn robots_txt_is_obeyed() {
     let pages = chain();
-    pages.set("/robots.txt", Reply::new(200).body(b"User-agent: *\nDisallow: /docs/b"));
-    pages.set("/docs/a", Reply::to("b.html"));
+    pages.set("/robots.txt", CrawlerReply::new(200).body(b"User-agent: *\nDisallow: /docs/b"));
+    pages.set("/docs/a", CrawlerReply::to("b.html"));
     let fixture = Fixture::new(pages.serve());
     let crawled = fixture.crawl();
     assert_eq!(counts(&crawled), [1, 0, 0, 1, 0, 1], "{crawled:?}");
     assert!(crawled.problems[0].reason.contains("robots.txt"), "{crawled:?}");
     assert_eq!(fixture.server.paths(), ["/robots.txt", "/docs/", "/docs/a"]);
-    pages.set("/robots.txt", Reply::new(200).body(b"User-agent: docent\nDisallow: /"));
+    pages.set("/robots.txt", CrawlerReply::new(200).body(b"User-agent: docent\nDisallow: /"));
     assert_eq!(counts(&fixture.crawl()), [0, 0, 0, 1, 0, 0]);
     assert_eq!(fixture.server.paths(), ["/robots.txt"]);
     assert!(fixture.kept().is_empty(), "what the site takes back is not kept");
@@ -40,7 +40,7 @@ fn the_status_of_robots_txt_decides() {
         let pages = chain();
         let fixture = Fixture::new(pages.serve());
         fixture.crawl();
-        pages.set("/robots.txt", Reply::new(status));
+        pages.set("/robots.txt", CrawlerReply::new(status));
         fixture.server.asked();
         let crawled = fixture.onto(&mut fixture.shelf());
         match &crawled {
@@ -57,14 +57,14 @@ fn the_status_of_robots_txt_decides() {
 
 #[test]
 fn robots_txt_is_asked_for_once_a_host_and_read_to_500_kb() {
-    let server = Server::start(|_| {
+    let server = CrawlerTestServer::start(|_| {
         let mut text = b"User-agent: *\nDisallow: /a\n".to_vec();
         text.extend(b"# padding\n".repeat(100_000));
         text.extend(b"Disallow: /b\n");
-        Reply::new(200).body(&text)
+        CrawlerReply::new(200).body(&text)
     });
-    let policy = Policy::parse([server.rule().as_str()]).unwrap();
-    let client = Client::new(policy, Limits::default());
+    let policy = NetworkPolicy::parse([server.rule().as_str()]).unwrap();
+    let client = GuardedClient::new(policy, FetchLimits::default());
     let mut cache = RobotsCache::default();
     for (path, want) in [("/a", false), ("/b", true), ("/c", true)] {
         let url = server.url(path);
@@ -75,20 +75,20 @@ fn robots_txt_is_asked_for_once_a_host_and_read_to_500_kb() {
 
 #[test]
 fn pages_say_what_they_want() {
-    let pages = Pages::new([
+    let pages = ServedPages::new([
         (
             "/docs/",
-            Reply::html(
+            CrawlerReply::html(
                 "<a href=1><a href=2><a href=3><a href=4><a href=5><a rel=nofollow href=no>",
             ),
         ),
-        ("/docs/1", Reply::html("<meta name=robots content=noindex><a href=from1>")),
-        ("/docs/from1", Reply::html("from1")),
-        ("/docs/2", Reply::html("<meta name=robots content=nofollow><a href=no>")),
-        ("/docs/3", Reply::html("3").with("x-robots-tag", "noindex")),
-        ("/docs/4", Reply::html("4").with("x-robots-tag", "otherbot: noindex")),
-        ("/docs/5", Reply::html("5 <a href=no>").with("x-robots-tag", "docent: none")),
-        ("/docs/no", Reply::html("no")),
+        ("/docs/1", CrawlerReply::html("<meta name=robots content=noindex><a href=from1>")),
+        ("/docs/from1", CrawlerReply::html("from1")),
+        ("/docs/2", CrawlerReply::html("<meta name=robots content=nofollow><a href=no>")),
+        ("/docs/3", CrawlerReply::html("3").with("x-robots-tag", "noindex")),
+        ("/docs/4", CrawlerReply::html("4").with("x-robots-tag", "otherbot: noindex")),
+        ("/docs/5", CrawlerReply::html("5 <a href=no>").with("x-robots-tag", "docent: none")),
+        ("/docs/no", CrawlerReply::html("no")),
     ]);
     let fixture = Fixture::new(pages.serve());
     assert_eq!(counts(&fixture.crawl()), [4, 0, 0, 0, 0, 3]);
@@ -99,15 +99,15 @@ fn pages_say_what_they_want() {
 #[test]
 fn canonical_places_are_kept_instead() {
     let to = |text: &str, place: &str| {
-        Reply::html(&format!("{text} <link rel=canonical href='{place}'>"))
+        CrawlerReply::html(&format!("{text} <link rel=canonical href='{place}'>"))
     };
-    let pages = Pages::new([
+    let pages = ServedPages::new([
         (
             "/docs/",
-            Reply::html("<a href=copy><a href=self><a href=outside><a href=x><a href=shut>"),
+            CrawlerReply::html("<a href=copy><a href=self><a href=outside><a href=x><a href=shut>"),
         ),
         ("/docs/shut", to("shut", "/docs/secret")),
-        ("/robots.txt", Reply::new(200).body(b"User-agent: *\nDisallow: /docs/secret")),
+        ("/robots.txt", CrawlerReply::new(200).body(b"User-agent: *\nDisallow: /docs/secret")),
         ("/docs/copy", to("copy", "/docs/real")),
         ("/docs/real", to("real", "/docs/real")),
         ("/docs/self", to("self", "self#top")),
@@ -124,12 +124,12 @@ fn canonical_places_are_kept_instead() {
 }
 
 /// A server whose pages fail a number of times before they succeed.
-fn shaky(times: usize, fail: impl Fn() -> Reply + Send + Sync + 'static) -> Server {
+fn shaky(times: usize, fail: impl Fn() -> CrawlerReply + Send + Sync + 'static) -> CrawlerTestServer {
     let asked = AtomicUsize::new(0);
-    Server::start(move |request| match request.path.as_str() {
-        "/robots.txt" => Reply::new(404),
+    CrawlerTestServer::start(move |request| match request.path.as_str() {
+        "/robots.txt" => CrawlerReply::new(404),
         _ if asked.fetch_add(1, Ordering::SeqCst) < times => fail(),
-        path => Reply::html(path),
+        path => CrawlerReply::html(path),
     })
 }
 
@@ -142,7 +142,7 @@ fn busy_sites_are_asked_again() {
         (1, 500, [0, 0, 0, 0, 1, 0], 1),
     ] {
         let fixture =
-            Fixture::new(shaky(times, move || Reply::new(status).with("retry-after", "0")));
+            Fixture::new(shaky(times, move || CrawlerReply::new(status).with("retry-after", "0")));
         let crawled = fixture.crawl();
         assert_eq!(counts(&crawled), want, "{status} {times}: {crawled:?}");
         assert_eq!(fixture.server.asked().len(), requests + 1, "{status} {times}");
@@ -151,7 +151,7 @@ fn busy_sites_are_asked_again() {
 
 #[test]
 fn a_site_that_asks_for_a_long_pause_is_left_alone() {
-    let fixture = Fixture::new(shaky(1, || Reply::new(503).with("retry-after", "86400")));
+    let fixture = Fixture::new(shaky(1, || CrawlerReply::new(503).with("retry-after", "86400")));
     let crawled = fixture.crawl();
     assert_eq!((crawled.end, fixture.server.asked().len()), (End::GaveUp, 2));
     assert!(crawled.problems[0].reason.contains("retry after 86400 s"), "{crawled:?}");
@@ -162,11 +162,11 @@ fn a_site_that_asks_for_a_long_pause_is_left_alone() {
 #[test]
 fn a_site_that_fails_ten_times_in_a_row_is_given_up() {
     let links: Vec<String> = (0..50).map(|number| format!("<a href='{number}'>")).collect();
-    let pages = Pages::new([("/docs/", Reply::html(&links.concat()))]);
+    let pages = ServedPages::new([("/docs/", CrawlerReply::html(&links.concat()))]);
     for number in 0..50 {
-        pages.set(&format!("/docs/{number}"), Reply::new(500));
+        pages.set(&format!("/docs/{number}"), CrawlerReply::new(500));
     }
-    pages.set("/docs/4", Reply::html("4"));
+    pages.set("/docs/4", CrawlerReply::html("4"));
     let fixture = Fixture::new(pages.serve());
     let crawled = fixture.crawl();
     assert_eq!(crawled.end, End::GaveUp);
@@ -175,7 +175,7 @@ fn a_site_that_fails_ten_times_in_a_row_is_given_up() {
     let message = crawled.problems.last().unwrap();
     assert!(message.reason.contains("10 requests in a row failed"), "{message:?}");
     for number in 0..50 {
-        pages.set(&format!("/docs/{number}"), Reply::html(&number.to_string()));
+        pages.set(&format!("/docs/{number}"), CrawlerReply::html(&number.to_string()));
     }
     let later = fixture.crawl();
     assert_eq!((later.end, later.fetched), (End::Complete, 51), "{later:?}");

@@ -1,27 +1,27 @@
 //! Requests with a body or a key: they reach one URL only, and are never repeated in errors.
 
-use crate::server::{Reply, Server};
-use docent_net::{Body, Client, FetchError, Limits, Policy, Refusal, Request, Validators};
+use crate::server::{CrawlerReply, CrawlerTestServer};
+use docent_net::{BodyLimit, GuardedClient, GuardedFetchError, FetchLimits, NetworkPolicy, FetchRefusal, FetchRequest, CacheValidators};
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
 const KEY: &str = "hunter2-key";
-const MOST: Body = Body::AtMost(1 << 16);
+const MAX_BODY: BodyLimit = BodyLimit::AtMost(1 << 16);
 
-fn client(servers: &[&Server]) -> Client {
+fn client(servers: &[&CrawlerTestServer]) -> GuardedClient {
     let rules: Vec<String> = servers.iter().map(|server| server.rule()).collect();
-    Client::new(Policy::parse(rules.iter().map(String::as_str)).unwrap(), Limits::default())
+    GuardedClient::new(NetworkPolicy::parse(rules.iter().map(String::as_str)).unwrap(), FetchLimits::default())
 }
 
 #[test]
 fn a_body_and_a_key_arrive_as_they_were_given() {
-    let server = Server::start(|_| Reply::html("found"));
-    let request = Request::post(server.url("/s"), "application/json", b"{\"q\":1}".to_vec())
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("found"));
+    let request = FetchRequest::post(server.url("/s"), "application/json", b"{\"q\":1}".to_vec())
         .accept("application/json")
         .secret("x-key", KEY);
-    let answer = client(&[&server]).send(&request, MOST).unwrap();
+    let answer = client(&[&server]).send(&request, MAX_BODY).unwrap();
     assert_eq!((answer.status, answer.body.as_slice()), (200, b"found".as_slice()));
     let asked = server.asked();
     let [asked] = asked.as_slice() else { panic!("{asked:?}") };
@@ -40,21 +40,21 @@ fn a_body_and_a_key_arrive_as_they_were_given() {
 /// The redirect target is allowed too: only the body or key prevents following it.
 #[test]
 fn what_a_request_carries_is_not_sent_on() {
-    let other = Server::start(|_| Reply::html("thanks for the key"));
+    let other = CrawlerTestServer::start(|_| CrawlerReply::html("thanks for the key"));
     for status in [301, 302, 303, 307, 308] {
         let place = other.url("/take").to_string();
-        let server = Server::start(move |_| Reply::new(status).with("location", &place));
+        let server = CrawlerTestServer::start(move |_| CrawlerReply::new(status).with("location", &place));
         let client = client(&[&server, &other]);
-        let keyed = Request::get(server.url("/")).secret("x-key", KEY);
-        let posted = Request::post(server.url("/"), "text/plain", b"mine".to_vec());
+        let keyed = FetchRequest::get(server.url("/")).secret("x-key", KEY);
+        let posted = FetchRequest::post(server.url("/"), "text/plain", b"mine".to_vec());
         for request in [keyed, posted] {
-            let error = client.send(&request, MOST).unwrap_err();
+            let error = client.send(&request, MAX_BODY).unwrap_err();
             let refused = matches!(error, FetchError::Refused(Refusal::Forwarded { .. }));
             assert!(refused, "{status}: {error:?}");
             assert!(!format!("{error} {error:?}").contains(KEY));
         }
-        let again = Request::post(server.url("/"), "text/plain", Vec::new());
-        let message = client.send(&again, MOST).unwrap_err().to_string();
+        let again = FetchRequest::post(server.url("/"), "text/plain", Vec::new());
+        let message = client.send(&again, MAX_BODY).unwrap_err().to_string();
         assert!(message.contains("is not forwarded"), "{message}");
     }
     assert!(other.asked().is_empty(), "nothing was sent on");
@@ -62,13 +62,13 @@ fn what_a_request_carries_is_not_sent_on() {
 
 #[test]
 fn a_request_that_carries_nothing_follows_redirects_that_the_policy_allows() {
-    let other = Server::start(|_| Reply::html("here"));
+    let other = CrawlerTestServer::start(|_| CrawlerReply::html("here"));
     let place = other.url("/b").to_string();
-    let server = Server::start(move |_| Reply::to(&place));
-    let request = Request::get(server.url("/a")).accept("text/html");
-    let answer = client(&[&server, &other]).send(&request, MOST).unwrap();
+    let server = CrawlerTestServer::start(move |_| CrawlerReply::to(&place));
+    let request = FetchRequest::get(server.url("/a")).accept("text/html");
+    let answer = client(&[&server, &other]).send(&request, MAX_BODY).unwrap();
     assert_eq!(answer.url, other.url("/b"));
-    let error = client(&[&server]).send(&request, MOST).unwrap_err();
+    let error = client(&[&server]).send(&request, MAX_BODY).unwrap_err();
     let refused = matches!(error, FetchError::Refused(Refusal::NotNamed { .. }));
     assert!(refused, "{error:?}");
     assert_eq!(other.paths(), ["/b"]);
@@ -76,42 +76,42 @@ fn a_request_that_carries_nothing_follows_redirects_that_the_policy_allows() {
 
 #[test]
 fn a_key_goes_only_to_allowed_hosts_and_is_not_shown() {
-    let server = Server::start(|_| Reply::html("x"));
-    let request = Request::get(server.url("/")).secret("authorization", format!("Bearer {KEY}"));
-    let none = Client::new(Policy::default(), Limits::default());
-    let error = none.send(&request, MOST).unwrap_err();
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("x"));
+    let request = FetchRequest::get(server.url("/")).secret("authorization", format!("Bearer {KEY}"));
+    let none = GuardedClient::new(NetworkPolicy::default(), FetchLimits::default());
+    let error = none.send(&request, MAX_BODY).unwrap_err();
     assert!(matches!(error, FetchError::Refused(Refusal::NotNamed { .. })), "{error:?}");
     assert!(!format!("{request:?} {error} {error:?}").contains(KEY));
     assert!(server.asked().is_empty());
-    let gone = Server::start(|_| Reply::new(500).drip(Duration::from_hours(1)));
-    let limits = Limits { whole: Duration::from_millis(300), ..Limits::default() };
-    let client = Client::new(Policy::parse([gone.rule().as_str()]).unwrap(), limits);
-    let request = Request::get(gone.url("/")).secret("x-key", KEY);
-    let error = client.send(&request, MOST).unwrap_err();
+    let gone = CrawlerTestServer::start(|_| CrawlerReply::new(500).drip(Duration::from_hours(1)));
+    let limits = FetchLimits { total: Duration::from_millis(300), ..FetchLimits::default() };
+    let client = GuardedClient::new(NetworkPolicy::parse([gone.rule().as_str()]).unwrap(), limits);
+    let request = FetchRequest::get(gone.url("/")).secret("x-key", KEY);
+    let error = client.send(&request, MAX_BODY).unwrap_err();
     assert!(matches!(error, FetchError::TimedOut { .. }), "{error:?}");
     assert!(!format!("{error} {error:?} {client:?}").contains(KEY));
 }
 
 #[test]
 fn a_body_that_is_too_large_is_refused() {
-    let server = Server::start(|_| Reply::new(200).body(&vec![b'a'; 2000]).chunked());
-    let request = Request::post(server.url("/"), "text/plain", Vec::new());
-    let error = client(&[&server]).send(&request, Body::AtMost(1000)).unwrap_err();
+    let server = CrawlerTestServer::start(|_| CrawlerReply::new(200).body(&vec![b'a'; 2000]).chunked());
+    let request = FetchRequest::post(server.url("/"), "text/plain", Vec::new());
+    let error = client(&[&server]).send(&request, BodyLimit::AtMost(1000)).unwrap_err();
     assert!(matches!(error, FetchError::TooLarge { .. }), "{error:?}");
 }
 
 #[test]
 fn nothing_is_asked_after_the_caller_s_time_is_up() {
-    let server = Server::start(|_| Reply::html("late"));
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("late"));
     let client = client(&[&server]).until(Instant::now());
-    let asked = client.send(&Request::get(server.url("/")), MOST);
+    let asked = client.send(&FetchRequest::get(server.url("/")), MAX_BODY);
     assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
-    let asked = client.get(&server.url("/"), &Validators::default());
+    let asked = client.get(&server.url("/"), &CacheValidators::default());
     assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
     // A later deadline does not extend an earlier one.
     let asked = client
         .until(Instant::now() + Duration::from_mins(1))
-        .get(&server.url("/"), &Validators::default());
+        .get(&server.url("/"), &CacheValidators::default());
     assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
     assert!(server.asked().is_empty());
 }
@@ -119,11 +119,11 @@ fn nothing_is_asked_after_the_caller_s_time_is_up() {
 /// The deadline is shared by all requests of the caller.
 #[test]
 fn requests_of_one_caller_share_the_time() {
-    let server = Server::start(|_| Reply::html("late"));
+    let server = CrawlerTestServer::start(|_| CrawlerReply::html("late"));
     let at = Instant::now() + Duration::from_millis(50);
     let client = client(&[&server]).until(at);
     thread::sleep(at.saturating_duration_since(Instant::now()));
-    let asked = client.send(&Request::get(server.url("/")), MOST);
+    let asked = client.send(&FetchRequest::get(server.url("/")), MAX_BODY);
     assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
     assert!(server.asked().is_empty());
 }

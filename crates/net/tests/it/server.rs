@@ -12,7 +12,7 @@ use url::Url;
 
 /// A request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct CrawlerRequest {
     pub(crate) method: String,
     /// Path with query.
     pub(crate) path: String,
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     headers: Vec<(String, String)>,
 }
 
-impl Asked {
+impl CrawlerRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -28,7 +28,7 @@ impl Asked {
 
 /// A scripted response.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct CrawlerReply {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) struct Reply {
     chunked: bool,
 }
 
-impl Reply {
+impl CrawlerReply {
     pub(crate) fn new(status: u16) -> Self {
         Self { status, headers: Vec::new(), body: Vec::new(), drip: None, chunked: false }
     }
@@ -113,15 +113,15 @@ impl Reply {
     }
 }
 
-type Answer = dyn Fn(&Asked) -> Reply + Send + Sync;
+type Answer = dyn Fn(&CrawlerRequest) -> CrawlerReply + Send + Sync;
 
-pub(crate) struct Server {
+pub(crate) struct CrawlerTestServer {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<CrawlerRequest>>>,
 }
 
-impl Server {
-    pub(crate) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+impl CrawlerTestServer {
+    pub(crate) fn start(answer: impl Fn(&CrawlerRequest) -> CrawlerReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -145,7 +145,7 @@ impl Server {
     }
 
     /// Requests since the last call.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<CrawlerRequest> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
@@ -155,7 +155,7 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<CrawlerRequest>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {
@@ -178,7 +178,7 @@ fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<Asked>>) -> std::io
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         };
         let headers = lines[1..].iter().filter_map(header).collect();
-        let mut asked = Asked { method, path, body: String::new(), headers };
+        let mut asked = CrawlerRequest { method, path, body: String::new(), headers };
         if let Some(length) = asked.header("content-length") {
             let mut body = vec![0; length.parse().unwrap()];
             reader.read_exact(&mut body)?;

@@ -99,17 +99,17 @@ type Files = Vec<(String, Vec<u8>)>;
 fn read_all(
     archive: Archive,
     bytes: &[u8],
-    limits: &Limits,
-) -> (Files, Result<Problems, Unreadable>) {
+    limits: &ArchiveLimits,
+) -> (Files, Result<ArchiveProblems, Unreadable>) {
     let mut files = Vec::new();
-    let each = &mut |entry: Entry<'_>| files.push((entry.path.to_owned(), entry.bytes.to_vec()));
+    let each = &mut |entry: ArchiveEntry<'_>| files.push((entry.path.to_owned(), entry.bytes.to_vec()));
     let read = archive.entries(bytes, limits, &|_| true, each);
     (files, read)
 }
 
 /// The paths read, and the problems listed.
 fn check(archive: Archive, bytes: &[u8], paths: &[&str], problems: &[&str]) {
-    let (files, read) = read_all(archive, bytes, &Limits::default());
+    let (files, read) = read_all(archive, bytes, &ArchiveLimits::default());
     let got: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(got, paths, "{archive:?}");
     assert_eq!(read.unwrap().listed, problems, "{archive:?}");
@@ -153,12 +153,12 @@ fn files_are_handed_out_one_by_one() {
         (Archive::TarGz, gzip(&plain)),
         (Archive::Zip, zip(&zipped)),
     ] {
-        let (files, read) = read_all(archive, &bytes, &Limits::default());
+        let (files, read) = read_all(archive, &bytes, &ArchiveLimits::default());
         assert_eq!((files, read), (want.clone(), Ok(Problems::default())), "{archive:?}");
         let mut some = Vec::new();
         let wanted = |path: &str| path.starts_with('a');
-        let each = &mut |entry: Entry<'_>| some.push(entry.path.to_owned());
-        archive.entries(&bytes, &Limits::default(), &wanted, each).unwrap();
+        let each = &mut |entry: ArchiveEntry<'_>| some.push(entry.path.to_owned());
+        archive.entries(&bytes, &ArchiveLimits::default(), &wanted, each).unwrap();
         assert_eq!(some, ["a.md"]);
     }
 }
@@ -233,15 +233,15 @@ fn overlapping_files_are_read_once() {
 #[test]
 fn bombs_end_the_reading_after_what_came_before() {
     let zeros = vec![0; 12 << 20];
-    let large = Err(Unreadable::TooLarge { limit: Limits::default().total_bytes });
+    let large = Err(Unreadable::TooLarge { limit: ArchiveLimits::default().total_bytes });
     let members: [(&str, &[u8]); 2] = [("a.md", b"x"), ("bomb.md", &zeros)];
-    let (files, read) = read_all(Archive::Zip, &zip(&members), &Limits::default());
+    let (files, read) = read_all(Archive::Zip, &zip(&members), &ArchiveLimits::default());
     assert_eq!((files.len(), &read), (1, &large));
     let taped = members.map(|(name, bytes)| (name, bytes, EntryType::Regular));
-    let (files, read) = read_all(Archive::TarGz, &gzip(&tar(&taped)), &Limits::default());
+    let (files, read) = read_all(Archive::TarGz, &gzip(&tar(&taped)), &ArchiveLimits::default());
     assert_eq!((files.len(), &read), (1, &large));
 
-    let total = Limits { total_bytes: 5000, ..Limits::default() };
+    let total = ArchiveLimits { total_bytes: 5000, ..ArchiveLimits::default() };
     let bytes = [b'x'; 2000];
     let many = ["a", "b", "c", "d"].map(|name| (name, &bytes[..]));
     let (files, read) = read_all(Archive::Zip, &zip(&many), &total);
@@ -253,7 +253,7 @@ fn bombs_end_the_reading_after_what_came_before() {
 
 #[test]
 fn large_files_and_too_many_are_skipped_and_reported() {
-    let limits = Limits { entries: 2, entry_bytes: 3, ..Limits::default() };
+    let limits = ArchiveLimits { entries: 2, entry_bytes: 3, ..ArchiveLimits::default() };
     let members: [(&str, &[u8]); 3] = [("large", b"xxxx"), ("small", b"xxx"), ("third", b"")];
     let taped = members.map(|(name, bytes)| (name, bytes, EntryType::Regular));
     for (archive, bytes) in [(Archive::Zip, zip(&members)), (Archive::Tar, tar(&taped))] {
@@ -271,7 +271,7 @@ fn large_files_and_too_many_are_skipped_and_reported() {
 fn problems_are_counted_after_a_hundred() {
     let names: Vec<String> = (0..150).map(|n| format!("../{n}")).collect();
     let members: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b""[..])).collect();
-    let (_, read) = read_all(Archive::Zip, &zip(&members), &Limits::default());
+    let (_, read) = read_all(Archive::Zip, &zip(&members), &ArchiveLimits::default());
     let problems = read.unwrap();
     assert_eq!((problems.listed.len(), problems.more), (100, 50));
 }
@@ -292,18 +292,18 @@ fn what_is_cut_off_gives_what_came_before() {
         (Archive::TarGz, gzip(&plain), "it is damaged or truncated; only the part before is read"),
     ];
     for (archive, whole, problem) in cases {
-        let (files, read) = read_all(archive, &whole[..whole.len() * 3 / 4], &Limits::default());
+        let (files, read) = read_all(archive, &whole[..whole.len() * 3 / 4], &ArchiveLimits::default());
         let got: Vec<(&str, bool)> =
             files.iter().map(|(path, bytes)| (path.as_str(), *bytes == first)).collect();
         assert_eq!(got, [("a.md", true)], "{archive:?}");
         assert_eq!(read.unwrap().listed, [problem], "{archive:?}");
         // Whatever is left of it, it ends.
         for length in (0..whole.len()).step_by(whole.len() / 100) {
-            let (files, _) = read_all(archive, &whole[..length], &Limits::default());
+            let (files, _) = read_all(archive, &whole[..length], &ArchiveLimits::default());
             assert!(files.len() < 3);
             let mut broken = whole.clone();
             broken[length] ^= 0x55;
-            let (files, _) = read_all(archive, &broken, &Limits::default());
+            let (files, _) = read_all(archive, &broken, &ArchiveLimits::default());
             assert!(files.len() < 3);
         }
     }

@@ -1,18 +1,18 @@
 //! Zip archives, read by their central directory, or by local headers if it is truncated.
 
-use super::{HARMLESS, Intake};
+use super::{MIN_RATIO_CHECK_BYTES, ArchiveIntake};
 use crate::format::Unreadable;
 use flate2::{Crc, bufread::DeflateDecoder};
 use std::io::Read;
 
 /// The upper 128 characters of code page 437, used by names without the UTF-8 flag.
-const UPPER: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+const CP437_UPPER_HALF: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 /// Maximum members read from a directory; the caller's limit is usually lower.
-const MOST: usize = 1_000_000;
+const MAX_DIRECTORY_MEMBERS: usize = 1_000_000;
 
 /// A directory entry of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Member {
+pub(crate) struct ZipMember {
     /// Decoded, but not checked.
     pub(crate) name: String,
     flags: u16,
@@ -28,11 +28,11 @@ pub(crate) struct Member {
 /// All members, and whether the archive is complete.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<ZipMember>,
     pub(crate) whole: bool,
 }
 
-impl Member {
+impl ZipMember {
     /// Whether it can't be unpacked without a password.
     pub(crate) const fn is_encrypted(&self) -> bool {
         self.flags & 1 != 0
@@ -60,7 +60,7 @@ impl Member {
 }
 
 /// Reads the members of an archive.
-pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unreadable> {
+pub(super) fn entries(bytes: &[u8], intake: &mut ArchiveIntake<'_>) -> Result<(), Unreadable> {
     let mut directory = directory(bytes)?;
     if !directory.whole {
         intake.problems.add("", "its end is missing; only the part before is read");
@@ -89,7 +89,7 @@ pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unrea
             continue;
         }
         let bomb =
-            member.size > HARMLESS && member.size / intake.limits.ratio.max(1) > member.packed;
+            member.size > MIN_RATIO_CHECK_BYTES && member.size / intake.limits.ratio.max(1) > member.packed;
         if bomb {
             return Err(intake.too_large());
         }
@@ -120,9 +120,9 @@ pub(crate) fn directory(bytes: &[u8]) -> Result<Directory, Unreadable> {
 }
 
 /// A member's packed bytes and where they start.
-fn data<'b>(bytes: &'b [u8], member: &Member) -> Option<(usize, &'b [u8])> {
+fn data<'b>(bytes: &'b [u8], member: &ZipMember) -> Option<(usize, &'b [u8])> {
     let at = usize::try_from(member.at).ok()?;
-    let header = Fields(bytes.get(at..at.checked_add(30)?)?);
+    let header = LittleEndianFields(bytes.get(at..at.checked_add(30)?)?);
     if header.u32(0)? != 0x0403_4b50 {
         return None;
     }
@@ -132,7 +132,7 @@ fn data<'b>(bytes: &'b [u8], member: &Member) -> Option<(usize, &'b [u8])> {
 }
 
 /// The content of a member: at most its claimed size, with a matching checksum.
-fn unpack(data: &[u8], member: &Member) -> Result<Vec<u8>, &'static str> {
+fn unpack(data: &[u8], member: &ZipMember) -> Result<Vec<u8>, &'static str> {
     let mut unpacked = Vec::new();
     let read = match member.method {
         0 => data.take(member.size.saturating_add(1)).read_to_end(&mut unpacked),
@@ -155,7 +155,7 @@ fn unpack(data: &[u8], member: &Member) -> Result<Vec<u8>, &'static str> {
 }
 
 /// Reads one member by name, up to a maximum size.
-pub(crate) fn part(bytes: &[u8], member: &Member, limit: u64) -> Result<Vec<u8>, Unreadable> {
+pub(crate) fn part(bytes: &[u8], member: &ZipMember, limit: u64) -> Result<Vec<u8>, Unreadable> {
     if member.size > limit {
         return Err(Unreadable::TooLarge { limit });
     }
@@ -174,9 +174,9 @@ pub(crate) fn part(bytes: &[u8], member: &Member, limit: u64) -> Result<Vec<u8>,
 }
 
 /// Little-endian numbers of a record.
-struct Fields<'a>(&'a [u8]);
+struct LittleEndianFields<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl LittleEndianFields<'_> {
     fn u16(&self, at: usize) -> Option<u16> {
         Some(u16::from_le_bytes(self.0.get(at..at + 2)?.try_into().ok()?))
     }
@@ -191,25 +191,25 @@ impl Fields<'_> {
 }
 
 /// The members of the central directory; `None` without one.
-fn central(bytes: &[u8]) -> Option<Vec<Member>> {
+fn central(bytes: &[u8]) -> Option<Vec<ZipMember>> {
     let from = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
     let tail = bytes.get(from..)?;
     let end = from + tail.windows(4).rposition(|window| window == b"PK\x05\x06")?;
-    let record = Fields(bytes.get(end..)?);
+    let record = LittleEndianFields(bytes.get(end..)?);
     let mut size = u64::from(record.u32(12)?);
     let mut start = u64::from(record.u32(16)?);
     let mut before = end as u64;
     if let Some(large) = zip64_end(bytes, end) {
-        let record = Fields(bytes.get(large..)?);
+        let record = LittleEndianFields(bytes.get(large..)?);
         (size, start, before) = (record.u64(40)?, record.u64(48)?, large as u64);
     }
     // Data before the archive, such as a self-extractor, shifts all offsets.
     let shift = before.checked_sub(size)?.checked_sub(start)?;
     let mut at = usize::try_from(start + shift).ok()?;
     let mut members = Vec::new();
-    while members.len() < MOST {
+    while members.len() < MAX_DIRECTORY_MEMBERS {
         let Some(header) = bytes.get(at..at.checked_add(46)?) else { break };
-        let header = Fields(header);
+        let header = LittleEndianFields(header);
         if header.u32(0)? != 0x0201_4b50 {
             break;
         }
@@ -219,8 +219,8 @@ fn central(bytes: &[u8]) -> Option<Vec<Member>> {
         let name_bytes = bytes.get(at + 46..at + 46 + name)?;
         let flags = header.u16(8)?;
         let unix = header.u16(4)? >> 8 == 3;
-        let mut member = Member {
-            name: decoded(name_bytes, flags),
+        let mut member = ZipMember {
+            name: decode_name(name_bytes, flags),
             flags,
             method: header.u16(10)?,
             crc: header.u32(16)?,
@@ -239,7 +239,7 @@ fn central(bytes: &[u8]) -> Option<Vec<Member>> {
 
 /// Where the record of a large archive starts, if there is one.
 fn zip64_end(bytes: &[u8], end: usize) -> Option<usize> {
-    let locator = Fields(bytes.get(end.checked_sub(20)?..end)?);
+    let locator = LittleEndianFields(bytes.get(end.checked_sub(20)?..end)?);
     if locator.u32(0)? != 0x0706_4b50 {
         return None;
     }
@@ -251,16 +251,16 @@ fn zip64_end(bytes: &[u8], end: usize) -> Option<usize> {
 }
 
 /// Sizes too large for the header are in an extra field, each only if needed.
-fn widen(member: &mut Member, mut extra: &[u8]) {
+fn widen(member: &mut ZipMember, mut extra: &[u8]) {
     const FULL: u64 = u32::MAX as u64;
-    while let (Some(id), Some(length)) = (Fields(extra).u16(0), Fields(extra).u16(2)) {
+    while let (Some(id), Some(length)) = (LittleEndianFields(extra).u16(0), LittleEndianFields(extra).u16(2)) {
         let Some(field) = extra.get(4..4 + usize::from(length)) else { return };
         if id == 1 {
             let wide = [&mut member.size, &mut member.packed, &mut member.at];
             let mut at = 0;
             for value in wide {
                 if *value == FULL
-                    && let Some(number) = Fields(field).u64(at)
+                    && let Some(number) = LittleEndianFields(field).u64(at)
                 {
                     *value = number;
                     at += 8;
@@ -272,10 +272,10 @@ fn widen(member: &mut Member, mut extra: &[u8]) {
 }
 
 /// The members of a truncated archive, by their local headers, up to the first incomplete one.
-fn local(bytes: &[u8]) -> Vec<Member> {
+fn local(bytes: &[u8]) -> Vec<ZipMember> {
     let mut members = Vec::new();
     let mut at = 0;
-    while members.len() < MOST
+    while members.len() < MAX_DIRECTORY_MEMBERS
         && let Some((member, next)) = local_member(bytes, at)
     {
         members.push(member);
@@ -284,8 +284,8 @@ fn local(bytes: &[u8]) -> Vec<Member> {
     members
 }
 
-fn local_member(bytes: &[u8], at: usize) -> Option<(Member, usize)> {
-    let header = Fields(bytes.get(at..at.checked_add(30)?)?);
+fn local_member(bytes: &[u8], at: usize) -> Option<(ZipMember, usize)> {
+    let header = LittleEndianFields(bytes.get(at..at.checked_add(30)?)?);
     if header.u32(0)? != 0x0403_4b50 {
         return None;
     }
@@ -296,8 +296,8 @@ fn local_member(bytes: &[u8], at: usize) -> Option<(Member, usize)> {
     if flags & 8 != 0 {
         return None;
     }
-    let mut member = Member {
-        name: decoded(name_bytes, flags),
+    let mut member = ZipMember {
+        name: decode_name(name_bytes, flags),
         flags,
         method: header.u16(8)?,
         crc: header.u32(14)?,
@@ -312,7 +312,7 @@ fn local_member(bytes: &[u8], at: usize) -> Option<(Member, usize)> {
 }
 
 /// Decodes a name: by its flag, as UTF-8 if valid, or else by code page 437.
-fn decoded(name: &[u8], flags: u16) -> String {
+fn decode_name(name: &[u8], flags: u16) -> String {
     if flags & (1 << 11) != 0 {
         return String::from_utf8_lossy(name).into_owned();
     }
@@ -321,7 +321,7 @@ fn decoded(name: &[u8], flags: u16) -> String {
     }
     let letter = |byte: &u8| match byte.checked_sub(128) {
         None => char::from(*byte),
-        Some(upper) => UPPER.chars().nth(upper.into()).unwrap_or(char::REPLACEMENT_CHARACTER),
+        Some(upper) => CP437_UPPER_HALF.chars().nth(upper.into()).unwrap_or(char::REPLACEMENT_CHARACTER),
     };
     name.iter().map(letter).collect()
 }

@@ -1,15 +1,15 @@
 //! Builds blocks from the paragraphs of an office document: items become lists, lines of code become code.
 
-use crate::document::{Document, Kind, Link, Text, Writer, squeeze};
+use crate::document::{ProseDocument, BlockKind, TextLink, LinkedText, DocumentWriter, squeeze};
 
 /// Maximum list depth; deeper items are written at this depth.
-const DEEPEST_LIST: usize = 8;
+const MAX_LIST_DEPTH: usize = 8;
 
 /// The document being built.
 #[derive(Default)]
 pub(super) struct Flow {
-    writer: Writer,
-    list: Text,
+    writer: DocumentWriter,
+    list: LinkedText,
     list_id: String,
     numbers: Vec<usize>,
     code: String,
@@ -23,7 +23,7 @@ impl Flow {
     }
 
     /// Adds a paragraph or a quotation.
-    pub(super) fn block(&mut self, kind: Kind, text: Text) {
+    pub(super) fn block(&mut self, kind: BlockKind, text: LinkedText) {
         if !text.plain.trim().is_empty() {
             self.end();
             self.writer.block(kind, text);
@@ -38,7 +38,7 @@ impl Flow {
     }
 
     /// Adds an item to the list that is open, or to a new one where the outermost list is another. Levels count from 0.
-    pub(super) fn item(&mut self, list: &str, level: usize, numbered: bool, text: &Text) {
+    pub(super) fn item(&mut self, list: &str, level: usize, numbered: bool, text: &LinkedText) {
         if text.plain.trim().is_empty() {
             return;
         }
@@ -47,7 +47,7 @@ impl Flow {
             self.end_list();
             list.clone_into(&mut self.list_id);
         }
-        let level = level.min(DEEPEST_LIST);
+        let level = level.min(MAX_LIST_DEPTH);
         self.numbers.truncate(level + 1);
         self.numbers.resize(level + 1, 0);
         let number = self.numbers.last().copied().unwrap_or_default() + 1;
@@ -64,14 +64,14 @@ impl Flow {
     }
 
     /// Adds a table. Its first row is its head.
-    pub(super) fn table(&mut self, rows: &[Vec<Text>]) {
+    pub(super) fn table(&mut self, rows: &[Vec<LinkedText>]) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let blank = rows.iter().flatten().all(|cell| cell.plain.trim().is_empty());
         if columns == 0 || blank {
             return;
         }
         self.end();
-        let mut table = Text::default();
+        let mut table = LinkedText::default();
         for (n, row) in rows.iter().enumerate() {
             table.plain.push('|');
             for column in 0..columns {
@@ -88,11 +88,11 @@ impl Flow {
                 table.plain.push('\n');
             }
         }
-        self.writer.block(Kind::Table, table);
+        self.writer.block(BlockKind::Table, table);
     }
 
     /// The document.
-    pub(super) fn finish(mut self, title: Option<String>, path: &str) -> Document {
+    pub(super) fn finish(mut self, title: Option<String>, path: &str) -> ProseDocument {
         self.end();
         self.writer.finish(title, path)
     }
@@ -105,7 +105,7 @@ impl Flow {
     fn end_list(&mut self) {
         self.numbers.clear();
         let list = std::mem::take(&mut self.list);
-        self.writer.block(Kind::List, list);
+        self.writer.block(BlockKind::List, list);
     }
 
     fn end_code(&mut self) {
@@ -115,10 +115,10 @@ impl Flow {
 }
 
 /// Adds a text with its links to another.
-pub(super) fn append(to: &mut Text, text: &Text) {
+pub(super) fn append(to: &mut LinkedText, text: &LinkedText) {
     let start = to.plain.len();
     to.plain.push_str(&text.plain);
-    let links = text.links.iter().map(|link| Link {
+    let links = text.links.iter().map(|link| TextLink {
         label: start + link.label.start..start + link.label.end,
         target: link.target.clone(),
     });
@@ -126,24 +126,24 @@ pub(super) fn append(to: &mut Text, text: &Text) {
 }
 
 /// Adds a note.
-pub(super) fn bracketed(to: &mut Text, note: &str) {
+pub(super) fn bracketed(to: &mut LinkedText, note: &str) {
     for part in [" [", note, "]"] {
         to.plain.push_str(part);
     }
 }
 
 /// A text on one line.
-pub(super) fn one_line(text: &Text) -> Text {
-    changed(text, &squeeze)
+pub(super) fn one_line(text: &LinkedText) -> LinkedText {
+    map_text(text, &squeeze)
 }
 
-fn cell_text(text: &Text) -> Text {
-    changed(text, &|part| squeeze(part).replace('|', "\\|"))
+fn cell_text(text: &LinkedText) -> LinkedText {
+    map_text(text, &|part| squeeze(part).replace('|', "\\|"))
 }
 
 /// Maps the parts of a text, link labels and the text between them. Spaces between parts are kept.
-fn changed(text: &Text, change: &dyn Fn(&str) -> String) -> Text {
-    let mut to = Text::default();
+fn map_text(text: &LinkedText, change: &dyn Fn(&str) -> String) -> LinkedText {
+    let mut to = LinkedText::default();
     let mut add = |part: &str, target: Option<&str>| {
         let spaced = |c: char| c.is_whitespace();
         if part.starts_with(spaced) && !to.plain.is_empty() && !to.plain.ends_with(' ') {

@@ -1,9 +1,9 @@
-//! Running text with embedded marks for fonts and links, until it becomes a `Text`.
+//! Running text with embedded marks for fonts and links, until it becomes a `LinkedText`.
 //!
-//! Marks are control characters that `cleaned` removes from the source. A text with marks can be cut, joined and
+//! Marks are control characters that `remove_marks` removes from the source. A text with marks can be cut, joined and
 //! indented like any other; finally the marks become backticks and links.
 
-use crate::document::Text;
+use crate::document::LinkedText;
 use std::borrow::Cow;
 
 /// Switches to the font of running text.
@@ -21,10 +21,10 @@ pub(crate) const LABEL: char = '\u{6}';
 /// Ends a link.
 pub(crate) const END: char = '\u{7}';
 /// At the end of a line: the next one follows without a space.
-pub(crate) const JOINED: char = '\u{8}';
+pub(crate) const NO_SPACE: char = '\u{8}';
 
 /// Removes characters used as marks from source text.
-pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
+pub(crate) fn remove_marks(text: &str) -> Cow<'_, str> {
     let foreign = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if text.contains(foreign) {
         Cow::Owned(text.chars().filter(|c| !foreign(*c)).collect())
@@ -61,7 +61,7 @@ pub(crate) fn plain(marked: &str) -> String {
 }
 
 /// Collapses spaces; keeps line breaks, without spaces around them.
-pub(crate) fn squeezed(marked: &str) -> String {
+pub(crate) fn squeeze_marked(marked: &str) -> String {
     let mut out = String::with_capacity(marked.len());
     let mut last = '\n';
     for c in marked.chars() {
@@ -87,17 +87,17 @@ pub(crate) fn squeezed(marked: &str) -> String {
 
 /// A run of characters of one font, or a link.
 #[derive(Debug)]
-enum Piece {
+enum MarkedPiece {
     Run(char, String),
     Link(String, String),
 }
 
-fn pieces(marked: &str) -> Vec<Piece> {
+fn pieces(marked: &str) -> Vec<MarkedPiece> {
     let mut pieces = Vec::new();
     let mut font = ROMAN;
     let mut run = String::new();
     let mut rest = marked;
-    while let Some(at) = rest.find(|c: char| c <= JOINED && c != '\n') {
+    while let Some(at) = rest.find(|c: char| c <= NO_SPACE && c != '\n') {
         let (before, from) = rest.split_at(at);
         run.push_str(before);
         let mut after = from.chars();
@@ -109,18 +109,18 @@ fn pieces(marked: &str) -> Vec<Piece> {
                 let (link, after) = rest.split_at(end);
                 rest = after;
                 let (target, label) = link.split_once(LABEL).unwrap_or((link, link));
-                pieces.push(Piece::Run(font, std::mem::take(&mut run)));
-                pieces.push(Piece::Link(target.to_owned(), plain(label)));
+                pieces.push(MarkedPiece::Run(font, std::mem::take(&mut run)));
+                pieces.push(MarkedPiece::Link(target.to_owned(), plain(label)));
             }
             ROMAN | BOLD | ITALIC | CODE if mark != font => {
-                pieces.push(Piece::Run(font, std::mem::take(&mut run)));
+                pieces.push(MarkedPiece::Run(font, std::mem::take(&mut run)));
                 font = mark;
             }
             _ => {}
         }
     }
     run.push_str(rest);
-    pieces.push(Piece::Run(font, run));
+    pieces.push(MarkedPiece::Run(font, run));
     pieces.retain(|piece| !matches!(piece, Piece::Run(_, run) if run.is_empty()));
     pieces
 }
@@ -134,14 +134,14 @@ pub(crate) fn is_option(word: &str) -> bool {
 }
 
 /// The text, literal parts in backticks and links beside it.
-pub(crate) fn text(marked: &str) -> Text {
-    let mut text = Text::default();
+pub(crate) fn text(marked: &str) -> LinkedText {
+    let mut text = LinkedText::default();
     let pieces = pieces(marked);
     let mut skip = 0;
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
-            Piece::Link(target, label) => text.link(label, target.clone()),
-            Piece::Run(font, run) => {
+            MarkedPiece::Link(target, label) => text.link(label, target.clone()),
+            MarkedPiece::Run(font, run) => {
                 let run = run.get(skip..).unwrap_or_default();
                 skip = 0;
                 let next = pieces.get(at + 1);
@@ -160,8 +160,8 @@ pub(crate) fn text(marked: &str) -> Text {
 }
 
 /// `name` in a font before `(1)`: the section, and how many bytes of the next run it takes.
-fn page_reference(font: char, run: &str, next: Option<&Piece>) -> Option<(String, usize)> {
-    let Some(Piece::Run(ROMAN, next)) = next else { return None };
+fn page_reference(font: char, run: &str, next: Option<&MarkedPiece>) -> Option<(String, usize)> {
+    let Some(MarkedPiece::Run(ROMAN, next)) = next else { return None };
     let (section, _) = next.strip_prefix('(')?.split_once(')')?;
     let name = run.trim_start();
     let is_name = !name.is_empty()

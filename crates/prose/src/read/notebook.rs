@@ -1,23 +1,23 @@
 //! Jupyter notebooks: Markdown cells as Markdown, code cells as code with what they printed.
 
-use super::markdown::{self, Anchors, Headings};
+use super::markdown::{self, Anchors, HeadingPlacement};
 use crate::{
-    document::{Document, Writer},
+    document::{ProseDocument, DocumentWriter},
     format::Unreadable,
 };
 use serde_json::Value;
 
 /// Maximum lines kept of an output, which may be endless.
-const LINES: usize = 20;
+const MAX_OUTPUT_LINES: usize = 20;
 /// Maximum characters of an output line.
-const WIDTH: usize = 200;
+const MAX_OUTPUT_LINE_CHARS: usize = 200;
 
 /// Reads a notebook of format 3 or 4.
 pub(crate) fn read(
     path: &str,
     text: &str,
     stopped: &dyn Fn() -> bool,
-) -> Result<Document, Unreadable> {
+) -> Result<ProseDocument, Unreadable> {
     let damaged = |reason: String| Unreadable::Damaged { format: "a Jupyter notebook", reason };
     let notebook: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
     let sheets = notebook.get("worksheets").and_then(Value::as_array).into_iter().flatten();
@@ -28,7 +28,7 @@ pub(crate) fn read(
         return Err(damaged("it has no list of cells".into()));
     }
     let language = language(&notebook);
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     let mut anchors = Anchors::default();
     for cell in cells.into_iter().flatten() {
         if stopped() {
@@ -52,13 +52,13 @@ fn language(notebook: &Value) -> &str {
     }
 }
 
-fn write(writer: &mut Writer, anchors: &mut Anchors, cell: &Value, language: &str) {
-    let source = cell.get("source").or_else(|| cell.get("input")).map(joined).unwrap_or_default();
+fn write(writer: &mut DocumentWriter, anchors: &mut Anchors, cell: &Value, language: &str) {
+    let source = cell.get("source").or_else(|| cell.get("input")).map(join_lines).unwrap_or_default();
     match cell.get("cell_type").and_then(Value::as_str) {
-        Some("markdown") => markdown::write(writer, anchors, &source, Headings::Sections),
+        Some("markdown") => markdown::write(writer, anchors, &source, HeadingPlacement::Sections),
         Some("heading") => {
             let level = cell.get("level").and_then(Value::as_u64).unwrap_or(1);
-            let anchor = anchors.of(&source);
+            let anchor = anchors.next_anchor(&source);
             writer.heading(u8::try_from(level).unwrap_or(6), &source, anchor);
         }
         Some("code") => {
@@ -66,7 +66,7 @@ fn write(writer: &mut Writer, anchors: &mut Anchors, cell: &Value, language: &st
             writer.code(magic(&source).unwrap_or(own), &source);
             let outputs = cell.get("outputs").and_then(Value::as_array);
             for output in outputs.into_iter().flatten() {
-                writer.code("text", &shortened(&printed(output)));
+                writer.code("text", &truncate_output(&output_text(output)));
             }
         }
         Some("raw") => writer.code("", &source),
@@ -89,7 +89,7 @@ fn magic(source: &str) -> Option<&str> {
 }
 
 /// A text that is a string, or a list of its lines.
-fn joined(value: &Value) -> String {
+fn join_lines(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
@@ -98,23 +98,23 @@ fn joined(value: &Value) -> String {
 }
 
 /// The text of an output; images and HTML have none.
-fn printed(output: &Value) -> String {
+fn output_text(output: &Value) -> String {
     if matches!(output.get("output_type").and_then(Value::as_str), Some("error" | "pyerr")) {
         let part = |name| output.get(name).and_then(Value::as_str).unwrap_or_default();
         return format!("{}: {}", part("ename"), part("evalue"));
     }
     let text = output.get("text").or_else(|| output.get("data")?.get("text/plain"));
-    let text = text.map(joined).unwrap_or_default();
+    let text = text.map(join_lines).unwrap_or_default();
     // `<Figure size 640x480 with 1 Axes>` replaces an image.
     let trimmed = text.trim();
     let stands_in = trimmed.starts_with('<') && trimmed.ends_with('>') && !trimmed.contains('\n');
     if stands_in { String::new() } else { text }
 }
 
-fn shortened(text: &str) -> String {
-    let text = without_colours(text);
+fn truncate_output(text: &str) -> String {
+    let text = strip_ansi_codes(text);
     let mut lines = text.lines();
-    let mut kept: Vec<String> = lines.by_ref().take(LINES).map(cut).collect();
+    let mut kept: Vec<String> = lines.by_ref().take(MAX_OUTPUT_LINES).map(truncate_line).collect();
     let more = lines.count();
     if more > 0 {
         kept.push(format!("… {more} more lines"));
@@ -123,16 +123,16 @@ fn shortened(text: &str) -> String {
 }
 
 /// Truncates a line, and drops text overwritten by a progress bar.
-fn cut(line: &str) -> String {
+fn truncate_line(line: &str) -> String {
     let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
-    match line.char_indices().nth(WIDTH) {
+    match line.char_indices().nth(MAX_OUTPUT_LINE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
     }
 }
 
 /// Removes terminal color sequences.
-fn without_colours(text: &str) -> String {
+fn strip_ansi_codes(text: &str) -> String {
     let mut pieces = text.split("\u{1b}[");
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |mut all, piece| {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn outputs_are_short() {
-        let long = shortened(&"\u{1b}[31mx\u{1b}[0m\n".repeat(100));
+        let long = truncate_output(&"\u{1b}[31mx\u{1b}[0m\n".repeat(100));
         assert_eq!(long.lines().count(), LINES + 1);
         assert!(long.starts_with("x\n") && long.ends_with("80 more lines"), "{long}");
         assert_eq!(shortened(&"é".repeat(500)).chars().count(), WIDTH + 1);

@@ -2,24 +2,24 @@
 
 use super::{
     flow::{Flow, append, bracketed, one_line},
-    package::{Package, attribute, child, find, text_of},
+    package::{OfficePackage, attribute, child, find, text_of},
 };
 use crate::{
-    document::{Document, Kind, Text, squeeze},
+    document::{ProseDocument, BlockKind, LinkedText, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
 use std::collections::HashMap;
 
 /// Maximum nesting; deeper documents are crafted.
-const DEEPEST: usize = 60;
+const MAX_NESTING: usize = 60;
 /// Maximum repetitions of one cell element.
-const REPEATED: usize = 64;
-const NAME: &str = "ODT";
+const MAX_REPEATED_CELLS: usize = 64;
+const FORMAT_NAME: &str = "ODT";
 
 /// Reads a document.
-pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
-    let package = Package::open(NAME, bytes)?;
+pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable> {
+    let package = OfficePackage::open(FORMAT_NAME, bytes)?;
     let manifest = package.text("META-INF/manifest.xml")?.unwrap_or_default();
     if manifest.contains("encryption-data") {
         return Err(Unreadable::Encrypted);
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
         styles_of(xml.root(), &mut styles);
     }
     styles_of(xml.root(), &mut styles);
-    let mut reader = Reader { styles, ..Reader::default() };
+    let mut reader = OdtReader { styles, ..OdtReader::default() };
     if let Some(body) = find(xml.root_element(), "body").and_then(|body| child(body, "text")) {
         reader.blocks(body, 0, 0);
     }
@@ -53,12 +53,12 @@ fn title_of(meta: &str) -> Option<String> {
 
 /// A style: its parent, and whether list levels are numbered.
 #[derive(Debug, Default)]
-struct Style {
+struct OdtStyle {
     parent: Option<String>,
     numbered: Vec<bool>,
 }
 
-fn styles_of(root: Node<'_, '_>, styles: &mut HashMap<String, Style>) {
+fn styles_of(root: Node<'_, '_>, styles: &mut HashMap<String, OdtStyle>) {
     for node in root.descendants() {
         let kind = node.tag_name().name();
         let Some(name) = attribute(node, "name").filter(|_| matches!(kind, "style" | "list-style"))
@@ -68,29 +68,29 @@ fn styles_of(root: Node<'_, '_>, styles: &mut HashMap<String, Style>) {
         let levels = node.children().filter(Node::is_element);
         let numbered = levels.map(|level| level.tag_name().name() == "list-level-style-number");
         let parent = attribute(node, "parent-style-name").map(str::to_owned);
-        styles.insert(name.to_owned(), Style { parent, numbered: numbered.collect() });
+        styles.insert(name.to_owned(), OdtStyle { parent, numbered: numbered.collect() });
     }
 }
 
 #[derive(Default)]
-struct Reader {
-    styles: HashMap<String, Style>,
+struct OdtReader {
+    styles: HashMap<String, OdtStyle>,
     flow: Flow,
     title: Option<String>,
     cut: bool,
 }
 
 #[derive(Default)]
-struct Paragraph<'a, 'i> {
-    text: Text,
+struct OdtParagraph<'a, 'i> {
+    text: LinkedText,
     notes: Vec<String>,
     anchor: Option<String>,
     boxes: Vec<Node<'a, 'i>>,
 }
 
-impl Reader {
+impl OdtReader {
     fn blocks(&mut self, parent: Node<'_, '_>, list: usize, depth: usize) {
-        if depth > DEEPEST {
+        if depth > MAX_NESTING {
             self.cut = true;
             return;
         }
@@ -111,7 +111,7 @@ impl Reader {
     }
 
     fn paragraph(&mut self, node: Node<'_, '_>, depth: usize) {
-        let mut paragraph = Paragraph::default();
+        let mut paragraph = OdtParagraph::default();
         self.inline(node, &mut paragraph, depth + 1);
         let text = with_notes(&paragraph);
         let style = self.style(node);
@@ -124,11 +124,11 @@ impl Reader {
         } else if is("Preformatted_20_Text") || style.iter().any(|style| is_code(style)) {
             self.flow.code(&text.plain);
         } else if is("Quotations") {
-            let mut quote = Text::new("> ");
+            let mut quote = LinkedText::new("> ");
             append(&mut quote, &one_line(&text));
-            self.flow.block(Kind::Quote, quote);
+            self.flow.block(BlockKind::Quote, quote);
         } else {
-            self.flow.block(Kind::Paragraph, one_line(&text));
+            self.flow.block(BlockKind::Paragraph, one_line(&text));
         }
         for node in paragraph.boxes {
             self.blocks(node, 0, depth + 1);
@@ -143,12 +143,12 @@ impl Reader {
     }
 
     fn list(&mut self, list: Node<'_, '_>, level: usize, depth: usize) {
-        if depth > DEEPEST {
+        if depth > MAX_NESTING {
             self.cut = true;
             return;
         }
         // Lists within a list have the style of the outermost.
-        let named = list.ancestors().take(2 * DEEPEST).find_map(|node| {
+        let named = list.ancestors().take(2 * MAX_NESTING).find_map(|node| {
             attribute(node, "style-name").filter(|_| node.tag_name().name() == "list")
         });
         let id = named.unwrap_or_default().to_owned();
@@ -158,7 +158,7 @@ impl Reader {
             for node in item.children() {
                 match node.tag_name().name() {
                     "p" | "h" => {
-                        let mut paragraph = Paragraph::default();
+                        let mut paragraph = OdtParagraph::default();
                         self.inline(node, &mut paragraph, depth + 1);
                         let text = with_notes(&paragraph);
                         self.flow.item(&id, level, numbered, &text);
@@ -170,8 +170,8 @@ impl Reader {
         }
     }
 
-    fn inline<'a, 'i>(&mut self, parent: Node<'a, 'i>, to: &mut Paragraph<'a, 'i>, depth: usize) {
-        if depth > DEEPEST {
+    fn inline<'a, 'i>(&mut self, parent: Node<'a, 'i>, to: &mut OdtParagraph<'a, 'i>, depth: usize) {
+        if depth > MAX_NESTING {
             self.cut = true;
             return;
         }
@@ -189,7 +189,7 @@ impl Reader {
                 "tab" => to.text.plain.push('\t'),
                 "line-break" => to.text.plain.push('\n'),
                 "a" => {
-                    let mut label = Paragraph::default();
+                    let mut label = OdtParagraph::default();
                     self.inline(node, &mut label, depth + 1);
                     to.text.link(&label.text.plain, attribute(node, "href").unwrap_or_default());
                     to.notes.append(&mut label.notes);
@@ -209,7 +209,7 @@ impl Reader {
         }
     }
 
-    fn rows(&mut self, table: Node<'_, '_>, depth: usize) -> Vec<Vec<Text>> {
+    fn rows(&mut self, table: Node<'_, '_>, depth: usize) -> Vec<Vec<LinkedText>> {
         let within = |node: &Node<'_, '_>| {
             let mut near = node.ancestors().skip(1).take(8);
             near.find(|node| node.tag_name().name() == "table") == Some(table)
@@ -219,14 +219,14 @@ impl Reader {
         rows.into_iter().map(|row| self.cells(row, depth)).collect()
     }
 
-    fn cells(&mut self, row: Node<'_, '_>, depth: usize) -> Vec<Text> {
+    fn cells(&mut self, row: Node<'_, '_>, depth: usize) -> Vec<LinkedText> {
         let mut cells = Vec::new();
         let kinds = ["table-cell", "covered-table-cell"];
         for cell in row.children().filter(|node| kinds.contains(&node.tag_name().name())) {
-            let mut all = Text::default();
+            let mut all = LinkedText::default();
             let inner = cell.descendants();
             for node in inner.filter(|node| matches!(node.tag_name().name(), "p" | "h")) {
-                let mut paragraph = Paragraph::default();
+                let mut paragraph = OdtParagraph::default();
                 self.inline(node, &mut paragraph, depth + 1);
                 if !all.plain.is_empty() {
                     all.plain.push(' ');
@@ -235,7 +235,7 @@ impl Reader {
             }
             let count = attribute(cell, "number-columns-repeated");
             let count = count.and_then(|count| count.parse::<usize>().ok()).unwrap_or(1);
-            cells.resize(cells.len() + count.clamp(1, REPEATED), all);
+            cells.resize(cells.len() + count.clamp(1, MAX_REPEATED_CELLS), all);
         }
         cells
     }
@@ -246,7 +246,7 @@ fn is_code(style: &str) -> bool {
     style.contains("code") || style.contains("preformatted") || style.contains("listing")
 }
 
-fn with_notes(paragraph: &Paragraph<'_, '_>) -> Text {
+fn with_notes(paragraph: &OdtParagraph<'_, '_>) -> LinkedText {
     let mut text = paragraph.text.clone();
     for note in paragraph.notes.iter().filter(|note| !note.is_empty()) {
         bracketed(&mut text, note);

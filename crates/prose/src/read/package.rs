@@ -1,26 +1,26 @@
 //! Documents that are zip archives of XML files: their parts by name, with size limits.
 
 use crate::{
-    archive::zip::{self, Member},
+    archive::zip::{self, ZipMember},
     format::Unreadable,
 };
 use docent_xml::{Document, Node};
 use std::{cell::Cell, collections::HashMap};
 
 /// Maximum bytes of a part: a thick book has five million letters.
-const PART: u64 = 32 << 20;
+const MAX_PART_BYTES: u64 = 32 << 20;
 /// Maximum bytes of all parts read. Each may take fifty bytes in memory.
-const ALL: u64 = 128 << 20;
+const MAX_TOTAL_BYTES: u64 = 128 << 20;
 
 /// A document's parts.
-pub(super) struct Package<'a> {
+pub(super) struct OfficePackage<'a> {
     format: &'static str,
     bytes: &'a [u8],
-    members: HashMap<String, Member>,
+    members: HashMap<String, ZipMember>,
     left: Cell<u64>,
 }
 
-impl<'a> Package<'a> {
+impl<'a> OfficePackage<'a> {
     /// Opens a document. The format is for messages.
     pub(super) fn open(format: &'static str, bytes: &'a [u8]) -> Result<Self, Unreadable> {
         if bytes.is_empty() {
@@ -30,31 +30,31 @@ impl<'a> Package<'a> {
         if bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]) {
             return Err(Unreadable::Encrypted);
         }
-        let directory = zip::directory(bytes).map_err(|error| renamed(format, error))?;
+        let directory = zip::directory(bytes).map_err(|error| with_format(format, error))?;
         let mut members = HashMap::new();
         for member in directory.members {
             members.entry(member.name.clone()).or_insert(member);
         }
-        Ok(Self { format, bytes, members, left: Cell::new(ALL) })
+        Ok(Self { format, bytes, members, left: Cell::new(MAX_TOTAL_BYTES) })
     }
 
     /// The content of a part; `None` if it does not exist.
     pub(super) fn part(&self, name: &str) -> Result<Option<Vec<u8>>, Unreadable> {
         let Some(member) = self.members.get(name) else { return Ok(None) };
-        let limit = PART.min(self.left.get());
+        let limit = MAX_PART_BYTES.min(self.left.get());
         let part = zip::part(self.bytes, member, limit);
-        let part = part.map_err(|error| renamed(self.format, error))?;
+        let part = part.map_err(|error| with_format(self.format, error))?;
         self.left.set(self.left.get().saturating_sub(part.len() as u64));
         Ok(Some(part))
     }
 
     /// The text of a part.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Unreadable> {
-        Ok(self.part(name)?.map(|bytes| decoded(&bytes)))
+        Ok(self.part(name)?.map(|bytes| decode(&bytes)))
     }
 
     /// The text of a required part.
-    pub(super) fn needed(&self, name: &str) -> Result<String, Unreadable> {
+    pub(super) fn read_required(&self, name: &str) -> Result<String, Unreadable> {
         self.text(name)?.ok_or_else(|| self.damaged(format!("it has no {name}")))
     }
 
@@ -69,7 +69,7 @@ impl<'a> Package<'a> {
     }
 }
 
-fn renamed(format: &'static str, error: Unreadable) -> Unreadable {
+fn with_format(format: &'static str, error: Unreadable) -> Unreadable {
     match error {
         Unreadable::Damaged { reason, .. } => Unreadable::Damaged { format, reason },
         other => other,
@@ -77,7 +77,7 @@ fn renamed(format: &'static str, error: Unreadable) -> Unreadable {
 }
 
 /// The text of an XML file: UTF-8, or UTF-16 by its mark.
-fn decoded(bytes: &[u8]) -> String {
+fn decode(bytes: &[u8]) -> String {
     let wide = |order: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks::<2>();
         let units = pairs.iter().skip(1).map(|pair| order(*pair));

@@ -1,19 +1,19 @@
 //! Real documents compared with known results, and broken ones that must only end in time.
 
-use crate::{Document, Format, Unreadable};
+use crate::{ProseDocument, ProseFormat, Unreadable};
 use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
 
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-fn read(name: &str) -> Result<Document, Unreadable> {
+fn read(name: &str) -> Result<ProseDocument, Unreadable> {
     let bytes = fs::read(fixtures().join(name)).unwrap();
-    Format::of(name).unwrap().read(name, &bytes)
+    ProseFormat::from_path(name).unwrap().read(name, &bytes)
 }
 
 /// A document with its metadata and problems.
-fn shown(document: &Document) -> String {
+fn shown(document: &ProseDocument) -> String {
     let mut text = format!("title: {}\nversion: {:?}\n", document.title, document.version);
     for problem in &document.problems {
         writeln!(text, "problem: {problem}").unwrap();
@@ -64,7 +64,7 @@ fn an_empty_password_opens_a_document() {
 
 #[test]
 fn chapters_become_sections() {
-    let outline = |document: &Document| -> Vec<(u8, String, Option<String>)> {
+    let outline = |document: &ProseDocument| -> Vec<(u8, String, Option<String>)> {
         let sections = document.sections.iter();
         sections.map(|s| (s.level, s.path.join(" > "), s.anchor.clone())).collect()
     };
@@ -96,7 +96,7 @@ fn what_gives_no_document_says_why() {
     assert_eq!(read("pdf/locked.pdf"), Err(Unreadable::Encrypted));
     assert_eq!(read("pdf/scanned.pdf"), Err(Unreadable::Scanned { pages: 3 }));
     assert_eq!(read("epub/locked.epub"), Err(Unreadable::Encrypted));
-    for format in [Format::Pdf, Format::Epub, Format::Docx, Format::Odt] {
+    for format in [ProseFormat::Pdf, ProseFormat::Epub, ProseFormat::Docx, ProseFormat::Odt] {
         assert_eq!(format.read("a", b""), Err(Unreadable::Empty));
         for bytes in [&b"no document"[..], b"%PDF-1.7\n", b"PK\x03\x04", b"PK\x05\x06", &[0; 100]] {
             let got = format.read("a", bytes);
@@ -153,7 +153,7 @@ fn xml_that_is_made_to_hurt_does_not() {
         ("nothing", "<d/>".to_owned(), true, 0),
     ];
     for (name, main, read, problems) in cases {
-        let got = Format::Docx.read("a.docx", &docx(&main));
+        let got = ProseFormat::Docx.read("a.docx", &docx(&main));
         assert_eq!(got.is_ok(), read, "{name} {:?}", got.err());
         if main.contains("end<") {
             let got = got.unwrap();
@@ -189,7 +189,7 @@ fn a_pdf_that_is_made_to_hurt_does_not() {
         ("no size", file(&format!("{text}0 0 0 0 0 0 cm {text}"), "")),
     ];
     for (name, bytes) in cases {
-        let got = Format::Pdf.read("a.pdf", bytes.as_bytes());
+        let got = ProseFormat::Pdf.read("a.pdf", bytes.as_bytes());
         let got = got.map(|document| document.markdown(&|_| None));
         assert!(got.as_ref().is_ok_and(|text| text.contains("some text")), "{name} {got:?}");
     }
@@ -215,7 +215,7 @@ fn broken_documents_are_no_surprise() {
     ];
     for name in names {
         let bytes = fs::read(fixtures().join(name)).unwrap();
-        let format = Format::of(name).unwrap();
+        let format = ProseFormat::of(name).unwrap();
         let mut results = BTreeSet::new();
         let mut look = |bytes: &[u8]| {
             let got = format.read(name, bytes);
@@ -245,7 +245,7 @@ fn large_documents_have_their_headings_on_the_right_pages() {
         docent_testenv::skip!("Debian's package debian-reference-en was not fetched");
     };
     let bytes = fs::read(file).unwrap();
-    let document = Format::Pdf.read("debian-reference.en.pdf", &bytes).unwrap();
+    let document = ProseFormat::Pdf.read("debian-reference.en.pdf", &bytes).unwrap();
     assert_eq!(document.title, "Debian Reference");
     let page = |wanted: &str| {
         let mut all = document.sections.iter();

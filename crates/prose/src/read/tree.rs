@@ -3,18 +3,18 @@
 //! Independent of the source formats. Builders limit its depth.
 
 use super::marks;
-use crate::document::{Kind, Writer};
+use crate::document::{BlockKind, DocumentWriter};
 
 /// Maximum depth of a tree.
-pub(crate) const DEEPEST: usize = 16;
+pub(crate) const MAX_TREE_DEPTH: usize = 16;
 /// An item with more words than this becomes a section.
-const LONG: usize = 60;
+const MIN_SECTION_WORDS: usize = 60;
 /// Maximum words of items grouped in one block, so that a hit is short enough to read.
-const BLOCK: usize = 150;
+const MAX_LIST_BLOCK_WORDS: usize = 150;
 
 /// A part of a page. Texts carry marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum PageNode {
     /// Starts a section; only at the top of a tree.
     Heading { level: u8, text: String, anchor: Option<String> },
     /// A paragraph.
@@ -24,27 +24,27 @@ pub(crate) enum Node {
     /// A table as Markdown, one row per line.
     Table(String),
     /// A note or a quotation.
-    Quote(Vec<Node>),
+    Quote(Vec<PageNode>),
     /// An item of a list.
-    Item(Item),
+    Item(PageListItem),
 }
 
 /// An item of a list, or a term with its definition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Item {
+pub(crate) struct PageListItem {
     /// Its marker.
-    pub(crate) mark: Mark,
+    pub(crate) mark: ItemMarker,
     /// The link anchor.
     pub(crate) anchor: Option<String>,
     /// Whether it becomes a section if it is long.
     pub(crate) own: bool,
     /// Its content.
-    pub(crate) body: Vec<Node>,
+    pub(crate) body: Vec<PageNode>,
 }
 
 /// The marker of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Mark {
+pub(crate) enum ItemMarker {
     /// A bullet.
     #[default]
     Bullet,
@@ -55,22 +55,22 @@ pub(crate) enum Mark {
 }
 
 /// Writes a tree. `level` is that of the section that is open.
-pub(crate) fn write(nodes: &[Node], writer: &mut Writer) {
+pub(crate) fn write(nodes: &[PageNode], writer: &mut DocumentWriter) {
     Sections { writer }.write(nodes, 1, "");
 }
 
 struct Sections<'a> {
-    writer: &'a mut Writer,
+    writer: &'a mut DocumentWriter,
 }
 
 impl Sections<'_> {
-    fn write(&mut self, nodes: &[Node], level: u8, heading: &str) {
+    fn write(&mut self, nodes: &[PageNode], level: u8, heading: &str) {
         let (mut level, mut heading) = (level, heading.to_owned());
         let mut at = 0;
         // Whether the section of an item is open, so that what comes after it needs a heading again.
         let mut within_item = false;
         while let Some(node) = nodes.get(at) {
-            if let Node::Heading { level: own, text, anchor } = node {
+            if let PageNode::Heading { level: own, text, anchor } = node {
                 (level, heading) = (*own, marks::plain(text));
                 self.writer.heading(level, &heading, anchor.clone());
                 within_item = false;
@@ -82,7 +82,7 @@ impl Sections<'_> {
                 self.writer.heading(level + 1, &format!("{again} (continued)"), None);
                 within_item = false;
             }
-            let items: Vec<&Item> = nodes.iter().skip(at).map_while(item).collect();
+            let items: Vec<&PageListItem> = nodes.iter().skip(at).map_while(item).collect();
             if items.is_empty() {
                 self.block(node);
                 at += 1;
@@ -94,16 +94,16 @@ impl Sections<'_> {
     }
 
     /// Writes short items as lists; from the first long one on, each as a section. Returns whether any was long.
-    fn items(&mut self, items: &[&Item], level: u8) -> bool {
-        let long = |item: &&Item| item.own && level < 6 && words(&item.body) > LONG;
+    fn items(&mut self, items: &[&PageListItem], level: u8) -> bool {
+        let long = |item: &&PageListItem| item.own && level < 6 && words(&item.body) > MIN_SECTION_WORDS;
         let first = items.iter().position(long).unwrap_or(items.len());
         let (short, sections) = items.split_at(first);
         let mut list = String::new();
         let mut count = 0;
         for item in short {
             let more = words(&item.body) + 3;
-            if count + more > BLOCK && !list.is_empty() {
-                self.writer.block(Kind::List, marks::text(&std::mem::take(&mut list)));
+            if count + more > MAX_LIST_BLOCK_WORDS && !list.is_empty() {
+                self.writer.block(BlockKind::List, marks::text(&std::mem::take(&mut list)));
                 count = 0;
             }
             if !list.is_empty() {
@@ -112,12 +112,12 @@ impl Sections<'_> {
             count += more;
             push_item(&mut list, item, 0);
         }
-        self.writer.block(Kind::List, marks::text(&list));
+        self.writer.block(BlockKind::List, marks::text(&list));
         for item in sections {
             let heading = match &item.mark {
-                Mark::Term(term) => marks::plain(term),
-                Mark::Bullet => "•".to_owned(),
-                Mark::Number(number) => format!("{number}."),
+                ItemMarker::Term(term) => marks::plain(term),
+                ItemMarker::Bullet => "•".to_owned(),
+                ItemMarker::Number(number) => format!("{number}."),
             };
             self.writer.heading(level + 1, &heading, item.anchor.clone());
             self.write(&item.body, level + 1, &heading);
@@ -125,12 +125,12 @@ impl Sections<'_> {
         !sections.is_empty()
     }
 
-    fn block(&mut self, node: &Node) {
+    fn block(&mut self, node: &PageNode) {
         match node {
-            Node::Text(text) => self.writer.block(Kind::Paragraph, marks::text(text)),
-            Node::Code { language, code } => self.writer.code(language, code),
-            Node::Table(rows) => self.writer.block(Kind::Table, marks::text(rows)),
-            Node::Quote(body) => {
+            PageNode::Text(text) => self.writer.block(BlockKind::Paragraph, marks::text(text)),
+            PageNode::Code { language, code } => self.writer.code(language, code),
+            PageNode::Table(rows) => self.writer.block(BlockKind::Table, marks::text(rows)),
+            PageNode::Quote(body) => {
                 let mut quote = String::new();
                 push_body(&mut quote, body, 0);
                 let lines: Vec<String> = quote
@@ -138,26 +138,26 @@ impl Sections<'_> {
                     .lines()
                     .map(|line| format!("> {line}").trim_end().to_owned())
                     .collect();
-                self.writer.block(Kind::Quote, marks::text(&lines.join("\n")));
+                self.writer.block(BlockKind::Quote, marks::text(&lines.join("\n")));
             }
-            Node::Heading { .. } | Node::Item(_) => {}
+            PageNode::Heading { .. } | PageNode::Item(_) => {}
         }
     }
 }
 
-fn item(node: &Node) -> Option<&Item> {
-    if let Node::Item(item) = node { Some(item) } else { None }
+fn item(node: &PageNode) -> Option<&PageListItem> {
+    if let PageNode::Item(item) = node { Some(item) } else { None }
 }
 
 /// The number of words in a body.
-pub(crate) fn words(nodes: &[Node]) -> usize {
+pub(crate) fn words(nodes: &[PageNode]) -> usize {
     let count = |text: &str| text.split_whitespace().count();
-    let of = |node: &Node| match node {
-        Node::Text(text) | Node::Table(text) | Node::Heading { text, .. } => count(text),
-        Node::Code { code, .. } => count(code),
-        Node::Quote(body) => words(body),
-        Node::Item(item) => {
-            words(&item.body) + if let Mark::Term(term) = &item.mark { count(term) } else { 0 }
+    let of = |node: &PageNode| match node {
+        PageNode::Text(text) | PageNode::Table(text) | PageNode::Heading { text, .. } => count(text),
+        PageNode::Code { code, .. } => count(code),
+        PageNode::Quote(body) => words(body),
+        PageNode::Item(item) => {
+            words(&item.body) + if let ItemMarker::Term(term) = &item.mark { count(term) } else { 0 }
         }
     };
     nodes.iter().map(of).sum()
@@ -176,17 +176,17 @@ pub(crate) fn anchor_of(term: &str) -> Option<String> {
     option.get(..end).filter(|name| name.len() > 1).map(str::to_owned)
 }
 
-fn push_item(out: &mut String, item: &Item, depth: usize) {
+fn push_item(out: &mut String, item: &PageListItem, depth: usize) {
     let pad = "  ".repeat(depth);
     out.push_str(&pad);
     let mut body = item.body.as_slice();
     let mut head = match &item.mark {
-        Mark::Bullet => "- ".to_owned(),
-        Mark::Number(number) => format!("{number}. "),
-        Mark::Term(term) if body.is_empty() => format!("- {}", term_of(term)),
-        Mark::Term(term) => format!("- {}: ", term_of(term)),
+        ItemMarker::Bullet => "- ".to_owned(),
+        ItemMarker::Number(number) => format!("{number}. "),
+        ItemMarker::Term(term) if body.is_empty() => format!("- {}", term_of(term)),
+        ItemMarker::Term(term) => format!("- {}: ", term_of(term)),
     };
-    if let Some((Node::Text(text), rest)) = body.split_first() {
+    if let Some((PageNode::Text(text), rest)) = body.split_first() {
         head.push_str(&text.replace('\n', &format!("\n{pad}  ")));
         body = rest;
     }
@@ -196,13 +196,13 @@ fn push_item(out: &mut String, item: &Item, depth: usize) {
 
 /// A term, in backticks where it is something to type.
 fn term_of(term: &str) -> String {
-    let plain = marks::squeezed(&marks::plain(term)).replace('\n', ", ");
+    let plain = marks::squeeze_marked(&marks::plain(term)).replace('\n', ", ");
     let literal = marks::is_option(&plain)
         || (term.starts_with([marks::BOLD, marks::CODE]) && !plain.contains(". "));
     if literal && !plain.contains('`') { format!("`{plain}`") } else { plain }
 }
 
-fn push_body_after(out: &mut String, body: &[Node], depth: usize) {
+fn push_body_after(out: &mut String, body: &[PageNode], depth: usize) {
     if body.is_empty() {
         return;
     }
@@ -212,7 +212,7 @@ fn push_body_after(out: &mut String, body: &[Node], depth: usize) {
 }
 
 /// The nodes of a body, indented.
-fn push_body(out: &mut String, body: &[Node], depth: usize) {
+fn push_body(out: &mut String, body: &[PageNode], depth: usize) {
     let pad = "  ".repeat(depth);
     for (at, node) in body.iter().enumerate() {
         if at > 0 {
@@ -221,13 +221,13 @@ fn push_body(out: &mut String, body: &[Node], depth: usize) {
             out.push_str(if both_items { "\n" } else { "\n\n" });
         }
         match node {
-            Node::Item(item) => push_item(out, item, depth),
-            Node::Quote(body) => push_body(out, body, depth),
-            Node::Code { language, code } => {
+            PageNode::Item(item) => push_item(out, item, depth),
+            PageNode::Quote(body) => push_body(out, body, depth),
+            PageNode::Code { language, code } => {
                 let fence = if code.contains("```") { "````" } else { "```" };
                 push_lines(out, &format!("{fence}{language}\n{code}\n{fence}"), &pad);
             }
-            Node::Text(text) | Node::Table(text) | Node::Heading { text, .. } => {
+            PageNode::Text(text) | PageNode::Table(text) | PageNode::Heading { text, .. } => {
                 push_lines(out, text, &pad);
             }
         }
@@ -256,7 +256,7 @@ pub(crate) fn table(rows: &[Vec<String>], header: bool) -> String {
         let mut line = String::from("|");
         for at in 0..width {
             let cell = cells.get(at).map(String::as_str).unwrap_or_default();
-            let cell = marks::squeezed(&cell.replace('\n', " ")).replace('|', "\\|");
+            let cell = marks::squeeze_marked(&cell.replace('\n', " ")).replace('|', "\\|");
             line.push(' ');
             line.push_str(cell.trim());
             line.push_str(" |");
@@ -276,23 +276,23 @@ pub(crate) fn table(rows: &[Vec<String>], header: bool) -> String {
 mod tests {
     use super::*;
 
-    fn term(name: &str, words: usize) -> Node {
+    fn term(name: &str, words: usize) -> PageNode {
         let body = vec![Node::Text(vec!["word"; words].join(" "))];
-        let mark = Mark::Term(name.into());
-        Node::Item(Item { mark, anchor: Some(name.into()), own: true, body })
+        let mark = ItemMarker::Term(name.into());
+        PageNode::Item(PageListItem { mark, anchor: Some(name.into()), own: true, body })
     }
 
-    fn markdown(nodes: &[Node]) -> String {
-        let mut writer = Writer::default();
+    fn markdown(nodes: &[PageNode]) -> String {
+        let mut writer = DocumentWriter::default();
         write(nodes, &mut writer);
         writer.finish(None, "f").markdown(&|_| None)
     }
 
     #[test]
     fn short_items_are_a_list_and_long_ones_sections() {
-        let heading = Node::Heading { level: 2, text: "OPTIONS".into(), anchor: None };
+        let heading = PageNode::Heading { level: 2, text: "OPTIONS".into(), anchor: None };
         let nodes =
-            [heading, term("-a", 2), term("-b", 61), term("-c", 1), Node::Text("After.".into())];
+            [heading, term("-a", 2), term("-b", 61), term("-c", 1), PageNode::Text("After.".into())];
         let long = vec!["word"; 61].join(" ");
         let want = format!(
             "## OPTIONS\n\n- `-a`: word word\n\n### -b\n\n{long}\n\n### -c\n\nword\n\n\
@@ -318,10 +318,10 @@ mod tests {
 
     #[test]
     fn bodies_are_indented_below_their_items() {
-        let code = Node::Code { language: "sh".into(), code: "a\n\nb".into() };
-        let inner = Node::Item(Item { body: vec![Node::Text("in".into())], ..Item::default() });
+        let code = PageNode::Code { language: "sh".into(), code: "a\n\nb".into() };
+        let inner = PageNode::Item(PageListItem { body: vec![Node::Text("in".into())], ..PageListItem::default() });
         let body = vec![Node::Text("one\ntwo".into()), code, inner];
-        let outer = Node::Item(Item { mark: Mark::Number(3), body, ..Item::default() });
+        let outer = PageNode::Item(PageListItem { mark: ItemMarker::Number(3), body, ..PageListItem::default() });
         let want = "3. one\n  two\n\n  ```sh\n  a\n\n  b\n  ```\n\n  - in";
         assert_eq!(markdown(&[outer]), want);
     }

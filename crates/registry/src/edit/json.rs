@@ -1,9 +1,9 @@
 //! Edits JSON, with or without comments.
 
-use super::{Change, Done, Place, indent_at, line_end, splice, too_odd};
+use super::{EntryChange, EditResult, EntryLocation, indent_at, line_end, splice, unsafe_edit};
 use crate::{
     parse::{self, repeated_keys},
-    problem::Problem,
+    problem::EntryProblem,
 };
 use jsonc_parser::{
     ast::{Object, ObjectProp},
@@ -13,84 +13,84 @@ use jsonc_parser::{
 use serde_json::{Map, Value};
 
 /// A text and its syntax tree.
-struct Tree<'a> {
+struct JsonTree<'a> {
     text: &'a str,
     root: Object<'a>,
-    tokens: Vec<(Range, What)>,
+    tokens: Vec<(Range, JsonToken)>,
     one_line: bool,
     unit: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum JsonToken {
     Comma,
     LineComment,
     Other,
 }
 
 /// Layout of a written value.
-enum Layout<'a> {
+enum JsonLayout<'a> {
     /// On one line, with or without spaces.
     Line { spaced: bool },
     /// Each member of an object on its own line, lists on one line.
     Lines { end: &'a str, unit: &'a str },
 }
 
-type Parts = Vec<(std::ops::Range<usize>, String)>;
+type TextEdits = Vec<(std::ops::Range<usize>, String)>;
 
-pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
-    let Some(tree) = Tree::of(place, text)? else {
+pub(super) fn edit(place: &EntryLocation<'_>, text: &str, change: &EntryChange<'_>) -> EditResult {
+    let Some(tree) = JsonTree::of(place, text)? else {
         return match change {
-            Change::Add(entry) | Change::Replace(entry) => Ok((fresh(place, text, entry), true)),
-            Change::Remove => Err(too_odd()),
+            EntryChange::Add(entry) | EntryChange::Replace(entry) => Ok((new_file(place, text, entry), true)),
+            EntryChange::Remove => Err(unsafe_edit()),
         };
     };
     let mut block =
         tree.root.properties.iter().filter(|property| property.name.as_str() == place.block);
     let found = block.next();
     if block.next().is_some() {
-        return Err(too_odd());
+        return Err(unsafe_edit());
     }
     let Some(block) = found else {
         return match change {
-            Change::Add(entry) => {
+            EntryChange::Add(entry) => {
                 let block: Map<_, _> =
                     [(place.name.to_owned(), (*entry).clone())].into_iter().collect();
                 let parts = tree.add(&tree.root, place.block, &Value::Object(block));
                 Ok((splice(text, &parts)?, true))
             }
-            Change::Replace(_) | Change::Remove => Err(too_odd()),
+            EntryChange::Replace(_) | EntryChange::Remove => Err(unsafe_edit()),
         };
     };
     let object = match (block.value.as_object(), change) {
         (Some(object), _) => object,
         // `null` means the same as a missing block.
-        (None, Change::Add(entry)) => {
+        (None, EntryChange::Add(entry)) => {
             let made: Map<_, _> = [(place.name.to_owned(), (*entry).clone())].into_iter().collect();
             let parts = vec![tree.value_of(block, &Value::Object(made))];
             return Ok((splice(text, &parts)?, false));
         }
-        (None, _) => return Err(too_odd()),
+        (None, _) => return Err(unsafe_edit()),
     };
     if repeated_keys(object).contains(&place.name) {
-        return Err(too_odd());
+        return Err(unsafe_edit());
     }
     let there = object.properties.iter().position(|property| property.name.as_str() == place.name);
     let parts = match (change, there) {
-        (Change::Add(entry), None) => tree.add(object, place.name, entry),
-        (Change::Replace(entry), Some(index)) => {
-            let property = object.properties.get(index).ok_or_else(too_odd)?;
+        (EntryChange::Add(entry), None) => tree.add(object, place.name, entry),
+        (EntryChange::Replace(entry), Some(index)) => {
+            let property = object.properties.get(index).ok_or_else(unsafe_edit)?;
             vec![tree.value_of(property, entry)]
         }
-        (Change::Remove, Some(index)) => tree.remove(object, index)?,
-        _ => return Err(too_odd()),
+        (EntryChange::Remove, Some(index)) => tree.remove(object, index)?,
+        _ => return Err(unsafe_edit()),
     };
     Ok((splice(text, &parts)?, false))
 }
 
 /// Removes the empty block.
-pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Problem> {
-    let tree = Tree::of(place, text)?.ok_or_else(too_odd)?;
+pub(super) fn drop_block(place: &EntryLocation<'_>, text: &str) -> Result<String, EntryProblem> {
+    let tree = JsonTree::of(place, text)?.ok_or_else(unsafe_edit)?;
     let at = tree.root.properties.iter().position(|property| property.name.as_str() == place.block);
     let empty = at.and_then(|at| {
         let object = tree.root.properties.get(at)?.value.as_object()?;
@@ -103,30 +103,30 @@ pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Proble
 }
 
 /// Writes a new file.
-fn fresh(place: &Place<'_>, text: &str, entry: &Value) -> String {
+fn new_file(place: &EntryLocation<'_>, text: &str, entry: &Value) -> String {
     let end = line_end(text);
     let entry: Map<_, _> = [(place.name.to_owned(), entry.clone())].into_iter().collect();
     let root: Map<_, _> = [(place.block.to_owned(), Value::Object(entry))].into_iter().collect();
     let mut file = String::new();
-    write(&mut file, &Value::Object(root), &Layout::Lines { end, unit: "  " }, "");
+    write(&mut file, &Value::Object(root), &JsonLayout::Lines { end, unit: "  " }, "");
     file + end
 }
 
-impl<'a> Tree<'a> {
+impl<'a> JsonTree<'a> {
     /// Parses a text; `None` if it is blank.
-    fn of(place: &Place<'_>, text: &'a str) -> Result<Option<Self>, Problem> {
+    fn of(place: &EntryLocation<'_>, text: &'a str) -> Result<Option<Self>, EntryProblem> {
         if text.trim().is_empty() {
             return Ok(None);
         }
         let parsed = parse::json(place.syntax, text)?;
         let Some(jsonc_parser::ast::Value::Object(root)) = parsed.value else {
-            return Err(too_odd());
+            return Err(unsafe_edit());
         };
         let tokens = parsed.tokens.unwrap_or_default().into_iter().map(|token| {
             let what = match token.token {
-                Token::Comma => What::Comma,
-                Token::CommentLine(_) => What::LineComment,
-                _ => What::Other,
+                Token::Comma => JsonToken::Comma,
+                Token::CommentLine(_) => JsonToken::LineComment,
+                _ => JsonToken::Other,
             };
             (token.range, what)
         });
@@ -137,7 +137,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the last token or comment that ends at or before an offset.
-    fn before(&self, at: usize) -> Option<(Range, What)> {
+    fn before(&self, at: usize) -> Option<(Range, JsonToken)> {
         let next = self.tokens.partition_point(|(range, _)| range.end <= at);
         self.tokens.get(next.checked_sub(1)?).copied()
     }
@@ -147,12 +147,12 @@ impl<'a> Tree<'a> {
         let next = self.tokens.partition_point(|(range, _)| range.start < at);
         let mut tokens = self.tokens.iter().skip(next).filter(|(range, what)| {
             let comment = self.text.get(range.start..).is_some_and(|text| text.starts_with('/'));
-            *what != What::LineComment && !comment
+            *what != JsonToken::LineComment && !comment
         });
-        tokens.next().filter(|(_, what)| *what == What::Comma).map(|(range, _)| *range)
+        tokens.next().filter(|(_, what)| *what == JsonToken::Comma).map(|(range, _)| *range)
     }
 
-    fn add(&self, object: &Object<'_>, name: &str, value: &Value) -> Parts {
+    fn add(&self, object: &Object<'_>, name: &str, value: &Value) -> TextEdits {
         let inside = object.range.end.saturating_sub(1);
         let anchor = self.before(inside).map_or(inside, |(range, _)| range.end);
         let last = object.properties.last().map(|property| property.range.end);
@@ -165,15 +165,15 @@ impl<'a> Tree<'a> {
         let layout = self.layout(on_line, end);
         let mut entry = String::new();
         match (&layout, last) {
-            (Layout::Lines { .. }, _) => entry.extend([end, &indent]),
-            (Layout::Line { spaced: true }, Some(_)) => entry.push(' '),
-            (Layout::Line { .. }, _) => {}
+            (JsonLayout::Lines { .. }, _) => entry.extend([end, &indent]),
+            (JsonLayout::Line { spaced: true }, Some(_)) => entry.push(' '),
+            (JsonLayout::Line { .. }, _) => {}
         }
         write_member(&mut entry, name, value, &layout, &indent);
         if comma.is_some() {
             entry.push(',');
         }
-        let mut parts = Parts::new();
+        let mut parts = TextEdits::new();
         let gap = self.text.get(anchor..inside).unwrap_or_default();
         match last {
             Some(last) if comma.is_none() => parts.push((last..last, ",".to_owned())),
@@ -203,9 +203,9 @@ impl<'a> Tree<'a> {
     }
 
     /// The opposite of [`Self::add`].
-    fn remove(&self, object: &Object<'_>, index: usize) -> Result<Parts, Problem> {
-        let ours = object.properties.get(index).ok_or_else(too_odd)?.range;
-        let (before, what) = self.before(ours.start).ok_or_else(too_odd)?;
+    fn remove(&self, object: &Object<'_>, index: usize) -> Result<TextEdits, EntryProblem> {
+        let ours = object.properties.get(index).ok_or_else(unsafe_edit)?.range;
+        let (before, what) = self.before(ours.start).ok_or_else(unsafe_edit)?;
         let comma = self.comma_after(ours.end).filter(|comma| comma.end < object.range.end);
         let end = comma.map_or(ours.end, |comma| comma.end);
         let text = |range: std::ops::Range<usize>| self.text.get(range).unwrap_or_default();
@@ -214,7 +214,7 @@ impl<'a> Tree<'a> {
         if left.iter().all(|text| text.trim().is_empty()) {
             return Ok(vec![(inside, String::new())]);
         }
-        let mut parts = Parts::new();
+        let mut parts = TextEdits::new();
         let earlier = index.checked_sub(1).and_then(|index| object.properties.get(index));
         if let (None, Some(earlier)) = (comma, earlier)
             && let Some(comma) = self.comma_after(earlier.range.end)
@@ -224,7 +224,7 @@ impl<'a> Tree<'a> {
         let rest = self.text.get(end..).unwrap_or_default();
         let rest_of_line = rest.split('\n').next().unwrap_or_default();
         // The rest of the line must not become part of a comment.
-        let start = if what == What::LineComment && !rest_of_line.trim().is_empty() {
+        let start = if what == JsonToken::LineComment && !rest_of_line.trim().is_empty() {
             ours.start
         } else {
             before.end
@@ -243,12 +243,12 @@ impl<'a> Tree<'a> {
         on_own_line.unwrap_or_else(|| format!("{around}{}", self.unit))
     }
 
-    fn layout(&self, one_line: bool, end: &'a str) -> Layout<'_> {
+    fn layout(&self, one_line: bool, end: &'a str) -> JsonLayout<'_> {
         if one_line {
             let spaced = self.text.contains("\": ");
-            return Layout::Line { spaced };
+            return JsonLayout::Line { spaced };
         }
-        Layout::Lines { end, unit: &self.unit }
+        JsonLayout::Lines { end, unit: &self.unit }
     }
 }
 
@@ -265,20 +265,20 @@ fn unit_of(text: &str, root: &Object<'_>) -> String {
     }
 }
 
-fn write_member(text: &mut String, name: &str, value: &Value, layout: &Layout<'_>, indent: &str) {
+fn write_member(text: &mut String, name: &str, value: &Value, layout: &JsonLayout<'_>, indent: &str) {
     text.push_str(&Value::from(name).to_string());
     text.push_str(if matches!(layout, Layout::Line { spaced: false }) { ":" } else { ": " });
     write(text, value, layout, indent);
 }
 
-fn write(text: &mut String, value: &Value, layout: &Layout<'_>, indent: &str) {
+fn write(text: &mut String, value: &Value, layout: &JsonLayout<'_>, indent: &str) {
     let gap = if matches!(layout, Layout::Line { spaced: false }) { "," } else { ", " };
     match value {
         Value::Array(items) => {
             text.push('[');
             for (index, item) in items.iter().enumerate() {
                 text.push_str(if index == 0 { "" } else { gap });
-                write(text, item, &Layout::Line { spaced: gap == ", " }, indent);
+                write(text, item, &JsonLayout::Line { spaced: gap == ", " }, indent);
             }
             text.push(']');
         }
@@ -287,11 +287,11 @@ fn write(text: &mut String, value: &Value, layout: &Layout<'_>, indent: &str) {
             text.push('{');
             for (index, (name, value)) in map.iter().enumerate() {
                 match layout {
-                    Layout::Line { .. } => {
+                    JsonLayout::Line { .. } => {
                         text.push_str(if index == 0 { "" } else { gap });
                         write_member(text, name, value, layout, indent);
                     }
-                    Layout::Lines { end, unit } => {
+                    JsonLayout::Lines { end, unit } => {
                         let inner = format!("{indent}{unit}");
                         text.push_str(if index == 0 { "" } else { "," });
                         text.extend([*end, &inner]);
@@ -299,7 +299,7 @@ fn write(text: &mut String, value: &Value, layout: &Layout<'_>, indent: &str) {
                     }
                 }
             }
-            if let Layout::Lines { end, .. } = layout {
+            if let JsonLayout::Lines { end, .. } = layout {
                 text.extend([*end, indent]);
             }
             text.push('}');

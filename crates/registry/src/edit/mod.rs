@@ -8,18 +8,18 @@ mod toml;
 mod yaml;
 
 use crate::{
-    client::{Client, Syntax},
-    entry::{self, Entry, Manner},
-    parse::{parse, split_mark},
-    problem::Problem,
-    server::Server,
-    shape::{does_the_same, own_shape, shape},
+    client::{McpClient, FileSyntax},
+    entry::{self, ParsedEntry, EntryDialect},
+    parse::{parse, split_byte_order_mark},
+    problem::EntryProblem,
+    server::McpServerEntry,
+    shape::{is_equivalent, write_own_entry, write_entry_for},
 };
 use serde_json::{Map, Value};
 
 /// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedText {
     /// The whole text.
     pub text: String,
     /// Whether the text was changed.
@@ -29,7 +29,7 @@ pub struct Edited {
 }
 
 /// A change of the text.
-enum Change<'a> {
+enum EntryChange<'a> {
     /// Appends the entry to the block.
     Add(&'a Value),
     /// Replaces the existing entry.
@@ -38,84 +38,84 @@ enum Change<'a> {
 }
 
 /// Location of the entry.
-struct Place<'a> {
-    syntax: Syntax,
+struct EntryLocation<'a> {
+    syntax: FileSyntax,
     block: &'a str,
-    manner: Manner,
+    manner: EntryDialect,
     name: &'a str,
 }
 
-impl<'a> Place<'a> {
-    fn of(client: Client, name: &'a str) -> Self {
+impl<'a> EntryLocation<'a> {
+    fn of(client: McpClient, name: &'a str) -> Self {
         let (syntax, block) = (client.syntax(), client.block());
-        Self { syntax, block, manner: Manner::of(client), name }
+        Self { syntax, block, manner: EntryDialect::of(client), name }
     }
 
     /// In docent.toml.
     const fn own(name: &'a str) -> Self {
-        Self { syntax: Syntax::Toml, block: "mcp_servers", manner: Manner::OWN, name }
+        Self { syntax: FileSyntax::Toml, block: "mcp_servers", manner: EntryDialect::DOCENT, name }
     }
 }
 
 /// The text, and whether a block was created.
-type Done = Result<(String, bool), Problem>;
+type EditResult = Result<(String, bool), EntryProblem>;
 
 /// Adds a server to the text of a client's file; `None` is a missing file. An equivalent entry is left unchanged; a
 /// different one of the same name is replaced if `replace` is set.
 pub fn with_server(
-    client: Client,
+    client: McpClient,
     text: Option<&str>,
     name: &str,
-    server: &Server,
+    server: &McpServerEntry,
     replace: bool,
-) -> Result<Edited, Problem> {
-    let wanted = shape(client, name, server).map_err(|problem| problem.in_entry(name))?;
-    put(&Place::of(client, name), text, wanted, replace)
+) -> Result<EditedText, EntryProblem> {
+    let wanted = write_entry_for(client, name, server).map_err(|problem| problem.in_entry(name))?;
+    put_entry(&EntryLocation::of(client, name), text, wanted, replace)
 }
 
 /// Adds a server with all its settings as a table to the text of docent.toml.
-pub fn with_table(text: Option<&str>, server: &Server, replace: bool) -> Result<Edited, Problem> {
-    put(&Place::own(&server.name), text, own_shape(server), replace)
+pub fn with_table(text: Option<&str>, server: &McpServerEntry, replace: bool) -> Result<EditedText, EntryProblem> {
+    put_entry(&EntryLocation::own(&server.name), text, write_own_entry(server), replace)
 }
 
 /// Removes a server from the text of docent.toml.
-pub fn without_table(text: &str, name: &str) -> Result<Edited, Problem> {
-    take(&Place::own(name), text, false)
+pub fn without_table(text: &str, name: &str) -> Result<EditedText, EntryProblem> {
+    remove_entry(&EntryLocation::own(name), text, false)
 }
 
-fn put(
-    place: &Place<'_>,
+fn put_entry(
+    place: &EntryLocation<'_>,
     text: Option<&str>,
     mut wanted: Value,
     replace: bool,
-) -> Result<Edited, Problem> {
+) -> Result<EditedText, EntryProblem> {
     let name = place.name;
-    let at = |problem: Problem| problem.in_entry(name);
+    let at = |problem: EntryProblem| problem.in_entry(name);
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err(at(Problem::new("the name is not valid", "give the entry a readable name")));
+        return Err(at(EntryProblem::new("the name is not valid", "give the entry a readable name")));
     }
-    let (mark, text) = split_mark(text.unwrap_or_default());
+    let (mark, text) = split_byte_order_mark(text.unwrap_or_default());
     let before = parse(place.syntax, text)?;
     let understood = understand(place, wanted.clone()).ok_or_else(|| {
-        at(Problem::new("the entry is not valid", "give it a command or an address"))
+        at(EntryProblem::new("the entry is not valid", "give it a command or an address"))
     })?;
     // Descriptions of a server are compared only in docent's own file; those in a client's file are left to its user.
     let own = place.manner.is_own();
-    let says = |server: &Server| (server.meta.clone(), server.secrets.clone());
-    let is_wanted = |server: &Server| {
-        does_the_same(server, &understood) && (!own || says(server) == says(&understood))
+    let says = |server: &McpServerEntry| (server.meta.clone(), server.secrets.clone());
+    let is_wanted = |server: &McpServerEntry| {
+        is_equivalent(server, &understood) && (!own || says(server) == says(&understood))
     };
     let there = block_of(&before, place)?.and_then(|block| block.get(name));
     let change = match there {
-        None => Change::Add(&wanted),
+        None => EntryChange::Add(&wanted),
         Some(there) => {
             let server = understand(place, there.clone());
             if server.as_ref().is_some_and(is_wanted) {
                 let text = format!("{mark}{text}");
-                return Ok(Edited { text, changed: false, block: false });
+                return Ok(EditedText { text, changed: false, block: false });
             }
             if !replace {
-                return Err(at(differs(server.as_ref(), &understood)));
+                return Err(at(conflicting_entry(server.as_ref(), &understood)));
             }
             let kept = with_unknown(server, &wanted);
             // Unused fields of the old entry may have a meaning in the new one.
@@ -123,85 +123,85 @@ fn put(
             if read.as_ref().is_some_and(is_wanted) {
                 wanted = kept;
             }
-            Change::Replace(&wanted)
+            EntryChange::Replace(&wanted)
         }
     };
     let (after, block) = edit(place, text, &change).map_err(at)?;
     check(place, &before, &change, &after).map_err(at)?;
     let text = format!("{mark}{after}");
-    Ok(Edited { text, changed: true, block })
+    Ok(EditedText { text, changed: true, block })
 }
 
 /// Removes a server from the text of a client's file. An empty block is removed as well if `drop_block` is set, as it
 /// should be if the block was created for the entry.
 pub fn without_server(
-    client: Client,
+    client: McpClient,
     text: &str,
     name: &str,
     drop_block: bool,
-) -> Result<Edited, Problem> {
-    take(&Place::of(client, name), text, drop_block)
+) -> Result<EditedText, EntryProblem> {
+    remove_entry(&EntryLocation::of(client, name), text, drop_block)
 }
 
-fn take(place: &Place<'_>, text: &str, drop_block: bool) -> Result<Edited, Problem> {
+fn remove_entry(place: &EntryLocation<'_>, text: &str, drop_block: bool) -> Result<EditedText, EntryProblem> {
     let name = place.name;
-    let (mark, text) = split_mark(text);
+    let (mark, text) = split_byte_order_mark(text);
     let before = parse(place.syntax, text)?;
     let block = block_of(&before, place)?;
     if block.is_none_or(|block| !block.contains_key(name)) {
-        return Ok(Edited { text: format!("{mark}{text}"), changed: false, block: false });
+        return Ok(EditedText { text: format!("{mark}{text}"), changed: false, block: false });
     }
     let last = block.is_some_and(|block| block.len() == 1);
-    let at = |problem: Problem| problem.in_entry(name);
-    let (mut after, _) = edit(place, text, &Change::Remove).map_err(at)?;
+    let at = |problem: EntryProblem| problem.in_entry(name);
+    let (mut after, _) = edit(place, text, &EntryChange::Remove).map_err(at)?;
     let dropped = last && drop_block;
     if dropped {
         after = match place.syntax {
-            Syntax::Json | Syntax::JsonWithComments => json::drop_block(place, &after),
-            Syntax::Toml => Ok(after),
-            Syntax::Yaml => yaml::drop_block(place, &after),
+            FileSyntax::Json | FileSyntax::JsonWithComments => json::drop_block(place, &after),
+            FileSyntax::Toml => Ok(after),
+            FileSyntax::Yaml => yaml::drop_block(place, &after),
         }
         .map_err(at)?;
     }
-    check(place, &before, &Change::Remove, &after).map_err(at)?;
-    Ok(Edited { text: format!("{mark}{after}"), changed: true, block: dropped })
+    check(place, &before, &EntryChange::Remove, &after).map_err(at)?;
+    Ok(EditedText { text: format!("{mark}{after}"), changed: true, block: dropped })
 }
 
-fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
+fn edit(place: &EntryLocation<'_>, text: &str, change: &EntryChange<'_>) -> EditResult {
     match place.syntax {
-        Syntax::Json | Syntax::JsonWithComments => json::edit(place, text, change),
-        Syntax::Toml => toml::edit(place, text, change),
-        Syntax::Yaml => yaml::edit(place, text, change),
+        FileSyntax::Json | FileSyntax::JsonWithComments => json::edit(place, text, change),
+        FileSyntax::Toml => toml::edit(place, text, change),
+        FileSyntax::Yaml => yaml::edit(place, text, change),
     }
 }
 
 /// Checks that the text differs only by the change.
 fn check(
-    place: &Place<'_>,
+    place: &EntryLocation<'_>,
     before: &Value,
-    change: &Change<'_>,
+    change: &EntryChange<'_>,
     after: &str,
-) -> Result<(), Problem> {
+) -> Result<(), EntryProblem> {
     let mut expected = before.clone();
     let mut found = parse(place.syntax, after).unwrap_or_default();
     // An empty block means the same as a missing one.
     for value in [&mut expected, &mut found] {
-        let Some(root) = value.as_object_mut() else { return Err(too_odd()) };
+        let Some(root) = value.as_object_mut() else { return Err(unsafe_edit()) };
         let block = root.entry(place.block).or_insert(Value::Null);
         if block.is_null() {
             *block = Value::Object(Map::new());
         }
     }
-    let block = expected.get_mut(place.block).and_then(Value::as_object_mut).ok_or_else(too_odd)?;
+    let block = expected.get_mut(place.block).and_then(Value::as_object_mut).ok_or_else(unsafe_edit)?;
     match change {
-        Change::Add(entry) | Change::Replace(entry) => {
+        EntryChange::Add(entry) | EntryChange::Replace(entry) => {
             block.insert(place.name.to_owned(), (*entry).clone());
         }
-        Change::Remove => {
+        EntryChange::Remove => {
             block.shift_remove(place.name);
         }
     }
-    if same(&expected, &found) { Ok(()) } else { Err(too_odd()) }
+    if same(&expected, &found) { Ok(()) } else { Err(unsafe_edit()) }
 }
 
 /// Compares values; numbers are equal if their values are, such as 30 and 30.0.
@@ -223,8 +223,8 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-fn too_odd() -> Problem {
-    Problem::new(
+fn unsafe_edit() -> EntryProblem {
+    EntryProblem::new(
         "the file is written in a way that can't be edited safely, and is left as it is",
         "change it by hand",
     )
@@ -232,9 +232,9 @@ fn too_odd() -> Problem {
 
 fn block_of<'a>(
     root: &'a Value,
-    place: &Place<'_>,
-) -> Result<Option<&'a Map<String, Value>>, Problem> {
-    let wrong = |what: &str| Problem::new(what, "fix the file by hand");
+    place: &EntryLocation<'_>,
+) -> Result<Option<&'a Map<String, Value>>, EntryProblem> {
+    let wrong = |what: &str| EntryProblem::new(what, "fix the file by hand");
     let root = root.as_object().ok_or_else(|| wrong("the file is not an object"))?;
     match root.get(place.block) {
         None | Some(Value::Null) => Ok(None),
@@ -243,16 +243,16 @@ fn block_of<'a>(
     }
 }
 
-fn understand(place: &Place<'_>, value: Value) -> Option<Server> {
+fn understand(place: &EntryLocation<'_>, value: Value) -> Option<McpServerEntry> {
     match entry::read(place.name, value, place.manner) {
-        (Entry::Server(server), _) => Some(*server),
-        (Entry::PassedOver | Entry::Bad, _) => None,
+        (ParsedEntry::Server(server), _) => Some(*server),
+        (ParsedEntry::PassedOver | ParsedEntry::Bad, _) => None,
     }
 }
 
-fn differs(there: Option<&Server>, wanted: &Server) -> Problem {
-    let there = there.map_or_else(|| "an entry that can't be read".to_owned(), Server::summary);
-    Problem::new(
+fn conflicting_entry(there: Option<&McpServerEntry>, wanted: &McpServerEntry) -> EntryProblem {
+    let there = there.map_or_else(|| "an entry that can't be read".to_owned(), McpServerEntry::summary);
+    EntryProblem::new(
         format!(
             "a different entry of this name exists: it has {there}, not {}",
             wanted.summary()
@@ -262,7 +262,7 @@ fn differs(there: Option<&Server>, wanted: &Server) -> Problem {
 }
 
 /// Keeps unknown fields that the client or its user added.
-fn with_unknown(there: Option<Server>, wanted: &Value) -> Value {
+fn with_unknown(there: Option<McpServerEntry>, wanted: &Value) -> Value {
     let mut kept = wanted.clone();
     if let (Some(there), Some(kept)) = (there, kept.as_object_mut()) {
         for (field, value) in there.unknown {
@@ -288,14 +288,14 @@ fn indent_at(text: &str, at: usize) -> &str {
 }
 
 /// Replaces ranges of a text. They are in order and do not overlap.
-fn splice(text: &str, parts: &[(std::ops::Range<usize>, String)]) -> Result<String, Problem> {
+fn splice(text: &str, parts: &[(std::ops::Range<usize>, String)]) -> Result<String, EntryProblem> {
     let mut result = String::with_capacity(text.len());
     let mut from = 0;
     for (range, part) in parts {
-        result.push_str(text.get(from..range.start).ok_or_else(too_odd)?);
+        result.push_str(text.get(from..range.start).ok_or_else(unsafe_edit)?);
         result.push_str(part);
         from = range.end;
     }
-    result.push_str(text.get(from..).ok_or_else(too_odd)?);
+    result.push_str(text.get(from..).ok_or_else(unsafe_edit)?);
     Ok(result)
 }

@@ -1,15 +1,15 @@
 //! Edits TOML: tables with headers, at the end of the file.
 
-use super::{Change, Done, Place, line_end, splice, too_odd};
-use crate::{parse::toml_document, problem::Problem};
+use super::{EntryChange, EditResult, EntryLocation, line_end, splice, unsafe_edit};
+use crate::{parse::toml_document, problem::EntryProblem};
 use serde_json::Value;
 use std::ops::Range;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};
 
-pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
+pub(super) fn edit(place: &EntryLocation<'_>, text: &str, change: &EntryChange<'_>) -> EditResult {
     let end = line_end(text);
     match change {
-        Change::Add(entry) => {
+        EntryChange::Add(entry) => {
             let block = block_text(place, entry, end)?;
             if text.is_empty() {
                 return Ok((block, false));
@@ -22,7 +22,7 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
             };
             Ok((added, false))
         }
-        Change::Replace(entry) => {
+        EntryChange::Replace(entry) => {
             let block = block_text(place, entry, end)?;
             let mut parts = Vec::new();
             for (index, lines) in our_lines(place, text)?.into_iter().enumerate() {
@@ -36,7 +36,7 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
             }
             Ok((splice(text, &parts)?, false))
         }
-        Change::Remove => {
+        EntryChange::Remove => {
             let lines = our_lines(place, text)?.into_iter();
             let parts: Vec<_> = lines.map(|lines| (with_gap(text, lines), String::new())).collect();
             Ok((splice(text, &parts)?, false))
@@ -45,13 +45,13 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
 }
 
 /// Returns the lines of the entry's table and its subtables, in order.
-fn our_lines(place: &Place<'_>, text: &str) -> Result<Vec<Range<usize>>, Problem> {
+fn our_lines(place: &EntryLocation<'_>, text: &str) -> Result<Vec<Range<usize>>, EntryProblem> {
     let document = toml_document(text)?;
     let block =
-        document.as_table().get(place.block).and_then(Item::as_table).ok_or_else(too_odd)?;
-    let table = block.get(place.name).and_then(Item::as_table).ok_or_else(too_odd)?;
+        document.as_table().get(place.block).and_then(Item::as_table).ok_or_else(unsafe_edit)?;
+    let table = block.get(place.name).and_then(Item::as_table).ok_or_else(unsafe_edit)?;
     if table.is_dotted() {
-        return Err(too_odd());
+        return Err(unsafe_edit());
     }
     let mut found = Vec::new();
     collect(table, &mut found);
@@ -62,7 +62,7 @@ fn our_lines(place: &Place<'_>, text: &str) -> Result<Vec<Range<usize>>, Problem
         Some(start..end)
     });
     let lines = lines.collect::<Option<Vec<_>>>().filter(|lines| !lines.is_empty());
-    lines.ok_or_else(too_odd)
+    lines.ok_or_else(unsafe_edit)
 }
 
 /// Collects each table with a header, from the header to the last value.
@@ -109,10 +109,10 @@ fn without_line_end(text: &str) -> Option<&str> {
     Some(text.strip_suffix('\r').unwrap_or(text))
 }
 
-fn block_text(place: &Place<'_>, entry: &Value, end: &str) -> Result<String, Problem> {
+fn block_text(place: &EntryLocation<'_>, entry: &Value, end: &str) -> Result<String, EntryProblem> {
     let mut table = Table::new();
-    for (key, value) in entry.as_object().ok_or_else(too_odd)? {
-        table.insert(key, Item::Value(toml_value(value).ok_or_else(too_odd)?));
+    for (key, value) in entry.as_object().ok_or_else(unsafe_edit)? {
+        table.insert(key, Item::Value(toml_value(value).ok_or_else(unsafe_edit)?));
     }
     let mut block = Table::new();
     block.set_implicit(true);

@@ -1,30 +1,30 @@
 //! Edits YAML line by line: a block with indentation, each entry on its own lines.
 
-use super::{Change, Done, Place, line_end, splice, too_odd};
-use crate::problem::Problem;
+use super::{EntryChange, EditResult, EntryLocation, line_end, splice, unsafe_edit};
+use crate::problem::EntryProblem;
 use serde_json::Value;
 use std::{fmt::Write as _, ops::Range};
 
 /// A line of the text.
 #[derive(Debug, Clone)]
-struct Line<'a> {
+struct YamlLine<'a> {
     range: Range<usize>,
     /// Without the line break.
     text: &'a str,
     /// Spaces before the first character.
     indent: usize,
-    kind: Kind,
+    kind: YamlLineKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum YamlLineKind {
     Blank,
     Comment,
     Content,
 }
 
 /// The block of entries.
-struct Block {
+struct YamlBlock {
     /// The line of its key.
     key: usize,
     /// Where the key's colon ends.
@@ -36,11 +36,11 @@ struct Block {
     indent: Option<usize>,
 }
 
-pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
+pub(super) fn edit(place: &EntryLocation<'_>, text: &str, change: &EntryChange<'_>) -> EditResult {
     let lines = lines(text);
     let end = line_end(text);
     let Some(block) = find_block(place.block, &lines)? else {
-        let Change::Add(entry) = change else { return Err(too_odd()) };
+        let EntryChange::Add(entry) = change else { return Err(unsafe_edit()) };
         let mut added = vec![format!("{}:", place.block)];
         write_entry(&mut added, "  ", "  ", place.name, entry);
         return Ok((appended(text, &added, end), true));
@@ -52,26 +52,26 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
         added
     };
     let parts = match change {
-        Change::Add(entry) => {
+        EntryChange::Add(entry) => {
             let last = block.entries.end.checked_sub(1).filter(|_| !block.entries.is_empty());
-            let after = lines.get(last.unwrap_or(block.key)).ok_or_else(too_odd)?;
+            let after = lines.get(last.unwrap_or(block.key)).ok_or_else(unsafe_edit)?;
             let mut parts: Vec<_> =
                 block.braces.into_iter().map(|braces| (braces, String::new())).collect();
             let at = after.range.end;
             parts.push((at..at, inserted(text, at, &render(entry), end)));
             parts
         }
-        Change::Replace(entry) => {
+        EntryChange::Replace(entry) => {
             let range = our_lines(place, &lines, &block)?;
             let whole = text.get(range.clone()).is_some_and(|lines| lines.ends_with('\n'));
             let added = render(entry).join(end) + if whole { end } else { "" };
             vec![(range, added)]
         }
-        Change::Remove => {
+        EntryChange::Remove => {
             let range = our_lines(place, &lines, &block)?;
             let only = lines.get(block.entries.clone()).is_some_and(|lines| {
-                let outside = |line: &&Line<'_>| {
-                    line.kind == Kind::Content && !range.contains(&line.range.start)
+                let outside = |line: &&YamlLine<'_>| {
+                    line.kind == YamlLineKind::Content && !range.contains(&line.range.start)
                 };
                 lines.iter().find(outside).is_none()
             });
@@ -87,10 +87,10 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
 }
 
 /// Removes the empty block.
-pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Problem> {
+pub(super) fn drop_block(place: &EntryLocation<'_>, text: &str) -> Result<String, EntryProblem> {
     let lines = lines(text);
     let Some(block) = find_block(place.block, &lines)? else { return Ok(text.to_owned()) };
-    let line = lines.get(block.key).ok_or_else(too_odd)?;
+    let line = lines.get(block.key).ok_or_else(unsafe_edit)?;
     // A key with a comment is kept.
     if block.braces.is_none_or(|braces| braces.end != line.range.start + line.text.len()) {
         return Ok(text.to_owned());
@@ -98,7 +98,7 @@ pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Proble
     splice(text, &[(with_break(text, line.range.clone()), String::new())])
 }
 
-fn lines(text: &str) -> Vec<Line<'_>> {
+fn lines(text: &str) -> Vec<YamlLine<'_>> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(|whole| {
         let range = start..start + whole.len();
@@ -107,17 +107,17 @@ fn lines(text: &str) -> Vec<Line<'_>> {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let body = text.trim_start_matches(' ');
         let kind = match body.trim_start().chars().next() {
-            None => Kind::Blank,
-            Some('#') => Kind::Comment,
-            Some(_) => Kind::Content,
+            None => YamlLineKind::Blank,
+            Some('#') => YamlLineKind::Comment,
+            Some(_) => YamlLineKind::Content,
         };
-        Line { range, text, indent: text.len() - body.len(), kind }
+        YamlLine { range, text, indent: text.len() - body.len(), kind }
     });
     lines.collect()
 }
 
 /// Parses the key of a line, and returns it with the text after the colon.
-fn key_of<'a>(line: &Line<'a>) -> Option<(String, &'a str)> {
+fn key_of<'a>(line: &YamlLine<'a>) -> Option<(String, &'a str)> {
     let body = line.text.trim_start_matches(' ');
     let (key, rest) = match body.chars().next()? {
         '"' => {
@@ -144,15 +144,15 @@ fn key_of<'a>(line: &Line<'a>) -> Option<(String, &'a str)> {
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some((key, rest))
 }
 
-fn find_block(name: &str, lines: &[Line<'_>]) -> Result<Option<Block>, Problem> {
-    let top = |line: &Line<'_>| line.kind == Kind::Content && line.indent == 0;
+fn find_block(name: &str, lines: &[YamlLine<'_>]) -> Result<Option<YamlBlock>, EntryProblem> {
+    let top = |line: &YamlLine<'_>| line.kind == YamlLineKind::Content && line.indent == 0;
     let mut keys = lines.iter().enumerate().filter_map(|(index, line)| {
         let (key, rest) = top(line).then(|| key_of(line)).flatten()?;
         (key == name).then_some((index, line, rest))
     });
     let Some((key, line, rest)) = keys.next() else { return Ok(None) };
     if keys.next().is_some() {
-        return Err(too_odd());
+        return Err(unsafe_edit());
     }
     let colon = line.range.start + line.text.len() - rest.len();
     let value = rest.trim_start();
@@ -162,44 +162,44 @@ fn find_block(name: &str, lines: &[Line<'_>]) -> Result<Option<Block>, Problem> 
     let braces = match after {
         Some(after) if is_note(after) => Some(colon..colon + gap + 2),
         _ if is_note(value) => None,
-        _ => return Err(too_odd()),
+        _ => return Err(unsafe_edit()),
     };
     let below = lines.iter().skip(key + 1).take_while(|line| !top(line)).count();
-    let inside = lines.get(key + 1..key + 1 + below).ok_or_else(too_odd)?;
-    let content = |line: &&Line<'_>| line.kind == Kind::Content;
+    let inside = lines.get(key + 1..key + 1 + below).ok_or_else(unsafe_edit)?;
+    let content = |line: &&YamlLine<'_>| line.kind == YamlLineKind::Content;
     let indent = inside.iter().find(content).map(|line| line.indent);
-    let deep = |line: &Line<'_>| {
-        line.kind == Kind::Content
-            || line.kind == Kind::Comment && indent.is_some_and(|indent| line.indent > indent)
+    let deep = |line: &YamlLine<'_>| {
+        line.kind == YamlLineKind::Content
+            || line.kind == YamlLineKind::Comment && indent.is_some_and(|indent| line.indent > indent)
     };
     let last = inside.iter().rposition(deep).map_or(0, |last| last + 1);
-    Ok(Some(Block { key, colon, braces, entries: key + 1..key + 1 + last, indent }))
+    Ok(Some(YamlBlock { key, colon, braces, entries: key + 1..key + 1 + last, indent }))
 }
 
 /// Returns the lines of the entry: its key, and everything that is indented more.
 fn our_lines(
-    place: &Place<'_>,
-    lines: &[Line<'_>],
-    block: &Block,
-) -> Result<Range<usize>, Problem> {
-    let indent = block.indent.ok_or_else(too_odd)?;
-    let inside = lines.get(block.entries.clone()).ok_or_else(too_odd)?;
-    let ours = |line: &Line<'_>| {
-        line.kind == Kind::Content
+    place: &EntryLocation<'_>,
+    lines: &[YamlLine<'_>],
+    block: &YamlBlock,
+) -> Result<Range<usize>, EntryProblem> {
+    let indent = block.indent.ok_or_else(unsafe_edit)?;
+    let inside = lines.get(block.entries.clone()).ok_or_else(unsafe_edit)?;
+    let ours = |line: &YamlLine<'_>| {
+        line.kind == YamlLineKind::Content
             && line.indent == indent
             && key_of(line).is_some_and(|(key, _)| key == place.name)
     };
-    let first = inside.iter().position(ours).ok_or_else(too_odd)?;
+    let first = inside.iter().position(ours).ok_or_else(unsafe_edit)?;
     let mut last = first;
     for (index, line) in inside.iter().enumerate().skip(first + 1) {
         match line.kind {
-            Kind::Blank => {}
-            Kind::Content | Kind::Comment if line.indent > indent => last = index,
-            Kind::Content | Kind::Comment => break,
+            YamlLineKind::Blank => {}
+            YamlLineKind::Content | YamlLineKind::Comment if line.indent > indent => last = index,
+            YamlLineKind::Content | YamlLineKind::Comment => break,
         }
     }
-    let start = inside.get(first).ok_or_else(too_odd)?.range.start;
-    let end = inside.get(last).ok_or_else(too_odd)?.range.end;
+    let start = inside.get(first).ok_or_else(unsafe_edit)?.range.start;
+    let end = inside.get(last).ok_or_else(unsafe_edit)?.range.end;
     Ok(start..end)
 }
 
@@ -256,15 +256,15 @@ fn flow(value: &Value) -> String {
 
 /// Writes a string, without quotes if it is unambiguous.
 fn scalar(text: &str) -> String {
-    const MEANT: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    const RESERVED_SCALARS: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/'))
-        && !MEANT.contains(&text.to_ascii_lowercase().as_str());
+        && !RESERVED_SCALARS.contains(&text.to_ascii_lowercase().as_str());
     if plain { text.to_owned() } else { quoted(text) }
 }
 
 /// Characters that are not control characters but must not occur in YAML.
-const UNSAFE: [char; 5] = ['\u{feff}', '\u{2028}', '\u{2029}', '\u{fffe}', '\u{ffff}'];
+const UNSAFE_CHARACTERS: [char; 5] = ['\u{feff}', '\u{2028}', '\u{2029}', '\u{fffe}', '\u{ffff}'];
 
 /// Writes a string in double quotes, with escapes.
 fn quoted(text: &str) -> String {
@@ -275,7 +275,7 @@ fn quoted(text: &str) -> String {
             '"' | '\\' => result.extend(['\\', c]),
             '\n' => result.push_str("\\n"),
             '\t' => result.push_str("\\t"),
-            c if c.is_control() || UNSAFE.contains(&c) => {
+            c if c.is_control() || UNSAFE_CHARACTERS.contains(&c) => {
                 // Writing to a string does not fail.
                 let _done = write!(result, "\\u{:04x}", u32::from(c));
             }

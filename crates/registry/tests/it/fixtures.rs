@@ -1,19 +1,19 @@
 //! A realistic configuration of each client.
 
-use docent_registry::Client;
+use docent_registry::McpClient;
 
 pub(crate) const REGISTRY: &str = include_str!("fixtures/registry.json");
 
-pub(crate) fn of(client: Client) -> &'static str {
+pub(crate) fn of(client: McpClient) -> &'static str {
     match client {
-        Client::ClaudeDesktop => include_str!("fixtures/claude-desktop.json"),
-        Client::ClaudeCode => include_str!("fixtures/claude-code.json"),
-        Client::VsCode => include_str!("fixtures/vscode.json"),
-        Client::Cursor => include_str!("fixtures/cursor.json"),
-        Client::Windsurf => include_str!("fixtures/windsurf.json"),
-        Client::Zed => include_str!("fixtures/zed.json"),
-        Client::Codex => include_str!("fixtures/codex.toml"),
-        Client::GeminiCli => include_str!("fixtures/gemini.json"),
-        Client::Goose => include_str!("fixtures/goose.yaml"),
+        McpClient::ClaudeDesktop => include_str!("fixtures/claude-desktop.json"),
+        McpClient::ClaudeCode => include_str!("fixtures/claude-code.json"),
+        McpClient::VsCode => include_str!("fixtures/vscode.json"),
+        McpClient::Cursor => include_str!("fixtures/cursor.json"),
+        McpClient::Windsurf => include_str!("fixtures/windsurf.json"),
+        McpClient::Zed => include_str!("fixtures/zed.json"),
+        McpClient::Codex => include_str!("fixtures/codex.toml"),
+        McpClient::GeminiCli => include_str!("fixtures/gemini.json"),
+        McpClient::Goose => include_str!("fixtures/goose.yaml"),
     }
 }

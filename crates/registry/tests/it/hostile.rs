@@ -2,16 +2,16 @@
 
 use crate::fixtures;
 use docent_registry::{
-    Client, Form, Reading, Server, read, read_tables, with_server, without_server,
+    McpClient, ConfigFormat, ConfigContents, McpServerEntry, read, read_tables, with_server, without_server,
 };
 use serde_json::json;
 use std::path::Path;
 
-fn forms() -> Vec<Form> {
-    Client::ALL.into_iter().map(Form::Client).chain([Form::Block, Form::Registry]).collect()
+fn forms() -> Vec<ConfigFormat> {
+    McpClient::ALL.into_iter().map(ConfigFormat::Client).chain([ConfigFormat::Block, ConfigFormat::Registry]).collect()
 }
 
-fn read_all(bytes: &[u8]) -> Vec<Reading> {
+fn read_all(bytes: &[u8]) -> Vec<ConfigContents> {
     forms().into_iter().map(|form| read(form, Path::new("f"), bytes)).collect()
 }
 
@@ -38,8 +38,8 @@ fn nothing_gets_past_a_problem() {
             assert!(reading.servers.is_empty());
         }
         let Ok(text) = std::str::from_utf8(text) else { continue };
-        for client in Client::ALL {
-            let server = Server::program("docent", "docent", &[]);
+        for client in McpClient::ALL {
+            let server = McpServerEntry::program("docent", "docent", &[]);
             // The result does not matter here, only that there is one.
             let edited = with_server(client, Some(text), "docent", &server, true).ok();
             let out = without_server(client, text, "docent", true).ok();
@@ -51,7 +51,7 @@ fn nothing_gets_past_a_problem() {
 #[test]
 fn an_empty_file_has_no_servers() {
     for text in ["", " \r\n\t", "\u{feff}", "\u{feff}\n"] {
-        for form in Client::ALL.into_iter().map(Form::Client) {
+        for form in McpClient::ALL.into_iter().map(ConfigFormat::Client) {
             let reading = read(form, Path::new("f"), text.as_bytes());
             assert_eq!(reading, Reading::default(), "{form:?} {text:?}");
         }
@@ -68,27 +68,27 @@ fn a_huge_file_is_refused_and_a_large_one_read() {
     let many: serde_json::Map<_, _> =
         (0..20_000).map(|index| (format!("s{index}"), json!({"command": "x"}))).collect();
     let text = json!({ "mcpServers": many }).to_string();
-    let reading = read(Form::Client(Client::Cursor), Path::new("f"), text.as_bytes());
+    let reading = read(ConfigFormat::Client(McpClient::Cursor), Path::new("f"), text.as_bytes());
     assert_eq!((reading.servers.len(), reading.problems.len()), (20_000, 0));
-    let server = Server::program("docent", "docent", &[]);
-    let edited = with_server(Client::Cursor, Some(&text), "docent", &server, false).unwrap();
-    let out = without_server(Client::Cursor, &edited.text, "docent", false).unwrap();
+    let server = McpServerEntry::program("docent", "docent", &[]);
+    let edited = with_server(McpClient::Cursor, Some(&text), "docent", &server, false).unwrap();
+    let out = without_server(McpClient::Cursor, &edited.text, "docent", false).unwrap();
     assert_eq!(out.text, text);
 }
 
 #[test]
 fn a_repeated_key_is_reported() {
     let text = br#"{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}"#;
-    let reading = read(Form::Client(Client::ClaudeCode), Path::new("f"), text);
-    let way = reading.servers.first().map(Server::summary);
+    let reading = read(ConfigFormat::Client(McpClient::ClaudeCode), Path::new("f"), text);
+    let way = reading.servers.first().map(McpServerEntry::summary);
     assert_eq!((reading.servers.len(), way.as_deref()), (1, Some("y")));
     let problem = reading.problems.first().unwrap().to_string();
     assert_eq!(problem, "f: \"a\": it occurs twice, and the last one is used; remove one");
     for (client, text) in [
-        (Client::Codex, "[mcp_servers.a]\ncommand = 'x'\n[mcp_servers.a]\ncommand = 'y'\n"),
-        (Client::Goose, "extensions:\n  a: {type: stdio, cmd: x}\n  a: {type: stdio, cmd: y}\n"),
+        (McpClient::Codex, "[mcp_servers.a]\ncommand = 'x'\n[mcp_servers.a]\ncommand = 'y'\n"),
+        (McpClient::Goose, "extensions:\n  a: {type: stdio, cmd: x}\n  a: {type: stdio, cmd: y}\n"),
     ] {
-        let reading = read(Form::Client(client), Path::new("f"), text.as_bytes());
+        let reading = read(ConfigFormat::Client(client), Path::new("f"), text.as_bytes());
         assert_eq!((reading.servers.len(), reading.problems.len()), (0, 1), "{client}");
     }
 }
@@ -128,11 +128,11 @@ fn wrong_types_are_reported_field_by_field() {
 }
 
 /// An entry added to a damaged file can be read back, and removing it leaves no entry of that name.
-fn survives(client: Client, text: &str) {
-    let server = Server::program("docent", "docent", &["serve", "a b"]);
+fn survives(client: McpClient, text: &str) {
+    let server = McpServerEntry::program("docent", "docent", &["serve", "a b"]);
     let Ok(edited) = with_server(client, Some(text), "docent", &server, true) else { return };
     let entries = |text: &str| {
-        let reading = read(Form::Client(client), Path::new("f"), text.as_bytes());
+        let reading = read(ConfigFormat::Client(client), Path::new("f"), text.as_bytes());
         let ours = reading.servers.into_iter().filter(|server| server.name == "docent");
         ours.map(|server| server.way).collect::<Vec<_>>()
     };
@@ -144,7 +144,7 @@ fn survives(client: Client, text: &str) {
 
 #[test]
 fn a_damaged_file_is_refused_or_edited_whole() {
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         let text = fixtures::of(client);
         let places: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(31).collect();
         for at in places {

@@ -2,32 +2,32 @@
 
 use crate::fixtures;
 use docent_registry::{
-    Client, Form, Links, Meta, Plan, RemoteKind, SecretFile, SecretUse, Sensitivity, Server,
-    Visibility, Way, read, read_tables, with_server, with_table, without_server, without_table,
+    McpClient, ConfigFormat, LinkPolicy, ServerMeta, ConfigChange, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry,
+    EntryVisibility, EntryTransport, read, read_tables, with_server, with_table, without_server, without_table,
 };
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
-fn docent() -> Server {
+fn docent() -> McpServerEntry {
     let mut server =
-        Server::program("docent", "/usr/local/bin/docent", &["serve", "--root", "a \"b\" ä"]);
-    if let Way::Program { env, .. } = &mut server.way {
+        McpServerEntry::program("docent", "/usr/local/bin/docent", &["serve", "--root", "a \"b\" ä"]);
+    if let EntryTransport::Program { env, .. } = &mut server.way {
         env.insert("DOCENT_LOG".to_owned(), "info: on".to_owned());
     }
     server
 }
 
 fn added_lines(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
-    let plan = Plan {
-        client: Client::Zed,
+    let plan = ConfigChange {
+        client: McpClient::Zed,
         name: "docent".to_owned(),
         path: PathBuf::from("file"),
         before: Some(before.to_owned()),
         after: after.to_owned(),
         block: false,
-        links: Links::FollowOwn,
+        links: LinkPolicy::FollowOwn,
     };
     let diff = plan.diff();
     let lines = |sign: &str, header: &str| {
@@ -38,11 +38,11 @@ fn added_lines(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
 }
 
 /// Installs, reads back, installs again, removes; the text must be unchanged.
-fn round_trip(client: Client, text: &str, server: &Server) -> String {
+fn round_trip(client: McpClient, text: &str, server: &McpServerEntry) -> String {
     let edited = with_server(client, Some(text), "docent", server, false)
         .unwrap_or_else(|problem| panic!("{client}: {problem}\n{text}"));
     assert!(edited.changed);
-    let reading = read(Form::Client(client), Path::new("file"), edited.text.as_bytes());
+    let reading = read(ConfigFormat::Client(client), Path::new("file"), edited.text.as_bytes());
     let found = reading.servers.iter().find(|server| server.name == "docent");
     let found =
         found.unwrap_or_else(|| panic!("{client}: {:?}\n{}", reading.problems, edited.text));
@@ -58,7 +58,7 @@ fn round_trip(client: Client, text: &str, server: &Server) -> String {
 
 #[test]
 fn every_client_s_file_comes_back_byte_for_byte() {
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         let text = fixtures::of(client);
         let windows = text.replace('\n', "\r\n");
         let marked = format!("\u{feff}{text}");
@@ -76,16 +76,16 @@ fn every_client_s_file_comes_back_byte_for_byte() {
 
 #[test]
 fn only_our_lines_change() {
-    let check = |client: Client, expected: &[&str], changed: &[&str]| {
+    let check = |client: McpClient, expected: &[&str], changed: &[&str]| {
         let text = fixtures::of(client);
-        let server = Server::program("docent", "docent", &["serve"]);
+        let server = McpServerEntry::program("docent", "docent", &["serve"]);
         let edited = with_server(client, Some(text), "docent", &server, false).unwrap();
         let (added, removed) = added_lines(text, &edited.text);
         assert_eq!(added, expected, "{client}\n{}", edited.text);
         assert_eq!(removed, changed, "{client}");
     };
     check(
-        Client::ClaudeDesktop,
+        McpClient::ClaudeDesktop,
         &[
             r#"+                    "env": {"KEY": "abc${NOT_A_VARIABLE}"}},"#,
             r#"+        "docent": {"#,
@@ -96,7 +96,7 @@ fn only_our_lines_change() {
         &[r#"-                    "env": {"KEY": "abc${NOT_A_VARIABLE}"}}"#],
     );
     check(
-        Client::VsCode,
+        McpClient::VsCode,
         &[
             "+\t\t\"docent\": {",
             "+\t\t\t\"type\": \"stdio\",",
@@ -107,7 +107,7 @@ fn only_our_lines_change() {
         &[],
     );
     check(
-        Client::GeminiCli,
+        McpClient::GeminiCli,
         &[
             r#"+    "events": { "url": "https://example.com/sse" }, // old"#,
             r#"+    "docent": {"#,
@@ -118,12 +118,12 @@ fn only_our_lines_change() {
         &[r#"-    "events": { "url": "https://example.com/sse" } // old"#],
     );
     check(
-        Client::Codex,
+        McpClient::Codex,
         &["+", "+[mcp_servers.docent]", "+command = \"docent\"", "+args = [\"serve\"]"],
         &[],
     );
     check(
-        Client::Goose,
+        McpClient::Goose,
         &[
             "+  docent:",
             "+    enabled: true",
@@ -139,7 +139,7 @@ fn only_our_lines_change() {
 
 #[test]
 fn small_and_missing_files_get_a_block() {
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         let made = with_server(client, None, "docent", &docent(), false).unwrap();
         assert!(made.changed && made.text.ends_with('\n'), "{client}");
         let again = with_server(client, Some(&made.text), "docent", &docent(), false).unwrap();
@@ -162,7 +162,7 @@ fn small_and_missing_files_get_a_block() {
         "{\"mcpServers\": {\n\"x\": { \"command\": \"y\" }\n}}",
     ];
     for text in json {
-        round_trip(Client::Windsurf, text, &docent());
+        round_trip(McpClient::Windsurf, text, &docent());
     }
     let comments = [
         "{\n  // none yet\n}\n",
@@ -173,7 +173,7 @@ fn small_and_missing_files_get_a_block() {
         "{\n  \"mcpServers\": {\n    \"x\": { \"command\": \"y\" } /* , */ , /* z */ }\n}",
     ];
     for text in comments {
-        round_trip(Client::Cursor, text, &docent());
+        round_trip(McpClient::Cursor, text, &docent());
     }
     let toml = [
         "",
@@ -188,7 +188,7 @@ fn small_and_missing_files_get_a_block() {
         "a = \"\"\"\n[mcp_servers.docent]\n\"\"\"\n",
     ];
     for text in toml {
-        round_trip(Client::Codex, text, &docent());
+        round_trip(McpClient::Codex, text, &docent());
     }
     let yaml = [
         "",
@@ -204,15 +204,15 @@ fn small_and_missing_files_get_a_block() {
         "\"extensions\":\n  'x':\n    type: builtin",
     ];
     for text in yaml {
-        round_trip(Client::Goose, text, &docent());
+        round_trip(McpClient::Goose, text, &docent());
     }
 }
 
 #[test]
 fn an_entry_of_another_is_replaced_only_when_that_is_wanted() {
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         let text = fixtures::of(client);
-        let other = Server::program("docent", "other", &["x"]);
+        let other = McpServerEntry::program("docent", "other", &["x"]);
         let there = with_server(client, Some(text), "docent", &other, false).unwrap().text;
         let problem = with_server(client, Some(&there), "docent", &docent(), false).unwrap_err();
         let said = problem.to_string();
@@ -227,11 +227,11 @@ fn an_entry_of_another_is_replaced_only_when_that_is_wanted() {
 #[test]
 fn what_a_client_wrote_beside_our_fields_stays() {
     let text = r#"{"mcpServers": {"docent": {"command": "docent", "args": ["old"], "autoApprove": ["search"]}}}"#;
-    let server = Server::program("docent", "docent", &["serve"]);
-    let edited = with_server(Client::Cursor, Some(text), "docent", &server, true).unwrap();
+    let server = McpServerEntry::program("docent", "docent", &["serve"]);
+    let edited = with_server(McpClient::Cursor, Some(text), "docent", &server, true).unwrap();
     let expected = r#"{"mcpServers": {"docent": {"command": "docent", "args": ["serve"], "autoApprove": ["search"]}}}"#;
     assert_eq!(edited.text, expected);
-    let again = with_server(Client::Cursor, Some(expected), "docent", &server, false).unwrap();
+    let again = with_server(McpClient::Cursor, Some(expected), "docent", &server, false).unwrap();
     assert!(!again.changed);
 }
 
@@ -239,19 +239,19 @@ fn what_a_client_wrote_beside_our_fields_stays() {
 fn an_unused_field_does_not_take_effect() {
     let text =
         r#"{"mcpServers": {"docent": {"type": "stdio", "command": "x", "url": "https://a/"}}}"#;
-    let server = Server::program("docent", "docent", &["serve"]);
-    let edited = with_server(Client::Cursor, Some(text), "docent", &server, true).unwrap();
+    let server = McpServerEntry::program("docent", "docent", &["serve"]);
+    let edited = with_server(McpClient::Cursor, Some(text), "docent", &server, true).unwrap();
     let expected = r#"{"mcpServers": {"docent": {"command": "docent", "args": ["serve"]}}}"#;
     assert_eq!(edited.text, expected);
 }
 
 #[test]
 fn a_server_on_the_network_is_written_in_the_client_s_words() {
-    let mut server = Server::remote("docent", "http://127.0.0.1:8001/mcp", Some(RemoteKind::Http));
-    if let Way::Remote { headers, .. } = &mut server.way {
+    let mut server = McpServerEntry::remote("docent", "http://127.0.0.1:8001/mcp", Some(RemoteKind::Http));
+    if let EntryTransport::Remote { headers, .. } = &mut server.way {
         headers.insert("Authorization".to_owned(), "Bearer ${DOCENT_TOKEN}".to_owned());
     }
-    let check = |client: Client, expected: Result<&str, &str>| {
+    let check = |client: McpClient, expected: Result<&str, &str>| {
         let found = with_server(client, None, "docent", &server, false);
         match (found, expected) {
             (Ok(edited), Ok(part)) => assert!(edited.text.contains(part), "{}", edited.text),
@@ -259,20 +259,20 @@ fn a_server_on_the_network_is_written_in_the_client_s_words() {
             (found, expected) => panic!("{client}: {found:?}, not {expected:?}"),
         }
     };
-    check(Client::ClaudeDesktop, Err("does not support"));
-    check(Client::ClaudeCode, Ok("\"Authorization\": \"Bearer ${DOCENT_TOKEN}\""));
-    check(Client::VsCode, Ok("\"Authorization\": \"Bearer ${env:DOCENT_TOKEN}\""));
-    check(Client::Cursor, Ok("\"url\": \"http://127.0.0.1:8001/mcp\""));
-    check(Client::Windsurf, Ok("\"serverUrl\": \"http://127.0.0.1:8001/mcp\""));
-    check(Client::Zed, Err("Zed does not support ${DOCENT_TOKEN}"));
-    check(Client::Codex, Ok("bearer_token_env_var = \"DOCENT_TOKEN\""));
-    check(Client::GeminiCli, Ok("\"httpUrl\": \"http://127.0.0.1:8001/mcp\""));
-    check(Client::Goose, Ok("Authorization: \"Bearer ${DOCENT_TOKEN}\""));
-    for client in [Client::ClaudeCode, Client::Codex, Client::GeminiCli, Client::Goose] {
+    check(McpClient::ClaudeDesktop, Err("does not support"));
+    check(McpClient::ClaudeCode, Ok("\"Authorization\": \"Bearer ${DOCENT_TOKEN}\""));
+    check(McpClient::VsCode, Ok("\"Authorization\": \"Bearer ${env:DOCENT_TOKEN}\""));
+    check(McpClient::Cursor, Ok("\"url\": \"http://127.0.0.1:8001/mcp\""));
+    check(McpClient::Windsurf, Ok("\"serverUrl\": \"http://127.0.0.1:8001/mcp\""));
+    check(McpClient::Zed, Err("Zed does not support ${DOCENT_TOKEN}"));
+    check(McpClient::Codex, Ok("bearer_token_env_var = \"DOCENT_TOKEN\""));
+    check(McpClient::GeminiCli, Ok("\"httpUrl\": \"http://127.0.0.1:8001/mcp\""));
+    check(McpClient::Goose, Ok("Authorization: \"Bearer ${DOCENT_TOKEN}\""));
+    for client in [McpClient::ClaudeCode, McpClient::Codex, McpClient::GeminiCli, McpClient::Goose] {
         let text = with_server(client, None, "docent", &server, false).unwrap().text;
-        let reading = read(Form::Client(client), Path::new("file"), text.as_bytes());
+        let reading = read(ConfigFormat::Client(client), Path::new("file"), text.as_bytes());
         let found = reading.servers.first().map(|server| &server.way);
-        let Some(Way::Remote { url, headers, .. }) = found else { panic!("{found:?}") };
+        let Some(EntryTransport::Remote { url, headers, .. }) = found else { panic!("{found:?}") };
         assert_eq!((url.as_str(), headers.len()), ("http://127.0.0.1:8001/mcp", 1));
         assert_eq!(headers.get("Authorization").unwrap(), "Bearer ${DOCENT_TOKEN}", "{client}");
     }
@@ -280,26 +280,26 @@ fn a_server_on_the_network_is_written_in_the_client_s_words() {
 
 #[test]
 fn odd_files_are_left_alone() {
-    let check = |client: Client, text: &str, part: &str| {
+    let check = |client: McpClient, text: &str, part: &str| {
         let problem = with_server(client, Some(text), "docent", &docent(), true).unwrap_err();
         assert!(problem.to_string().contains(part), "{text}\n{problem}");
     };
     let odd = "can't be edited safely";
-    check(Client::Cursor, "{\"mcpServers\": {}, \"mcpServers\": {}}", odd);
-    check(Client::Cursor, "{\"mcpServers\": {\"docent\": {}, \"docent\": {}}}", odd);
-    check(Client::Cursor, "{\"mcpServers\": []}", "not an object of entries");
-    check(Client::Cursor, "[]", "not an object");
-    check(Client::Cursor, "{\"a\" 1}", "not valid JSON");
-    check(Client::ClaudeDesktop, "{} // no", "not valid JSON");
-    check(Client::Codex, "mcp_servers = {}\n", odd);
-    check(Client::Codex, "mcp_servers.docent.command = \"x\"\n", odd);
-    check(Client::Codex, "b = 1\na = \n", "not valid TOML");
-    check(Client::Codex, "b = 1\na = \n", "on line 2");
-    check(Client::Goose, "extensions: {a: {type: builtin}}\n", odd);
-    check(Client::Goose, "extensions: &x\n  a: {type: builtin}\n", odd);
-    check(Client::Goose, "{extensions: {}}\n", odd);
-    check(Client::Goose, "a: [\n", "not valid YAML");
-    check(Client::Goose, "- a\n", "not an object");
+    check(McpClient::Cursor, "{\"mcpServers\": {}, \"mcpServers\": {}}", odd);
+    check(McpClient::Cursor, "{\"mcpServers\": {\"docent\": {}, \"docent\": {}}}", odd);
+    check(McpClient::Cursor, "{\"mcpServers\": []}", "not an object of entries");
+    check(McpClient::Cursor, "[]", "not an object");
+    check(McpClient::Cursor, "{\"a\" 1}", "not valid JSON");
+    check(McpClient::ClaudeDesktop, "{} // no", "not valid JSON");
+    check(McpClient::Codex, "mcp_servers = {}\n", odd);
+    check(McpClient::Codex, "mcp_servers.docent.command = \"x\"\n", odd);
+    check(McpClient::Codex, "b = 1\na = \n", "not valid TOML");
+    check(McpClient::Codex, "b = 1\na = \n", "on line 2");
+    check(McpClient::Goose, "extensions: {a: {type: builtin}}\n", odd);
+    check(McpClient::Goose, "extensions: &x\n  a: {type: builtin}\n", odd);
+    check(McpClient::Goose, "{extensions: {}}\n", odd);
+    check(McpClient::Goose, "a: [\n", "not valid YAML");
+    check(McpClient::Goose, "- a\n", "not an object");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_name_must_be_one() {
     for name in ["", " ", "a\nb"] {
         assert!(with_server(Client::Zed, None, name, &docent(), false).is_err(), "{name:?}");
     }
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         for name in ["do cent", "a.b", "\"q\"", "true", "ä: #", "1"] {
             let edited = with_server(client, Some(fixtures::of(client)), name, &docent(), false)
                 .unwrap_or_else(|problem| panic!("{client} {name}: {problem}"));
@@ -327,14 +327,14 @@ fn docent_s_own_file_says_all_of_a_server() {
     server.env_file = Some("${HOME}/.env".to_owned());
     let goes = SecretUse::Variable("KEY".to_owned());
     server.secrets.push(SecretFile { goes, path: "/run/key".to_owned() });
-    server.meta = Meta {
+    server.meta = ServerMeta {
         title: Some("Files".to_owned()),
         tags: vec!["a".to_owned(), "b".to_owned()],
-        visibility: Visibility::Experimental,
+        visibility: EntryVisibility::Experimental,
         sensitivity: Sensitivity::High,
         priority: Some(7),
         auto_discover: Some(false),
-        ..Meta::default()
+        ..ServerMeta::default()
     };
     let edited = with_table(Some(text), &server, false).unwrap();
     assert!(edited.text.starts_with(text), "{}", edited.text);
@@ -347,7 +347,7 @@ fn docent_s_own_file_says_all_of_a_server() {
     assert!(with_table(Some(&edited.text), &server, false).is_err());
     let replaced = with_table(Some(&edited.text), &server, true).unwrap();
     assert!(replaced.text.contains("priority = 8"), "{}", replaced.text);
-    let remote = Server::remote("web", "wss://example.com/", Some(RemoteKind::WebSocket));
+    let remote = McpServerEntry::remote("web", "wss://example.com/", Some(RemoteKind::WebSocket));
     let edited = with_table(None, &remote, false).unwrap();
     assert_eq!(edited.text, "[mcp_servers.web]\ntype = \"ws\"\nurl = \"wss://example.com/\"\n");
 }

@@ -1,13 +1,13 @@
 //! Paths of configuration files.
 
-use docent_registry::{Client, Places, Platform, Scope, candidates, find, is_installed};
+use docent_registry::{McpClient, ClientFolders, OsPlatform, ConfigScope, candidates, find, is_installed};
 use std::{fs, path::Path};
 
-fn places(folder: &Path, platform: Platform) -> Places {
-    Places {
+fn places(folder: &Path, platform: OsPlatform) -> ClientFolders {
+    ClientFolders {
         home: folder.join("home"),
         config_home: folder.join("home/.config"),
-        app_data: (platform == Platform::Windows).then(|| folder.join("roaming")),
+        app_data: (platform == OsPlatform::Windows).then(|| folder.join("roaming")),
         project: Some(folder.join("project")),
         platform,
     }
@@ -15,8 +15,8 @@ fn places(folder: &Path, platform: Platform) -> Places {
 
 #[test]
 fn each_platform_has_its_places() {
-    let check = |platform: Platform, expected: [&str; 4]| {
-        let clients = [Client::ClaudeDesktop, Client::VsCode, Client::Zed, Client::Goose];
+    let check = |platform: OsPlatform, expected: [&str; 4]| {
+        let clients = [McpClient::ClaudeDesktop, McpClient::VsCode, McpClient::Zed, McpClient::Goose];
         for (client, expected) in clients.into_iter().zip(expected) {
             let all = candidates(client, &places(Path::new("/x"), platform));
             let first = all.first().unwrap();
@@ -25,7 +25,7 @@ fn each_platform_has_its_places() {
         }
     };
     check(
-        Platform::Linux,
+        OsPlatform::Linux,
         [
             "home/.config/Claude/claude_desktop_config.json",
             "home/.config/Code/User/mcp.json",
@@ -34,7 +34,7 @@ fn each_platform_has_its_places() {
         ],
     );
     check(
-        Platform::Mac,
+        OsPlatform::Mac,
         [
             "home/Library/Application Support/Claude/claude_desktop_config.json",
             "home/Library/Application Support/Code/User/mcp.json",
@@ -43,7 +43,7 @@ fn each_platform_has_its_places() {
         ],
     );
     check(
-        Platform::Windows,
+        OsPlatform::Windows,
         [
             "roaming/Claude/claude_desktop_config.json",
             "roaming/Code/User/mcp.json",
@@ -56,7 +56,7 @@ fn each_platform_has_its_places() {
 #[test]
 fn what_exists_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    let places = places(folder.path(), Platform::Linux);
+    let places = places(folder.path(), OsPlatform::Linux);
     assert!(find(&places).is_empty());
     assert!(!is_installed(Client::Codex, &places));
     let files = [
@@ -72,7 +72,7 @@ fn what_exists_is_found() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "{}").unwrap();
     }
-    let found: Vec<(Client, Scope, String)> = find(&places)
+    let found: Vec<(McpClient, ConfigScope, String)> = find(&places)
         .into_iter()
         .map(|source| {
             let path = source.path.strip_prefix(folder.path()).unwrap().to_owned();
@@ -81,22 +81,22 @@ fn what_exists_is_found() {
         .collect();
     let of = |client, scope, path: &str| (client, scope, path.to_owned());
     let expected = [
-        of(Client::ClaudeCode, Scope::User, "home/.claude.json"),
-        of(Client::ClaudeCode, Scope::Project, "project/.mcp.json"),
-        of(Client::VsCode, Scope::User, "home/.config/Code/User/mcp.json"),
-        of(Client::VsCode, Scope::User, "home/.config/Code/User/profiles/-5a/mcp.json"),
-        of(Client::VsCode, Scope::Project, "project/.vscode/mcp.json"),
-        of(Client::Codex, Scope::User, "home/.codex/config.toml"),
+        of(McpClient::ClaudeCode, ConfigScope::User, "home/.claude.json"),
+        of(McpClient::ClaudeCode, ConfigScope::Project, "project/.mcp.json"),
+        of(McpClient::VsCode, ConfigScope::User, "home/.config/Code/User/mcp.json"),
+        of(McpClient::VsCode, ConfigScope::User, "home/.config/Code/User/profiles/-5a/mcp.json"),
+        of(McpClient::VsCode, ConfigScope::Project, "project/.vscode/mcp.json"),
+        of(McpClient::Codex, ConfigScope::User, "home/.codex/config.toml"),
     ];
     assert_eq!(found, expected);
-    let there: Vec<Client> =
-        Client::ALL.into_iter().filter(|client| is_installed(*client, &places)).collect();
+    let there: Vec<McpClient> =
+        McpClient::ALL.into_iter().filter(|client| is_installed(*client, &places)).collect();
     assert_eq!(there, [Client::ClaudeCode, Client::VsCode, Client::Codex]);
 }
 
 #[test]
 fn a_client_goes_by_its_names() {
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         assert_eq!(Client::parse(client.id()), Some(client));
         assert_eq!(Client::parse(client.title()), Some(client));
     }

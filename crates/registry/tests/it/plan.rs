@@ -1,17 +1,17 @@
 //! Changing files and restoring them.
 
-use docent_registry::{Client, Folders, Links, Plan, PlanError, Receipt, Server, undo};
+use docent_registry::{McpClient, MissingFolders, LinkPolicy, ConfigChange, ConfigChangeError, ChangeReceipt, McpServerEntry, undo};
 use std::{fs, path::Path};
 
-fn plan(path: &Path, before: Option<&str>, after: &str) -> Plan {
-    Plan {
-        client: Client::Cursor,
+fn plan(path: &Path, before: Option<&str>, after: &str) -> ConfigChange {
+    ConfigChange {
+        client: McpClient::Cursor,
         name: "docent".to_owned(),
         path: path.to_owned(),
         before: before.map(str::to_owned),
         after: after.to_owned(),
         block: false,
-        links: Links::FollowOwn,
+        links: LinkPolicy::FollowOwn,
     }
 }
 
@@ -32,20 +32,20 @@ fn a_file_is_changed_behind_its_link_and_put_back() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     std::os::unix::fs::symlink("real.json", &link).unwrap();
     let plan = plan(&link, Some("old\n"), "new\n");
-    let receipt = plan.apply(&backups, Folders::Keep).unwrap();
+    let receipt = plan.apply(&backups, MissingFolders::Keep).unwrap();
     assert!(link.is_symlink());
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new\n", 0o640));
     let backup = receipt.backup.clone().unwrap();
     // Only the user can read it, whatever the mode of the file is; undoing keeps the file's mode.
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("old\n", 0o600));
-    let receipt: Receipt = serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
+    let receipt: ChangeReceipt = serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
     undo(&receipt).unwrap();
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("old\n", 0o640));
     let left: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
     fs::remove_file(&file).unwrap();
-    let dead = plan.apply(&backups, Folders::Keep).unwrap_err();
+    let dead = plan.apply(&backups, MissingFolders::Keep).unwrap_err();
     assert!(matches!(dead, PlanError::DeadLink { .. }), "{dead}");
 }
 
@@ -54,11 +54,11 @@ fn changes_by_others_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));
     fs::write(&file, "theirs").unwrap();
-    let refused = plan(&file, Some("old"), "new").apply(&backups, Folders::Keep).unwrap_err();
+    let refused = plan(&file, Some("old"), "new").apply(&backups, MissingFolders::Keep).unwrap_err();
     assert!(matches!(refused, PlanError::Changed { .. }), "{refused}");
-    let refused = plan(&file, None, "new").apply(&backups, Folders::Keep).unwrap_err();
+    let refused = plan(&file, None, "new").apply(&backups, MissingFolders::Keep).unwrap_err();
     assert!(matches!(refused, PlanError::Changed { .. }), "{refused}");
-    let receipt = plan(&file, Some("theirs"), "new").apply(&backups, Folders::Keep).unwrap();
+    let receipt = plan(&file, Some("theirs"), "new").apply(&backups, MissingFolders::Keep).unwrap();
     fs::write(&file, "newer").unwrap();
     let refused = undo(&receipt).unwrap_err();
     assert!(refused.to_string().contains("has changed since"), "{refused}");
@@ -69,9 +69,9 @@ fn changes_by_others_are_kept() {
 fn folders_are_made_when_that_is_wanted_and_go_with_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a/b/c.json"), folder.path().join("backups"));
-    let refused = plan(&file, None, "new").apply(&backups, Folders::Keep).unwrap_err();
+    let refused = plan(&file, None, "new").apply(&backups, MissingFolders::Keep).unwrap_err();
     assert!(matches!(refused, PlanError::NoFolder { .. }), "{refused}");
-    let receipt = plan(&file, None, "new").apply(&backups, Folders::Make).unwrap();
+    let receipt = plan(&file, None, "new").apply(&backups, MissingFolders::Make).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "new");
     undo(&receipt).unwrap();
     assert!(!folder.path().join("a").exists());
@@ -91,13 +91,13 @@ fn a_link_of_a_project_is_refused_and_a_replaced_file_is_not_followed() {
     symlink("real", root.join("linked")).unwrap();
     for path in ["link.json", "linked/file.json"] {
         let plan = plan(&root.join(path), Some("{}"), "new").refusing_links();
-        let error = plan.apply(&backups, Folders::Make).unwrap_err();
+        let error = plan.apply(&backups, MissingFolders::Make).unwrap_err();
         let cause = std::error::Error::source(&error).unwrap().to_string();
         assert!(cause.contains("symbolic link"), "{path}: {cause}");
     }
     let file = root.join("file.json");
     fs::write(&file, "{}").unwrap();
-    let receipt = plan(&file, Some("{}"), "new").apply(&backups, Folders::Keep).unwrap();
+    let receipt = plan(&file, Some("{}"), "new").apply(&backups, MissingFolders::Keep).unwrap();
     fs::remove_file(&file).unwrap();
     fs::write(&victim, "new").unwrap();
     symlink(&victim, &file).unwrap();
@@ -113,10 +113,10 @@ fn a_backup_that_was_replaced_is_not_put_back() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));
     fs::write(&file, "old").unwrap();
-    let receipt = plan(&file, Some("old"), "new").apply(&backups, Folders::Keep).unwrap();
+    let receipt = plan(&file, Some("old"), "new").apply(&backups, MissingFolders::Keep).unwrap();
     let backup = receipt.backup.clone().unwrap();
     let is_refused = |want: &str| {
-        let errors = [undo(&receipt).unwrap_err(), Plan::restore(&receipt).unwrap_err()];
+        let errors = [undo(&receipt).unwrap_err(), ConfigChange::restore(&receipt).unwrap_err()];
         for error in errors {
             let cause = std::error::Error::source(&error).unwrap().to_string();
             assert!(cause.contains(want), "{cause}");
@@ -140,7 +140,7 @@ fn backups_do_not_overwrite_each_other() {
     fs::write(&file, "0").unwrap();
     for number in 0..3 {
         let (before, after) = (number.to_string(), (number + 1).to_string());
-        plan(&file, Some(&before), &after).apply(&backups, Folders::Keep).unwrap();
+        plan(&file, Some(&before), &after).apply(&backups, MissingFolders::Keep).unwrap();
     }
     let mut kept: Vec<_> = fs::read_dir(&backups)
         .unwrap()
@@ -164,25 +164,25 @@ fn docent_is_installed_and_taken_out() {
     let (file, backups) = (folder.path().join("mcp.json"), folder.path().join("b"));
     let text = "{\n  // mine\n  \"a\": 1\n}\n";
     fs::write(&file, text).unwrap();
-    let server = Server::program("docent", "docent", &["serve"]);
-    let plan = Plan::install(Client::Cursor, &file, &server, false).unwrap();
-    let receipt = plan.apply(&backups, Folders::Keep).unwrap();
+    let server = McpServerEntry::program("docent", "docent", &["serve"]);
+    let plan = ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap();
+    let receipt = plan.apply(&backups, MissingFolders::Keep).unwrap();
     assert!(receipt.block && !plan.is_empty());
     assert!(Plan::install(Client::Cursor, &file, &server, false).unwrap().is_empty());
-    let other = Server::program("docent", "other", &[]);
-    let refused = Plan::install(Client::Cursor, &file, &other, false).unwrap_err().to_string();
+    let other = McpServerEntry::program("docent", "other", &[]);
+    let refused = ConfigChange::install(McpClient::Cursor, &file, &other, false).unwrap_err().to_string();
     assert!(refused.starts_with(&file.display().to_string()), "{refused}");
     // The file was changed by someone else, so only the entry is removed.
     let now = fs::read_to_string(&file).unwrap().replace("\"a\": 1", "\"a\": 2");
     fs::write(&file, now).unwrap();
     undo(&receipt).unwrap_err();
-    let plan = Plan::remove(Client::Cursor, &file, &receipt.name, receipt.block).unwrap();
-    plan.apply(&backups, Folders::Keep).unwrap();
+    let plan = ConfigChange::remove(McpClient::Cursor, &file, &receipt.name, receipt.block).unwrap();
+    plan.apply(&backups, MissingFolders::Keep).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), text.replace("\"a\": 1", "\"a\": 2"));
     assert!(Plan::remove(Client::Cursor, &file, "docent", true).unwrap().is_empty());
     fs::write(&file, b"\xff").unwrap();
-    let refused = Plan::install(Client::Cursor, &file, &server, false).unwrap_err();
+    let refused = ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap_err();
     assert!(refused.to_string().contains("UTF-8"), "{refused}");
-    let refused = Plan::install(Client::Cursor, folder.path(), &server, false).unwrap_err();
+    let refused = ConfigChange::install(McpClient::Cursor, folder.path(), &server, false).unwrap_err();
     assert!(matches!(refused, PlanError::Io { .. }), "{refused}");
 }

@@ -2,32 +2,32 @@
 
 use crate::fixtures;
 use docent_registry::{
-    Client, Form, Need, Reading, RemoteKind, SecretFile, SecretUse, Sensitivity, Server,
-    Visibility, Way, read, read_tables,
+    McpClient, ConfigFormat, Requirement, ConfigContents, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry,
+    EntryVisibility, EntryTransport, read, read_tables,
 };
 use serde_json::json;
 use std::{path::Path, time::Duration};
 
-fn read_fixture(client: Client) -> Reading {
-    let reading = read(Form::Client(client), Path::new("file"), fixtures::of(client).as_bytes());
+fn read_fixture(client: McpClient) -> ConfigContents {
+    let reading = read(ConfigFormat::Client(client), Path::new("file"), fixtures::of(client).as_bytes());
     assert!(
         reading.problems.iter().all(|problem| problem.file.as_deref() == Some(Path::new("file")))
     );
     reading
 }
 
-fn named<'a>(reading: &'a Reading, name: &str) -> &'a Server {
+fn named<'a>(reading: &'a ConfigContents, name: &str) -> &'a McpServerEntry {
     reading.servers.iter().find(|server| server.name == name).unwrap()
 }
 
-fn problems(reading: &Reading) -> Vec<String> {
+fn problems(reading: &ConfigContents) -> Vec<String> {
     reading.problems.iter().map(ToString::to_string).collect()
 }
 
 /// A program with these arguments and variables.
-fn program(command: &str, args: &[&str], env: &[(&str, &str)]) -> Way {
+fn program(command: &str, args: &[&str], env: &[(&str, &str)]) -> EntryTransport {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    Way::Program {
+    EntryTransport::Program {
         command: command.to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         env: env.iter().map(pair).collect(),
@@ -36,14 +36,14 @@ fn program(command: &str, args: &[&str], env: &[(&str, &str)]) -> Way {
     }
 }
 
-fn remote(url: &str, kind: Option<RemoteKind>, headers: &[(&str, &str)]) -> Way {
+fn remote(url: &str, kind: Option<RemoteKind>, headers: &[(&str, &str)]) -> EntryTransport {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    Way::Remote { url: url.to_owned(), kind, headers: headers.iter().map(pair).collect() }
+    EntryTransport::Remote { url: url.to_owned(), kind, headers: headers.iter().map(pair).collect() }
 }
 
 #[test]
 fn claude_desktop_means_what_it_writes() {
-    let reading = read_fixture(Client::ClaudeDesktop);
+    let reading = read_fixture(McpClient::ClaudeDesktop);
     assert_eq!(problems(&reading), [""; 0]);
     let weather = named(&reading, "weather");
     assert_eq!(
@@ -55,7 +55,7 @@ fn claude_desktop_means_what_it_writes() {
 
 #[test]
 fn claude_code_has_blocks_for_projects_and_one_bad_entry_hides_no_other() {
-    let reading = read_fixture(Client::ClaudeCode);
+    let reading = read_fixture(McpClient::ClaudeCode);
     let headers = [("Authorization", "Bearer ${GITHUB_TOKEN}")];
     let way = remote("https://api.example.com/mcp/", Some(RemoteKind::Http), &headers);
     assert_eq!(named(&reading, "github").way, way);
@@ -70,13 +70,13 @@ fn claude_code_has_blocks_for_projects_and_one_bad_entry_hides_no_other() {
 
 #[test]
 fn an_editor_s_questions_are_needs() {
-    let reading = read_fixture(Client::VsCode);
+    let reading = read_fixture(McpClient::VsCode);
     assert_eq!(problems(&reading), [""; 0]);
     let server = named(&reading, "perplexity");
     let needs = [
-        Need::Input("perplexity-key".to_owned()),
-        Need::Editor("workspaceFolder".to_owned()),
-        Need::File("${workspaceFolder}/.env".to_owned()),
+        Requirement::Input("perplexity-key".to_owned()),
+        Requirement::Editor("workspaceFolder".to_owned()),
+        Requirement::File("${workspaceFolder}/.env".to_owned()),
     ];
     assert_eq!(server.needs(), needs);
     let input = reading.inputs.first().unwrap();
@@ -89,11 +89,11 @@ fn an_editor_s_questions_are_needs() {
 
 #[test]
 fn cursor_and_windsurf_are_read() {
-    let reading = read_fixture(Client::Cursor);
+    let reading = read_fixture(McpClient::Cursor);
     let web = remote("http://localhost:3000/mcp", None, &[("API_KEY", "${env:API_KEY}")]);
     assert_eq!(named(&reading, "web").way, web);
     assert_eq!(problems(&reading), [""; 0]);
-    let reading = read_fixture(Client::Windsurf);
+    let reading = read_fixture(McpClient::Windsurf);
     let figma = named(&reading, "figma");
     assert_eq!(
         figma.way,
@@ -105,7 +105,7 @@ fn cursor_and_windsurf_are_read() {
 
 #[test]
 fn zed_is_read_in_its_old_and_its_new_shape() {
-    let reading = read_fixture(Client::Zed);
+    let reading = read_fixture(McpClient::Zed);
     assert_eq!(problems(&reading), [""; 0]);
     let new = named(&reading, "new");
     assert_eq!(new.way, program("some-command", &["a", "b"], &[("K", "v")]));
@@ -121,10 +121,10 @@ fn zed_is_read_in_its_old_and_its_new_shape() {
 
 #[test]
 fn codex_names_variables_in_fields_of_their_own() {
-    let reading = read_fixture(Client::Codex);
+    let reading = read_fixture(McpClient::Codex);
     assert_eq!(problems(&reading), [""; 0]);
     let server = named(&reading, "context7");
-    let Way::Program { env, inherit, .. } = &server.way else { panic!("{server:?}") };
+    let EntryTransport::Program { env, inherit, .. } = &server.way else { panic!("{server:?}") };
     assert_eq!(env.get("MY_VAR").unwrap(), "$${literal}");
     assert_eq!(inherit, &["LOCAL_TOKEN", "OTHER"]);
     assert_eq!(server.timeout, Some(Duration::from_millis(45_500)));
@@ -139,17 +139,17 @@ fn codex_names_variables_in_fields_of_their_own() {
 
 #[test]
 fn gemini_says_sse_with_url() {
-    let reading = read_fixture(Client::GeminiCli);
+    let reading = read_fixture(McpClient::GeminiCli);
     assert_eq!(problems(&reading), [""; 0]);
     let py = named(&reading, "py");
-    let Way::Program { env, cwd, .. } = &py.way else { panic!("{py:?}") };
+    let EntryTransport::Program { env, cwd, .. } = &py.way else { panic!("{py:?}") };
     assert_eq!(env.get("KEY").unwrap(), "${MY_KEY:-$MY_KEY}");
     assert_eq!(env.get("URL").unwrap(), "${URL}");
     assert_eq!((cwd.as_deref(), py.timeout), (Some("./server"), Some(Duration::from_secs(15))));
     assert_eq!(py.unknown.get("trust"), Some(&json!(false)));
     let kind = |name: &str| match &named(&reading, name).way {
-        Way::Remote { kind, .. } => *kind,
-        way @ Way::Program { .. } => panic!("{way:?}"),
+        EntryTransport::Remote { kind, .. } => *kind,
+        way @ EntryTransport::Program { .. } => panic!("{way:?}"),
     };
     assert_eq!(kind("stream"), Some(RemoteKind::Http));
     assert_eq!(kind("events"), Some(RemoteKind::Sse));
@@ -157,7 +157,7 @@ fn gemini_says_sse_with_url() {
 
 #[test]
 fn goose_s_own_parts_are_passed_over() {
-    let reading = read_fixture(Client::Goose);
+    let reading = read_fixture(McpClient::Goose);
     assert_eq!(problems(&reading), [""; 0]);
     assert_eq!(reading.passed_over, ["developer"]);
     let fetch = named(&reading, "fetch");
@@ -174,7 +174,7 @@ fn goose_s_own_parts_are_passed_over() {
 #[test]
 fn a_registry_says_what_each_server_is_for() {
     let reading =
-        read(Form::Registry, Path::new("mcp.registry.json"), fixtures::REGISTRY.as_bytes());
+        read(ConfigFormat::Registry, Path::new("mcp.registry.json"), fixtures::REGISTRY.as_bytes());
     let server = named(&reading, "cloudflare");
     let args = ["mcp-remote", "https://docs.example.com/sse"];
     assert_eq!(server.way, program("npx", &args, &[("TOKENS", "500")]));
@@ -215,7 +215,7 @@ fn docent_s_own_tables_are_read() {
     });
     let reading = read_tables(Path::new("docent.toml"), &tables);
     let files = named(&reading, "files");
-    let Way::Program { args, env, inherit, .. } = &files.way else { panic!("{files:?}") };
+    let EntryTransport::Program { args, env, inherit, .. } = &files.way else { panic!("{files:?}") };
     assert_eq!((args.join(" "), inherit.join(" ")), ("--port 80".to_owned(), "HOME".to_owned()));
     assert_eq!(env.get("ON").unwrap(), "true");
     let secret =
@@ -238,14 +238,14 @@ fn docent_s_own_tables_are_read() {
 
 #[test]
 fn every_block_of_an_editor_is_read() {
-    let names = |form: Form, text: serde_json::Value| {
+    let names = |form: ConfigFormat, text: serde_json::Value| {
         let reading = read(form, Path::new("f"), text.to_string().as_bytes());
         let mut names: Vec<&str> =
             reading.servers.iter().map(|server| server.name.as_str()).collect();
         names.sort_unstable();
         (names.join(" "), problems(&reading))
     };
-    let vscode = Form::Client(Client::VsCode);
+    let vscode = ConfigFormat::Client(McpClient::VsCode);
     let server = json!({"command": "x"});
     let nested = json!({"servers": {"a": server}});
     let both = json!({"mcp": nested, "mcp.servers": {"b": server}});
@@ -263,21 +263,21 @@ fn every_block_of_an_editor_is_read() {
 
 #[test]
 fn a_file_s_name_says_its_form() {
-    let check = |path: &str, form: Form| assert_eq!(Form::of(Path::new(path)), form, "{path}");
-    check("/a/mcp.registry.json", Form::Registry);
-    check("/a/.mcp.json", Form::Client(Client::ClaudeCode));
-    check("/a/.cursor/mcp.json", Form::Client(Client::Cursor));
-    check("/a/.vscode/mcp.json", Form::Client(Client::VsCode));
-    check("/a/.zed/settings.json", Form::Client(Client::Zed));
-    check("/a/.gemini/settings.json", Form::Client(Client::GeminiCli));
-    check("/a/.codex/config.toml", Form::Client(Client::Codex));
-    check("/a/goose/config.yaml", Form::Client(Client::Goose));
-    check("/a/other.json", Form::Block);
+    let check = |path: &str, form: ConfigFormat| assert_eq!(Form::of(Path::new(path)), form, "{path}");
+    check("/a/mcp.registry.json", ConfigFormat::Registry);
+    check("/a/.mcp.json", ConfigFormat::Client(McpClient::ClaudeCode));
+    check("/a/.cursor/mcp.json", ConfigFormat::Client(McpClient::Cursor));
+    check("/a/.vscode/mcp.json", ConfigFormat::Client(McpClient::VsCode));
+    check("/a/.zed/settings.json", ConfigFormat::Client(McpClient::Zed));
+    check("/a/.gemini/settings.json", ConfigFormat::Client(McpClient::GeminiCli));
+    check("/a/.codex/config.toml", ConfigFormat::Client(McpClient::Codex));
+    check("/a/goose/config.yaml", ConfigFormat::Client(McpClient::Goose));
+    check("/a/other.json", ConfigFormat::Block);
 }
 
 #[test]
 fn a_debug_line_shows_no_values() {
-    let reading = read_fixture(Client::Goose);
+    let reading = read_fixture(McpClient::Goose);
     let line = format!("{:?}", named(&reading, "remote"));
     assert!(!line.contains("abc") && line.contains("Authorization"), "{line}");
     let line = named(&reading, "remote").summary();

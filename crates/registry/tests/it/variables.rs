@@ -1,6 +1,6 @@
 //! Expanding variables and inserting secrets.
 
-use docent_registry::{SecretFile, SecretUse, Server, Way, expand, with_secrets};
+use docent_registry::{SecretFile, SecretUse, McpServerEntry, EntryTransport, expand, with_secrets};
 use std::io;
 
 fn lookup(name: &str) -> Option<String> {
@@ -17,10 +17,10 @@ fn lookup(name: &str) -> Option<String> {
 #[test]
 fn a_template_is_filled_or_a_problem_names_what_is_missing() {
     let check = |template: &str, expected: Result<&str, &str>| {
-        let server = Server::program("s", "x", &[template]);
+        let server = McpServerEntry::program("s", "x", &[template]);
         let found = expand(&server, &lookup).map(|server| match server.way {
-            Way::Program { args, .. } => args.join(" "),
-            Way::Remote { .. } => String::new(),
+            EntryTransport::Program { args, .. } => args.join(" "),
+            EntryTransport::Remote { .. } => String::new(),
         });
         let found = found.map_err(|problems| {
             problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -52,8 +52,8 @@ fn a_template_is_filled_or_a_problem_names_what_is_missing() {
 
 #[test]
 fn a_value_can_not_start_another_header() {
-    let mut server = Server::remote("s", "https://example.com/${KEY}", None);
-    if let Way::Remote { headers, .. } = &mut server.way {
+    let mut server = McpServerEntry::remote("s", "https://example.com/${KEY}", None);
+    if let EntryTransport::Remote { headers, .. } = &mut server.way {
         headers.insert("X".to_owned(), "${BREAK}".to_owned());
         headers.insert("a b".to_owned(), "c".to_owned());
     }
@@ -64,12 +64,12 @@ fn a_value_can_not_start_another_header() {
 
 #[test]
 fn variables_are_handed_on_where_they_are_set() {
-    let mut server = Server::program("s", "x", &[]);
-    if let Way::Program { inherit, .. } = &mut server.way {
+    let mut server = McpServerEntry::program("s", "x", &[]);
+    if let EntryTransport::Program { inherit, .. } = &mut server.way {
         inherit.extend(["KEY".to_owned(), "NONE".to_owned()]);
     }
     let full = expand(&server, &lookup).unwrap();
-    let Way::Program { env, inherit, .. } = full.way else { panic!("no program") };
+    let EntryTransport::Program { env, inherit, .. } = full.way else { panic!("no program") };
     assert!(inherit.is_empty());
     assert_eq!(env.into_iter().collect::<Vec<_>>(), [("KEY".to_owned(), "k".to_owned())]);
 }
@@ -90,15 +90,15 @@ fn read(path: &str) -> io::Result<String> {
 #[test]
 fn secrets_go_where_they_belong() {
     let secret = |goes: SecretUse, path: &str| SecretFile { goes, path: path.to_owned() };
-    let mut server = Server::remote("s", "https://example.com/", None);
+    let mut server = McpServerEntry::remote("s", "https://example.com/", None);
     server.secrets.push(secret(SecretUse::Bearer, "/run/${KEY}"));
     let server = expand(&server, &lookup).unwrap();
     let full = with_secrets(&server, &read).unwrap();
-    let Way::Remote { headers, .. } = &full.way else { panic!("{full:?}") };
+    let EntryTransport::Remote { headers, .. } = &full.way else { panic!("{full:?}") };
     assert_eq!(headers.get("Authorization").unwrap(), "Bearer secret");
     assert!(full.secrets.is_empty());
     for path in ["/run/empty", "/run/two", "/run/none"] {
-        let mut server = Server::program("s", "x", &[]);
+        let mut server = McpServerEntry::program("s", "x", &[]);
         server.secrets.push(secret(SecretUse::Variable("A".to_owned()), path));
         let problems = with_secrets(&server, &read).unwrap_err();
         assert!(problems.first().unwrap().to_string().contains(path), "{problems:?}");
@@ -107,13 +107,13 @@ fn secrets_go_where_they_belong() {
 
 #[test]
 fn a_file_of_variables_gives_way_to_the_entry() {
-    let mut server = Server::program("s", "x", &[]);
+    let mut server = McpServerEntry::program("s", "x", &[]);
     server.env_file = Some(".env".to_owned());
-    if let Way::Program { env, .. } = &mut server.way {
+    if let EntryTransport::Program { env, .. } = &mut server.way {
         env.insert("OWN".to_owned(), "entry".to_owned());
     }
     let full = with_secrets(&server, &read).unwrap();
-    let Way::Program { env, .. } = full.way else { panic!("no program") };
+    let EntryTransport::Program { env, .. } = full.way else { panic!("no program") };
     let env: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(env, ["OWN=entry", "A=1", "B=two words", "C=x", "D=e"]);
     server.env_file = Some(".bad".to_owned());

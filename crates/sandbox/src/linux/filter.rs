@@ -3,7 +3,7 @@
 //! Denied calls fail with EPERM rather than ending the process, so that a program can fall back. A call through another
 //! architecture's entry point (32-bit programs) ends it, because its numbers mean other calls.
 
-use crate::{Confinement, Ports, plan::Whom, report::Refused};
+use crate::{Confinement, PortSet, plan::ConfinementTarget, report::SandboxError};
 use libc::c_long;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp,
@@ -12,7 +12,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 
 /// Calls about other processes, the kernel and the machine, which no program that docent starts needs.
-const DENIED: &[c_long] = &[
+const DENIED_CALLS: &[c_long] = &[
     // Other processes.
     libc::SYS_kcmp,
     libc::SYS_pidfd_getfd,
@@ -78,7 +78,7 @@ const DENIED: &[c_long] = &[
 ];
 
 /// Owners, modes, timestamps and extended attributes.
-const ATTRIBUTES: &[c_long] = &[
+const ATTRIBUTE_CALLS: &[c_long] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -110,7 +110,7 @@ const ATTRIBUTES: &[c_long] = &[
 
 /// Calls that name files by path, or other processes and shared resources by number; a sealed process needs none of
 /// them.
-const NAMES: &[c_long] = &[
+const NAMING_CALLS: &[c_long] = &[
     libc::SYS_openat,
     libc::SYS_openat2,
     libc::SYS_truncate,
@@ -159,7 +159,7 @@ const NAMES: &[c_long] = &[
 ];
 
 /// Calls that create a process, except `clone`.
-const FORKS: &[c_long] = &[
+const FORK_CALLS: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
     #[cfg(target_arch = "x86_64")]
@@ -174,7 +174,7 @@ const OPEN_TREE_ATTR: c_long = 467;
 const FILE_SETATTR: c_long = 469;
 
 /// The namespaces that `clone` can create, one bit each.
-const NAMESPACES: [i32; 7] = [
+const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
     libc::CLONE_NEWNET,
@@ -185,34 +185,34 @@ const NAMESPACES: [i32; 7] = [
 ];
 
 /// Ioctls that insert keystrokes into the terminal for the next reader.
-const KEYSTROKES: [u64; 2] = [0x5412, 0x541c];
+const TERMINAL_INPUT_IOCTLS: [u64; 2] = [0x5412, 0x541c];
 
 /// Selects one process in calls that apply to a process, a group, or all of a user.
-const PROCESS: u64 = 0;
-const PROCESS_OF_IO: u64 = 1;
+const PRIORITY_OF_PROCESS: u64 = 0;
+const IO_PRIORITY_OF_PROCESS: u64 = 1;
 
 /// Makes `personality` return the current value without setting one.
 const PERSONALITY_QUERY: u64 = 0xffff_ffff;
 
 /// `MFD_NOEXEC_SEAL`: a file in memory that can't be made executable.
-const NOT_EXECUTABLE: u64 = 8;
+const MEMFD_NO_EXEC: u64 = 8;
 
 /// The mask of a socket's type without flags, and the types: stream, datagram, sequenced packets.
-const KIND: u64 = 0xf;
-const STREAM: u64 = 1;
-const DATAGRAM: u64 = 2;
-const SEQUENCED: u64 = 5;
+const SOCKET_TYPE_MASK: u64 = 0xf;
+const STREAM_SOCKET: u64 = 1;
+const DATAGRAM_SOCKET: u64 = 2;
+const SEQPACKET_SOCKET: u64 = 5;
 
-const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
+const INTERNET_FAMILIES: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
 /// One condition of a rule: the argument's position and what it must be.
-type Test = (u8, SeccompCmpOp, u64);
+type ArgumentTest = (u8, SeccompCmpOp, u64);
 
 /// Rules by system call. A call with an empty list is always denied.
 #[derive(Default)]
-struct Rules(BTreeMap<c_long, Vec<SeccompRule>>);
+struct SeccompRules(BTreeMap<c_long, Vec<SeccompRule>>);
 
-impl Rules {
+impl SeccompRules {
     fn deny(&mut self, calls: &[c_long]) {
         for call in calls {
             self.0.insert(*call, Vec::new());
@@ -220,7 +220,7 @@ impl Rules {
     }
 
     /// Denies `call` if every test matches.
-    fn deny_where(&mut self, call: c_long, tests: &[Test]) -> Result<(), BackendError> {
+    fn deny_where(&mut self, call: c_long, tests: &[ArgumentTest]) -> Result<(), BackendError> {
         // A call that is always denied stays so.
         if self.0.get(&call).is_some_and(Vec::is_empty) {
             return Ok(());
@@ -242,35 +242,35 @@ impl Rules {
 }
 
 /// Compiles the filters for `confinement`. The kernel runs all of them on each call, and the strictest answer counts.
-pub(super) fn compile(confinement: &Confinement, whom: Whom) -> Result<Vec<BpfProgram>, Refused> {
-    programs(confinement, whom).map_err(|error| Refused::failed("system-calls", error))
+pub(super) fn compile(confinement: &Confinement, whom: ConfinementTarget) -> Result<Vec<BpfProgram>, SandboxError> {
+    programs(confinement, whom).map_err(|error| SandboxError::failed("system-calls", error))
 }
 
 /// Applies `filters` to the calling thread.
-pub(super) fn apply(filters: &[BpfProgram]) -> Result<(), Refused> {
+pub(super) fn apply(filters: &[BpfProgram]) -> Result<(), SandboxError> {
     for filter in filters {
-        apply_filter(filter).map_err(|error| Refused::failed("system-calls", error))?;
+        apply_filter(filter).map_err(|error| SandboxError::failed("system-calls", error))?;
     }
     Ok(())
 }
 
-fn programs(confinement: &Confinement, whom: Whom) -> Result<Vec<BpfProgram>, BackendError> {
-    let mut denied = Rules::default();
-    denied.deny(DENIED);
+fn programs(confinement: &Confinement, whom: ConfinementTarget) -> Result<Vec<BpfProgram>, BackendError> {
+    let mut denied = SeccompRules::default();
+    denied.deny(DENIED_CALLS);
     arguments(&mut denied)?;
     sockets(&mut denied, confinement)?;
     processes(&mut denied, confinement, whom)?;
     if !confinement.attributes {
-        denied.deny(ATTRIBUTES);
+        denied.deny(ATTRIBUTE_CALLS);
     }
     if confinement.sealed {
-        denied.deny(NAMES);
+        denied.deny(NAMING_CALLS);
         // Aborting signals the process itself.
         let own = u64::from(std::process::id());
         denied.deny_where(libc::SYS_tgkill, &[(0, SeccompCmpOp::Ne, own)])?;
     }
     // Its flags are in memory, where a filter can't look. Libraries fall back to `clone` if it is missing.
-    let mut missing = Rules::default();
+    let mut missing = SeccompRules::default();
     missing.deny(&[libc::SYS_clone3]);
     let mut programs = vec![missing.compiled(libc::ENOSYS)?, denied.compiled(libc::EPERM)?];
     if cfg!(target_arch = "x86_64") {
@@ -295,13 +295,13 @@ fn no_x32() -> BpfProgram {
 }
 
 /// Denies calls by their arguments, for every description.
-fn arguments(rules: &mut Rules) -> Result<(), BackendError> {
+fn arguments(rules: &mut SeccompRules) -> Result<(), BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
-    for namespace in NAMESPACES {
+    for namespace in NAMESPACE_FLAGS {
         let bit = u64::from(namespace.cast_unsigned());
         rules.deny_where(libc::SYS_clone, &[(0, MaskedEq(bit), bit)])?;
     }
-    for command in KEYSTROKES {
+    for command in TERMINAL_INPUT_IOCTLS {
         rules.deny_where(libc::SYS_ioctl, &[(1, Eq, command)])?;
     }
     rules.deny_where(libc::SYS_personality, &[(0, Ne, 0), (0, Ne, PERSONALITY_QUERY)])?;
@@ -310,21 +310,21 @@ fn arguments(rules: &mut Rules) -> Result<(), BackendError> {
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setattr] {
         rules.deny_where(call, &[(0, Ne, 0)])?;
     }
-    for (call, one) in [(libc::SYS_setpriority, PROCESS), (libc::SYS_ioprio_set, PROCESS_OF_IO)] {
+    for (call, one) in [(libc::SYS_setpriority, PRIORITY_OF_PROCESS), (libc::SYS_ioprio_set, IO_PRIORITY_OF_PROCESS)] {
         rules.deny_where(call, &[(0, Ne, one)])?;
         rules.deny_where(call, &[(1, Ne, 0)])?;
     }
     // Such a file has no path, so Landlock would allow executing it.
-    rules.deny_where(libc::SYS_memfd_create, &[(1, MaskedEq(NOT_EXECUTABLE), 0)])
+    rules.deny_where(libc::SYS_memfd_create, &[(1, MaskedEq(MEMFD_NO_EXEC), 0)])
 }
 
-fn sockets(rules: &mut Rules, confinement: &Confinement) -> Result<(), BackendError> {
+fn sockets(rules: &mut SeccompRules, confinement: &Confinement) -> Result<(), BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     let family = |number: i32| u64::from(number.cast_unsigned());
     let unix = family(libc::AF_UNIX);
     let mut families = Vec::new();
     if confinement.internet() {
-        families.extend(INTERNET.map(family));
+        families.extend(INTERNET_FAMILIES.map(family));
     }
     if confinement.unix_sockets {
         families.push(unix);
@@ -332,25 +332,25 @@ fn sockets(rules: &mut Rules, confinement: &Confinement) -> Result<(), BackendEr
     if families.is_empty() {
         rules.deny(&[libc::SYS_socket]);
     } else {
-        let others: Vec<Test> = families.iter().map(|family| (0, Ne, *family)).collect();
+        let others: Vec<ArgumentTest> = families.iter().map(|family| (0, Ne, *family)).collect();
         rules.deny_where(libc::SYS_socket, &others)?;
         for kind in
-            (0..=KIND).filter(|kind| !(*kind == STREAM || *kind == DATAGRAM && confinement.udp))
+            (0..=SOCKET_TYPE_MASK).filter(|kind| !(*kind == STREAM_SOCKET || *kind == DATAGRAM_SOCKET && confinement.udp))
         {
-            rules.deny_where(libc::SYS_socket, &[(0, Ne, unix), (1, MaskedEq(KIND), kind)])?;
+            rules.deny_where(libc::SYS_socket, &[(0, Ne, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind)])?;
         }
         // Landlock checks only the ports of TCP, so multipath TCP and the like would bypass it.
-        for (kind, protocol) in [(STREAM, libc::IPPROTO_TCP), (DATAGRAM, libc::IPPROTO_UDP)] {
+        for (kind, protocol) in [(STREAM_SOCKET, libc::IPPROTO_TCP), (DATAGRAM_SOCKET, libc::IPPROTO_UDP)] {
             let protocol = u64::from(protocol.cast_unsigned());
-            let tests = [(0, Ne, unix), (1, MaskedEq(KIND), kind), (2, Ne, 0), (2, Ne, protocol)];
+            let tests = [(0, Ne, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind), (2, Ne, 0), (2, Ne, protocol)];
             rules.deny_where(libc::SYS_socket, &tests)?;
         }
     }
     // A pair of datagram sockets can be connected to another address; pairs of streams and sequenced packets can't.
     rules.deny_where(libc::SYS_socketpair, &[(0, Ne, unix)])?;
     if !confinement.unix_sockets {
-        for kind in (0..=KIND).filter(|kind| ![STREAM, SEQUENCED].contains(kind)) {
-            rules.deny_where(libc::SYS_socketpair, &[(0, Eq, unix), (1, MaskedEq(KIND), kind)])?;
+        for kind in (0..=SOCKET_TYPE_MASK).filter(|kind| ![STREAM_SOCKET, SEQPACKET_SOCKET].contains(kind)) {
+            rules.deny_where(libc::SYS_socketpair, &[(0, Eq, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind)])?;
         }
     }
     // Sending with this flag connects without a check by Landlock.
@@ -359,7 +359,7 @@ fn sockets(rules: &mut Rules, confinement: &Confinement) -> Result<(), BackendEr
         rules.deny_where(call, &[(flags, MaskedEq(fast_open), fast_open)])?;
     }
     // So does switching a socket to another protocol.
-    if confinement.connect != Ports::Any || confinement.bind != Ports::Any {
+    if confinement.connect != PortSet::Any || confinement.bind != PortSet::Any {
         let number = |number: i32| u64::from(number.cast_unsigned());
         let tests = [(1, Eq, number(libc::IPPROTO_TCP)), (2, Eq, number(libc::TCP_ULP))];
         rules.deny_where(libc::SYS_setsockopt, &tests)?;
@@ -371,15 +371,15 @@ fn sockets(rules: &mut Rules, confinement: &Confinement) -> Result<(), BackendEr
     Ok(())
 }
 
-fn processes(rules: &mut Rules, confinement: &Confinement, whom: Whom) -> Result<(), BackendError> {
+fn processes(rules: &mut SeccompRules, confinement: &Confinement, whom: ConfinementTarget) -> Result<(), BackendError> {
     if confinement.spawn {
         return Ok(());
     }
-    rules.deny(FORKS);
+    rules.deny(FORK_CALLS);
     let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
     rules.deny_where(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread), 0)])?;
     // If the program is still to be executed, Landlock restricts which files may be.
-    if whom == Whom::Itself {
+    if whom == ConfinementTarget::Itself {
         rules.deny(&[libc::SYS_execve, libc::SYS_execveat]);
     }
     Ok(())
@@ -390,19 +390,19 @@ mod tests {
     use super::*;
 
     /// The kernel's limit for the instructions of one filter.
-    const MOST: usize = 4096;
+    const MAX_FILTER_INSTRUCTIONS: usize = 4096;
 
     #[test]
     fn every_description_compiles_within_the_bound_of_the_kernel() {
         let open = Confinement::default().udp(true).unix_sockets(true).spawn(true).attributes(true);
         for confinement in [
             Confinement::default(),
-            Confinement::default().bind(Ports::Any),
+            Confinement::default().bind(PortSet::Any),
             Confinement::default().unix_sockets(true),
-            Confinement::for_child(["/srv"]).connect(Ports::Some(vec![443])),
+            Confinement::for_child(["/srv"]).connect(PortSet::Some(vec![443])),
             open,
         ] {
-            for whom in [Whom::Itself, Whom::Program] {
+            for whom in [ConfinementTarget::Itself, ConfinementTarget::Program] {
                 for program in compile(&confinement, whom).unwrap() {
                     assert!((3..MOST).contains(&program.len()), "{}", program.len());
                 }
@@ -445,7 +445,7 @@ mod tests {
     }
 
     /// Returns the error of a call, or 0 if it is allowed.
-    fn answer(confinement: &Confinement, whom: Whom, call: c_long, args: [u64; 6]) -> i32 {
+    fn answer(confinement: &Confinement, whom: ConfinementTarget, call: c_long, args: [u64; 6]) -> i32 {
         let call = u32::try_from(call).unwrap();
         let programs = compile(confinement, whom).unwrap();
         let strictest = programs.iter().map(|program| run(program, call, args)).min().unwrap();
@@ -458,9 +458,9 @@ mod tests {
     #[test]
     fn what_is_denied_is_denied_to_every_description() {
         let open = Confinement::default().udp(true).unix_sockets(true).spawn(true).attributes(true);
-        for confinement in [open.connect(Ports::Any).bind(Ports::Any), Confinement::default()] {
-            for whom in [Whom::Itself, Whom::Program] {
-                for call in DENIED {
+        for confinement in [open.connect(PortSet::Any).bind(PortSet::Any), Confinement::default()] {
+            for whom in [ConfinementTarget::Itself, ConfinementTarget::Program] {
+                for call in DENIED_CALLS {
                     assert_eq!(answer(&confinement, whom, *call, [0; 6]), libc::EPERM, "{call}");
                 }
                 assert_eq!(answer(&confinement, whom, libc::SYS_clone3, [0; 6]), libc::ENOSYS);
@@ -474,7 +474,7 @@ mod tests {
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn x32_calls_are_missing() {
-        let open = Confinement::default().spawn(true).connect(Ports::Any);
+        let open = Confinement::default().spawn(true).connect(PortSet::Any);
         for call in [libc::SYS_read, libc::SYS_ptrace, 520, 521] {
             let x32 = call | 0x4000_0000;
             assert_eq!(answer(&open, Whom::Itself, x32, [0; 6]), libc::ENOSYS, "{call}");
@@ -484,16 +484,16 @@ mod tests {
     #[test]
     fn arguments_decide_by_their_lower_half() {
         let junk = 0xdead_0000_0000_0000;
-        let web = Confinement::default().connect(Ports::Any);
+        let web = Confinement::default().connect(PortSet::Any);
         let local = Confinement::default().unix_sockets(true);
         let names = Confinement::default().udp(true);
         let all = web.clone().udp(true).unix_sockets(true).spawn(true);
-        let listener = Confinement::default().bind(Ports::Any);
+        let listener = Confinement::default().bind(PortSet::Any);
         let denied = libc::EPERM;
         let check = |confinement: &Confinement, call: c_long, args: [u64; 3], expected: i32| {
             for high in [0, junk] {
                 let [a, b, c] = args.map(|arg| arg | high);
-                let found = answer(confinement, Whom::Itself, call, [a, b, c, 0, 0, 0]);
+                let found = answer(confinement, ConfinementTarget::Itself, call, [a, b, c, 0, 0, 0]);
                 assert_eq!(found, expected, "{call} {args:x?} {high:x} {confinement:?}");
             }
         };
@@ -521,14 +521,14 @@ mod tests {
         check(&web, libc::SYS_clone, [0x0001_0000, 0, 0], 0);
         check(&web, libc::SYS_clone, [17, 0, 0], denied);
         check(&all, libc::SYS_clone, [17, 0, 0], 0);
-        for namespace in NAMESPACES {
+        for namespace in NAMESPACE_FLAGS {
             check(&all, libc::SYS_clone, [u64::from(namespace.cast_unsigned()), 0, 0], denied);
         }
         check(&all, libc::SYS_personality, [0, 0, 0], 0);
         check(&all, libc::SYS_personality, [PERSONALITY_QUERY, 0, 0], 0);
         check(&all, libc::SYS_personality, [0x40_0000, 0, 0], denied);
         check(&all, libc::SYS_memfd_create, [0, 1, 0], denied);
-        check(&all, libc::SYS_memfd_create, [0, 1 | NOT_EXECUTABLE, 0], 0);
+        check(&all, libc::SYS_memfd_create, [0, 1 | MEMFD_NO_EXEC, 0], 0);
         check(&all, libc::SYS_prlimit64, [0, 7, 0], 0);
         check(&all, libc::SYS_prlimit64, [1, 7, 0], denied);
         check(&all, libc::SYS_sched_setattr, [0, 1, 0], 0);
@@ -541,7 +541,7 @@ mod tests {
         for args in [[1, 1, 0], [2, 0, 0], [3, 0, 0]] {
             check(&all, libc::SYS_ioprio_set, args, denied);
         }
-        let every_port = web.clone().bind(Ports::Any);
+        let every_port = web.clone().bind(PortSet::Any);
         check(&every_port, libc::SYS_setsockopt, [3, 6, 31], 0);
         for limited in [&web, &listener, &names] {
             check(limited, libc::SYS_setsockopt, [3, 6, 31], denied);
@@ -549,7 +549,7 @@ mod tests {
             check(limited, libc::SYS_setsockopt, [3, 1, 31], 0);
         }
         check(&all, libc::SYS_ioctl, [0, 0x5401, 0], 0);
-        for command in KEYSTROKES {
+        for command in TERMINAL_INPUT_IOCTLS {
             check(&all, libc::SYS_ioctl, [0, command, 0], denied);
         }
         check(&web, libc::SYS_execve, [0, 0, 0], denied);

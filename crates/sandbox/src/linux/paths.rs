@@ -1,9 +1,9 @@
 //! Landlock: files by path, TCP by port, signals and abstract sockets by sandbox.
 
 use crate::{
-    Confinement, Ports,
-    plan::{LEADS_OUT, NOT_ABSOLUTE},
-    report::{Refused, Skipped},
+    Confinement, PortSet,
+    plan::{LEADS_OUTSIDE, NOT_ABSOLUTE},
+    report::{SandboxError, SkippedPath},
 };
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
@@ -22,13 +22,13 @@ use std::{
 };
 
 /// The newest ABI whose rights are covered by tests. A newer kernel is limited to these.
-const TESTED: u32 = 7;
+const MAX_TESTED_ABI: u32 = 7;
 
 /// Opens a file only to identify it.
-const TO_NAME: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+const PATH_ONLY_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// The loaders that the kernel executes on behalf of a program.
-const LOADERS: [&str; 4] = [
+const DYNAMIC_LOADERS: [&str; 4] = [
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-aarch64.so.1",
     "/lib/ld-musl-x86_64.so.1",
@@ -36,16 +36,16 @@ const LOADERS: [&str; 4] = [
 ];
 
 /// How many scripts may name each other as interpreter; the kernel's own limit.
-const SCRIPTS: usize = 4;
+const MAX_INTERPRETER_DEPTH: usize = 4;
 
 /// Bytes of a script that the kernel reads.
-const HEAD: u64 = 256;
+const SHEBANG_BYTES: u64 = 256;
 
 /// Separators of words in a script's first line; no other white space counts.
-const BLANKS: &[u8] = b" \t";
+const SHEBANG_BLANKS: &[u8] = b" \t";
 
 /// Why a file may not be executed.
-const NO_PROGRAM: &str = "it is not a program";
+const NOT_A_PROGRAM: &str = "it is not a program";
 
 /// Returns the ABI that the kernel reports, or 0.
 pub(crate) fn abi_of_kernel() -> u32 {
@@ -63,21 +63,21 @@ pub(super) fn apply(
     confinement: &Confinement,
     abi: u32,
     program: Option<&Path>,
-) -> Result<Vec<Skipped>, Refused> {
+) -> Result<Vec<SkippedPath>, SandboxError> {
     let mut skipped = Vec::new();
     let status = ruleset(confinement, abi)
         .and_then(|ruleset| add_ports(ruleset, confinement, abi))
         .and_then(|ruleset| add_paths(ruleset, confinement, (abi, program), &mut skipped))
         .and_then(RulesetCreated::restrict_self)
-        .map_err(|error| Refused::failed("files", error))?;
+        .map_err(|error| SandboxError::failed("files", error))?;
     if status.ruleset != RulesetStatus::FullyEnforced {
-        return Err(Refused::failed("files", "the kernel enforces only a part of the rules"));
+        return Err(SandboxError::failed("files", "the kernel enforces only a part of the rules"));
     }
     Ok(skipped)
 }
 
 fn known(abi: u32) -> ABI {
-    ABI::from(abi.min(TESTED).cast_signed())
+    ABI::from(abi.min(MAX_TESTED_ABI).cast_signed())
 }
 
 /// Denies everything that the ABI can deny, except what rules allow.
@@ -87,10 +87,10 @@ fn ruleset(confinement: &Confinement, abi: u32) -> Result<RulesetCreated, Rulese
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
     let mut ports = AccessNet::from_all(abi);
-    if confinement.connect == Ports::Any {
+    if confinement.connect == PortSet::Any {
         ports.remove(AccessNet::ConnectTcp);
     }
-    if confinement.bind == Ports::Any {
+    if confinement.bind == PortSet::Any {
         ports.remove(AccessNet::BindTcp);
     }
     // The library rejects an empty set.
@@ -126,7 +126,7 @@ fn add_paths(
     mut ruleset: RulesetCreated,
     confinement: &Confinement,
     (abi, program): (u32, Option<&Path>),
-    skipped: &mut Vec<Skipped>,
+    skipped: &mut Vec<SkippedPath>,
 ) -> Result<RulesetCreated, RulesetError> {
     let abi = known(abi);
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -145,7 +145,7 @@ fn add_paths(
     for (path, rule) in rules {
         match rule {
             Ok(rule) => ruleset = ruleset.add_rule(rule)?,
-            Err(reason) => skipped.push(Skipped { path: path.clone(), reason }),
+            Err(reason) => skipped.push(SkippedPath { path: path.clone(), reason }),
         }
     }
     Ok(ruleset)
@@ -171,7 +171,7 @@ fn rule_of_file(
 ) -> Result<PathBeneath<OwnedFd>, String> {
     let (opened, kind, _) = opened(path, None)?;
     if kind != FileType::RegularFile {
-        return Err(NO_PROGRAM.to_owned());
+        return Err(NOT_A_PROGRAM.to_owned());
     }
     Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
 }
@@ -186,7 +186,7 @@ fn rule_of_program(
     let (opened, kind, mode) = opened(path, None)?;
     let is_executable = mode.intersects(Mode::XUSR | Mode::XGRP | Mode::XOTH);
     if kind != FileType::RegularFile || !is_executable || !begins_as_program(&opened) {
-        return Err(NO_PROGRAM.to_owned());
+        return Err(NOT_A_PROGRAM.to_owned());
     }
     Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
 }
@@ -206,13 +206,13 @@ fn opened(path: &Path, place: Option<&Path>) -> Result<(OwnedFd, FileType, Mode)
         return Err(NOT_ABSOLUTE.to_owned());
     }
     let reason = |error: Errno| match error {
-        Errno::XDEV => LEADS_OUT.to_owned(),
+        Errno::XDEV => LEADS_OUTSIDE.to_owned(),
         error => error.to_string(),
     };
     // The path to the folder itself can't be changed.
     let found = match place.filter(|place| *place != path) {
         Some(place) => opened_within(path, place),
-        None => open(path, TO_NAME, Mode::empty()),
+        None => open(path, PATH_ONLY_FLAGS, Mode::empty()),
     };
     let found = found.map_err(reason)?;
     let mode = fstat(&found).map_err(reason)?.st_mode;
@@ -223,11 +223,11 @@ fn opened(path: &Path, place: Option<&Path>) -> Result<(OwnedFd, FileType, Mode)
 /// can't be changed in between, and a link may use an absolute path within the same folder.
 fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
     let none = Mode::empty();
-    let around = open(place, TO_NAME, none)?;
+    let around = open(place, PATH_ONLY_FLAGS, none)?;
     // Magic links of the kernel lead to other views of the file system, where the same path is a different file.
-    let found = match openat2(CWD, path, TO_NAME, none, ResolveFlags::NO_MAGICLINKS) {
+    let found = match openat2(CWD, path, PATH_ONLY_FLAGS, none, ResolveFlags::NO_MAGICLINKS) {
         // Kernels without this call have no Landlock either.
-        Err(Errno::NOSYS | Errno::PERM) => open(path, TO_NAME, none)?,
+        Err(Errno::NOSYS | Errno::PERM) => open(path, PATH_ONLY_FLAGS, none)?,
         found => found?,
     };
     match (location(&found), location(&around)) {
@@ -236,7 +236,7 @@ fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
         // Without /proc, the target of an absolute path can't be determined.
         _ => {
             let inner = path.strip_prefix(place).map_err(|_| Errno::XDEV)?;
-            openat2(&around, inner, TO_NAME, none, ResolveFlags::BENEATH)
+            openat2(&around, inner, PATH_ONLY_FLAGS, none, ResolveFlags::BENEATH)
         }
     }
 }
@@ -254,11 +254,11 @@ pub(crate) fn leads_out(path: &Path, place: &Path) -> bool {
 /// Lists the files that the kernel executes with `program`: itself, the interpreters of scripts, and the loader.
 fn executed_for(program: &Path) -> Vec<PathBuf> {
     let mut files = vec![program.to_path_buf()];
-    for _ in 0..SCRIPTS {
+    for _ in 0..MAX_INTERPRETER_DEPTH {
         let Some(interpreter) = files.last().and_then(|file| interpreter(file)) else { break };
         files.push(interpreter);
     }
-    files.extend(LOADERS.iter().map(PathBuf::from).filter(|loader| loader.exists()));
+    files.extend(DYNAMIC_LOADERS.iter().map(PathBuf::from).filter(|loader| loader.exists()));
     files
 }
 
@@ -270,13 +270,13 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     if !file.is_file() {
         return None;
     }
-    File::open(file).ok()?.take(HEAD).read_to_end(&mut start).ok()?;
+    File::open(file).ok()?.take(SHEBANG_BYTES).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?;
-    let begin = line.iter().position(|byte| !BLANKS.contains(byte))?;
+    let begin = line.iter().position(|byte| !SHEBANG_BLANKS.contains(byte))?;
     let (_, line) = line.split_at(begin);
-    let end = line.iter().position(|byte| BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
+    let end = line.iter().position(|byte| SHEBANG_BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
     // The kernel rejects a word that continues beyond what it reads.
-    let end = end.or_else(|| ((start.len() as u64) < HEAD).then_some(line.len()))?;
+    let end = end.or_else(|| ((start.len() as u64) < SHEBANG_BYTES).then_some(line.len()))?;
     let (word, _) = line.split_at(end);
     (!word.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(word)))
 }

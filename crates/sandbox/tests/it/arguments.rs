@@ -1,7 +1,7 @@
 //! Program, arguments and environment of a child.
 
-use crate::stage::{PROBE, Stage, requirements};
-use docent_sandbox::{Confinement, Launch, Mode, Offered, Refused, clean_environment};
+use crate::stage::{PROBE, ConfinementFixture, requirements};
+use docent_sandbox::{Confinement, Launch, ConfinementMode, SandboxSupport, SandboxError, clean_environment};
 use docent_testenv::or_skip;
 use std::{
     ffi::{OsStr, OsString},
@@ -52,7 +52,7 @@ fn an_argument_arrives_as_one_and_as_it_is() {
         expected.extend_from_slice(arg.as_bytes());
         expected.push(0);
     }
-    for mode in [Mode::Off, Mode::Strict] {
+    for mode in [ConfinementMode::Off, ConfinementMode::Strict] {
         let printf = ["%s\\0".into()].into_iter().chain(args.clone());
         let output =
             run(Launch::new("/usr/bin/printf", printf, Confinement::for_child([""; 0]), mode));
@@ -62,10 +62,10 @@ fn an_argument_arrives_as_one_and_as_it_is() {
 
 #[test]
 fn a_program_is_looked_for_before_the_child_is_confined() {
-    let stage = Stage::new();
+    let stage = ConfinementFixture::new();
     let folder = stage.path("outside");
     let find = |program: &str, path: &str, cwd: Option<&Path>| {
-        let mut launch = Launch::new(program, [""; 0], Confinement::default(), Mode::Off);
+        let mut launch = Launch::new(program, [""; 0], Confinement::default(), ConfinementMode::Off);
         launch.environment.kept.insert("PATH".into(), path.into());
         launch.cwd = cwd.map(Into::into);
         launch.command().map(|ready| ready.command.get_program().to_owned())
@@ -101,7 +101,7 @@ fn a_program_is_looked_for_before_the_child_is_confined() {
 fn a_child_gets_no_more_of_the_environment_than_it_is_given() {
     or_skip!(requirements());
     let variables = |launch: Launch| String::from_utf8(run(launch).stdout).unwrap();
-    for mode in [Mode::Off, Mode::Strict] {
+    for mode in [ConfinementMode::Off, ConfinementMode::Strict] {
         let mut launch =
             Launch::new("/usr/bin/env", [""; 0], Confinement::for_child([""; 0]), mode);
         let text = variables(launch.clone());
@@ -142,7 +142,7 @@ fn a_path_that_is_not_text_is_refused() {
     or_skip!(requirements());
     let odd = OsStr::from_bytes(b"/srv/\xff");
     let launch =
-        Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), Mode::Strict);
+        Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), ConfinementMode::Strict);
     assert!(matches!(launch.command(), Err(Refused::Description(_))));
 }
 
@@ -150,7 +150,7 @@ fn a_path_that_is_not_text_is_refused() {
 #[test]
 fn bubblewrap_goes_around_the_confined_child() {
     or_skip!(requirements());
-    let stage = Stage::new();
+    let stage = ConfinementFixture::new();
     let (stand_in, written) = (stage.path("out/bwrap"), stage.path("out/arguments"));
     script(
         &stand_in,
@@ -159,9 +159,9 @@ fn bubblewrap_goes_around_the_confined_child() {
             written.display()
         ),
     );
-    let offered = Offered { bubblewrap: Some(stand_in), ..Offered::look() };
+    let offered = SandboxSupport { bubblewrap: Some(stand_in), ..SandboxSupport::look() };
     let outside = stage.path("outside/file");
-    let mut launch = Launch::new("cat", [&outside], stage.confinement(), Mode::Strict);
+    let mut launch = Launch::new("cat", [&outside], stage.confinement(), ConfinementMode::Strict);
     launch.through = Some(PROBE.into());
     launch.bubblewrap = true;
     launch.cwd = Some(stage.path("inside"));
@@ -186,7 +186,7 @@ fn bubblewrap_goes_around_the_confined_child() {
 fn a_child_dies_with_its_parent_where_that_is_asked_for() {
     or_skip!(requirements());
     let code = "import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value)";
-    for mode in [Mode::Off, Mode::Strict] {
+    for mode in [ConfinementMode::Off, ConfinementMode::Strict] {
         for (die_with_parent, expected) in [(false, "0"), (true, "9")] {
             let confinement = Confinement::for_child([""; 0]);
             let launch = Launch::new("/usr/bin/python3", ["-I", "-c", code], confinement, mode);

@@ -1,14 +1,14 @@
 //! A child in the real bubblewrap: what it adds to the kernel's own controls, and ordinary work in it. The escape
 //! attempts run in it too.
 
-use crate::stage::{Stage, bubblewrap};
-use docent_sandbox::{Confinement, Mode};
+use crate::stage::{ConfinementFixture, bubblewrap};
+use docent_sandbox::{Confinement, ConfinementMode};
 use docent_testenv::or_skip;
 use std::{io::Read, process::Stdio, sync::mpsc, time::Duration};
 
 /// Runs `code` in bubblewrap.
-fn check(code: &str, change: impl Fn(Confinement, &Stage) -> Confinement, expected: &str) {
-    let stage = Stage::new();
+fn check(code: &str, change: impl Fn(Confinement, &ConfinementFixture) -> Confinement, expected: &str) {
+    let stage = ConfinementFixture::new();
     let answer = stage.wrapped(code, change(stage.confinement(), &stage), None);
     assert_eq!(answer.as_deref(), Ok(expected), "{code}");
 }
@@ -19,7 +19,7 @@ fn what_is_not_named_is_out_of_sight() {
     or_skip!(bubblewrap());
     let process = format!("os.stat('/proc/{}')", std::process::id());
     for code in ["os.stat(outside + '/file')", "os.stat('/etc/shadow')", &process] {
-        let stage = Stage::new();
+        let stage = ConfinementFixture::new();
         assert_eq!(stage.python(code, stage.confinement(), Mode::Strict), "done", "{code}");
         check(code, |same, _| same, "ENOENT");
     }
@@ -36,7 +36,7 @@ fn work_goes_on() {
     done("assert subprocess.run(['/bin/sh', '-c', 'true | cat > /dev/null']).returncode == 0");
     done("assert open('/proc/self/status').read(); os.urandom(8)");
     // In either order, writable paths stay writable.
-    let both = |same: Confinement, stage: &Stage| {
+    let both = |same: Confinement, stage: &ConfinementFixture| {
         same.write([stage.path("inside/file")]).read([stage.path("out/file")])
     };
     check(
@@ -51,7 +51,7 @@ fn work_goes_on() {
 #[test]
 fn a_working_folder_need_not_be_in_sight() {
     or_skip!(bubblewrap());
-    let stage = Stage::new();
+    let stage = ConfinementFixture::new();
     for (folder, code) in [
         ("outside", "assert os.getcwd() == outside and not os.path.exists('file')"),
         ("inside", "assert open('file').read() == 'text'"),
@@ -66,7 +66,7 @@ fn a_working_folder_need_not_be_in_sight() {
 #[test]
 fn what_runs_in_it_ends_with_it() {
     or_skip!(bubblewrap());
-    let stage = Stage::new();
+    let stage = ConfinementFixture::new();
     let code = "print('here', flush=True); os.execv('/bin/sleep', ['sleep', '600'])";
     let (launch, offered) = stage.wrapping(code, stage.confinement()).unwrap();
     let mut command = launch.command_with(&offered).unwrap().command;

@@ -1,7 +1,7 @@
 //! Escape attempts. Each succeeds without the sandbox, which shows that the sandbox stops it.
 
-use crate::stage::{Stage, bubblewrap, launch, requirements};
-use docent_sandbox::{Confinement, Limits, Mode, Ports};
+use crate::stage::{ConfinementFixture, bubblewrap, launch, requirements};
+use docent_sandbox::{Confinement, ResourceLimits, ConfinementMode, PortSet};
 use docent_testenv::{or_skip, skip_part};
 use std::{
     fs,
@@ -39,18 +39,18 @@ fn check(attempts: &[Attempt]) {
     let root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let wraps = bubblewrap();
     for Attempt { code, change, stopped, root: takes_root } in attempts {
-        let stage = Stage::new();
-        let answer = stage.python(code, change(stage.confinement()), Mode::Strict);
+        let stage = ConfinementFixture::new();
+        let answer = stage.python(code, change(stage.confinement()), ConfinementMode::Strict);
         assert!(stopped.contains(&answer.as_str()), "{code}: {answer}, not one of {stopped:?}");
         if wraps.is_ok() {
             // Which error it is depends on which of the two stops it.
-            let stage = Stage::new();
+            let stage = ConfinementFixture::new();
             let wrapped = stage.wrapped(code, change(stage.confinement()), None);
             assert_ne!(wrapped.as_deref(), Ok("done"), "in bubblewrap: {code}");
         }
         if root || !takes_root {
-            let stage = Stage::new();
-            let answer = stage.python(code, change(stage.confinement()), Mode::Off);
+            let stage = ConfinementFixture::new();
+            let answer = stage.python(code, change(stage.confinement()), ConfinementMode::Off);
             assert_eq!(answer, "done", "without the sandbox: {code}");
         }
     }
@@ -71,7 +71,7 @@ const PERMISSION: &[&str] = &["EPERM"];
 
 /// A port other than the listener's.
 fn another_port(confinement: Confinement) -> Confinement {
-    confinement.connect(Ports::Some(vec![1]))
+    confinement.connect(PortSet::Some(vec![1]))
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn files_outside_stay_closed() {
 fn the_first_line_of_a_script_opens_nothing() {
     or_skip!(requirements());
     for end in ["\r", "\x0c", "\x0b"] {
-        let stage = Stage::new();
+        let stage = ConfinementFixture::new();
         let (program, name) = (stage.path("out/program"), stage.path("python"));
         let named = format!("{}{end}", name.display());
         symlink(stage.path("outside"), &name).unwrap();
@@ -118,9 +118,9 @@ fn the_first_line_of_a_script_opens_nothing() {
             let args = vec![stage.path("outside/file").into()];
             launch(&program, args, stage.confinement(), mode)
         };
-        let free = run(Mode::Off);
+        let free = run(ConfinementMode::Off);
         assert_eq!(String::from_utf8_lossy(&free.stdout), "text\n", "{free:?}");
-        let held = run(Mode::Strict);
+        let held = run(ConfinementMode::Strict);
         assert!(held.stdout.is_empty(), "{held:?}");
         let stderr = String::from_utf8_lossy(&held.stderr);
         assert!(stderr.contains("PermissionError"), "{end:?}: {stderr}");
@@ -133,7 +133,7 @@ fn a_link_in_a_changeable_place_opens_nothing() {
     or_skip!(requirements());
     let swap = "os.rename(out + '/kept', out + '/moved'); os.symlink(outside, out + '/kept')";
     for code in ["open(outside + '/file').read()", "open(outside + '/file', 'a').write('x')"] {
-        let stage = Stage::new();
+        let stage = ConfinementFixture::new();
         fs::create_dir(stage.path("out/kept")).unwrap();
         let named = stage.confinement().write([stage.path("out/kept")]);
         assert_eq!(stage.python(swap, named.clone(), Mode::Strict), "done");
@@ -204,7 +204,7 @@ fn the_network_is_what_the_description_says() {
     check(&[
         attempt(TCP, PERMISSION),
         attempt(TCP, ACCESS).with(another_port),
-        attempt(TCP, ACCESS).with(|confinement| confinement.bind(Ports::Any)),
+        attempt(TCP, ACCESS).with(|confinement| confinement.bind(PortSet::Any)),
         attempt(TCP, ACCESS).with(UDP),
         // Three ways to a TCP peer that Landlock does not check.
         attempt(
@@ -231,7 +231,7 @@ fn the_network_is_what_the_description_says() {
         .with(another_port),
         attempt("socket.socket().bind(('127.0.0.1', 0))", ACCESS).with(another_port),
         attempt("socket.socket().bind(('127.0.0.1', 0))", ACCESS)
-            .with(|c| c.bind(Ports::Some(vec![1]))),
+            .with(|c| c.bind(PortSet::Some(vec![1]))),
         attempt("socket.socket().listen()", PERMISSION).with(another_port),
         attempt(
             "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', udp))",
@@ -346,7 +346,7 @@ fn the_kernel_s_levers_are_out_of_reach() {
 #[test]
 fn limits_hold_and_can_not_be_raised() {
     fn tight(confinement: Confinement) -> Confinement {
-        confinement.limits(Limits { open_files: 64 })
+        confinement.limits(ResourceLimits { open_files: 64 })
     }
     or_skip!(requirements());
     check(&[
@@ -355,7 +355,7 @@ fn limits_hold_and_can_not_be_raised() {
         attempt("os.nice(-1)", &["EPERM", "EACCES"]).by_root(),
     ]);
     // Whether root may raise its limits without the sandbox differs between machines, so this is only tried inside.
-    let stage = Stage::new();
+    let stage = ConfinementFixture::new();
     let raise = "call('prlimit64', 0, 7, (ctypes.c_uint64 * 2)(65, 65), 0)";
     assert_eq!(stage.python(raise, tight(stage.confinement()), Mode::Strict), "EPERM");
 }

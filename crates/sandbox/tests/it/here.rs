@@ -1,11 +1,11 @@
 //! `confine` on the calling process itself.
 
 use crate::stage::{PROBE, requirements};
-use docent_sandbox::{Confinement, Mode};
+use docent_sandbox::{Confinement, ConfinementMode};
 use docent_testenv::or_skip;
 use std::process::Command;
 
-fn probe(mode: Mode, confinement: &Confinement, act: &str) -> String {
+fn probe(mode: ConfinementMode, confinement: &Confinement, act: &str) -> String {
     let description = serde_json::to_string(confinement).unwrap();
     let args = ["here", &mode.to_string(), &description, act];
     let output = Command::new(PROBE).args(args).output().unwrap();
@@ -19,24 +19,24 @@ fn the_process_is_bound_from_then_on() {
     let system = Confinement::for_child(["/srv"]);
     let alone = system.clone().spawn(false);
     for (mode, confinement, act, expected) in [
-        (Mode::Strict, &system, "exec", "exit status: 0"),
-        (Mode::Strict, &alone, "exec", "error: Operation not permitted (os error 1)"),
-        (Mode::Auto, &alone, "exec", "error: Operation not permitted (os error 1)"),
-        (Mode::Off, &alone, "exec", "exit status: 0"),
-        (Mode::Strict, &alone, "thread", "a thread ran"),
+        (ConfinementMode::Strict, &system, "exec", "exit status: 0"),
+        (ConfinementMode::Strict, &alone, "exec", "error: Operation not permitted (os error 1)"),
+        (ConfinementMode::Auto, &alone, "exec", "error: Operation not permitted (os error 1)"),
+        (ConfinementMode::Off, &alone, "exec", "exit status: 0"),
+        (ConfinementMode::Strict, &alone, "thread", "a thread ran"),
         (
-            Mode::Strict,
+            ConfinementMode::Strict,
             &alone,
             "second-thread",
             "error: the process has 2 threads; it must be confined before it starts any",
         ),
         (
-            Mode::Auto,
+            ConfinementMode::Auto,
             &alone,
             "second-thread",
             "error: the process has 2 threads; it must be confined before it starts any",
         ),
-        (Mode::Off, &alone, "second-thread", "confined beside true"),
+        (ConfinementMode::Off, &alone, "second-thread", "confined beside true"),
     ] {
         assert_eq!(probe(mode, confinement, act), expected, "{mode} {act}");
     }
@@ -62,7 +62,7 @@ fn paths_that_are_not_there_are_skipped_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing").to_string_lossy().into_owned();
     let confinement = Confinement::default().read([&missing, "relative", "/usr"]).write([""]);
-    let report = probe(Mode::Strict, &confinement, "report");
+    let report = probe(ConfinementMode::Strict, &confinement, "report");
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let skipped: Vec<_> = report["skipped"].as_array().unwrap().iter().collect();
     assert_eq!(skipped.len(), 3, "{report}");

@@ -1,23 +1,23 @@
 //! Reports and refusals on kernels that this machine does not have.
 
-use docent_sandbox::{Confinement, Launch, Mode, Offered, Ports, Refused, State, plan};
+use docent_sandbox::{Confinement, Launch, ConfinementMode, SandboxSupport, PortSet, SandboxError, ControlState, plan};
 
-fn kernel(landlock: u32, seccomp: bool) -> Offered {
-    Offered { landlock, seccomp, no_new_privs: true, bubblewrap: None }
+fn kernel(landlock: u32, seccomp: bool) -> SandboxSupport {
+    SandboxSupport { landlock, seccomp, no_new_privs: true, bubblewrap: None }
 }
 
 /// Auto lists as missing what strict refuses.
-fn check(offered: &Offered, confinement: &Confinement, missing: &[&str]) {
-    let auto = plan(confinement, Mode::Auto, offered).unwrap();
+fn check(offered: &SandboxSupport, confinement: &Confinement, missing: &[&str]) {
+    let auto = plan(confinement, ConfinementMode::Auto, offered).unwrap();
     let found: Vec<_> = auto.missing().map(|control| control.name).collect();
     assert_eq!(found, missing, "{offered:?}");
     assert_eq!(auto.controls.len(), 15);
-    match plan(confinement, Mode::Strict, offered) {
+    match plan(confinement, ConfinementMode::Strict, offered) {
         Ok(report) => {
             assert!(missing.is_empty(), "{offered:?}");
             assert_eq!(report.controls, auto.controls);
         }
-        Err(refused @ Refused::Missing { .. }) => {
+        Err(refused @ SandboxError::Missing { .. }) => {
             let text = refused.to_string();
             assert!(
                 !missing.is_empty() && missing.iter().all(|name| text.contains(name)),
@@ -26,14 +26,14 @@ fn check(offered: &Offered, confinement: &Confinement, missing: &[&str]) {
         }
         Err(other) => panic!("{other}"),
     }
-    let off = plan(confinement, Mode::Off, offered).unwrap();
+    let off = plan(confinement, ConfinementMode::Off, offered).unwrap();
     assert!(off.controls.iter().all(|control| control.state == State::Off));
 }
 
 #[test]
 fn each_kernel_s_gaps_are_named() {
     let closed = Confinement::default();
-    let web = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
+    let web = Confinement::default().connect(PortSet::Some(vec![443])).unix_sockets(true);
     let seccomp = ["udp", "unix-sockets", "spawn", "attributes", "system-calls"];
     check(&kernel(7, true), &closed, &[]);
     check(&kernel(6, true), &web, &[]);
@@ -50,22 +50,22 @@ fn each_kernel_s_gaps_are_named() {
     check(&kernel(0, true), &closed, &["files", "truncation", "devices", "signals"]);
     check(&kernel(0, true), &closed.clone().sealed(true), &[]);
     check(&kernel(7, false), &closed, &seccomp);
-    let open = web.udp(true).spawn(true).attributes(true).connect(Ports::Any).bind(Ports::Any);
+    let open = web.udp(true).spawn(true).attributes(true).connect(PortSet::Any).bind(PortSet::Any);
     check(&kernel(7, false), &open, &["system-calls"]);
-    let bare = Offered { no_new_privs: false, ..kernel(7, true) };
+    let bare = SandboxSupport { no_new_privs: false, ..kernel(7, true) };
     check(&bare, &closed, &["no-new-privileges", "capabilities"]);
 }
 
 #[test]
 fn what_is_allowed_is_off_and_not_missing() {
-    let open = Confinement::default().udp(true).connect(Ports::Any).spawn(true);
-    let report = plan(&open, Mode::Strict, &kernel(7, true)).unwrap();
+    let open = Confinement::default().udp(true).connect(PortSet::Any).spawn(true);
+    let report = plan(&open, ConfinementMode::Strict, &kernel(7, true)).unwrap();
     for (name, state) in [
-        ("udp", State::Off),
-        ("tcp-connect", State::Off),
-        ("spawn", State::Off),
-        ("tcp-bind", State::InForce),
-        ("files", State::InForce),
+        ("udp", ControlState::Off),
+        ("tcp-connect", ControlState::Off),
+        ("spawn", ControlState::Off),
+        ("tcp-bind", ControlState::InForce),
+        ("files", ControlState::InForce),
     ] {
         assert_eq!(report.control(name).unwrap().state, state, "{name}");
     }
@@ -74,19 +74,19 @@ fn what_is_allowed_is_off_and_not_missing() {
 #[test]
 fn what_is_said_of_sockets_agrees() {
     let said = |confinement: &Confinement| {
-        let report = plan(confinement, Mode::Strict, &kernel(7, true)).unwrap();
+        let report = plan(confinement, ConfinementMode::Strict, &kernel(7, true)).unwrap();
         ["udp", "tcp-connect"].map(|name| report.control(name).unwrap().detail.clone())
     };
     for detail in said(&Confinement::default()) {
         assert_eq!(detail, "seccomp: no internet socket can be created");
     }
-    let [udp, tcp] = said(&Confinement::default().connect(Ports::Some(vec![443])));
+    let [udp, tcp] = said(&Confinement::default().connect(PortSet::Some(vec![443])));
     assert!(udp.contains("only TCP") && tcp.contains("[443]"), "{udp}; {tcp}");
 }
 
 #[test]
 fn this_kernel_is_asked_by_its_system_call() {
-    let offered = Offered::look();
+    let offered = SandboxSupport::look();
     let modules = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
     if offered.landlock == 0 && !modules.contains("landlock") {
         docent_testenv::skip!("the kernel has no Landlock");
@@ -101,17 +101,17 @@ fn bubblewrap_that_is_not_installed_is_reported_or_refused() {
         let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), mode);
         Launch { bubblewrap, ..launch }.command_with(&offered)
     };
-    let report = launch(Mode::Auto, true).unwrap().report;
+    let report = launch(ConfinementMode::Auto, true).unwrap().report;
     assert_eq!(report.control("bubblewrap").unwrap().state, State::NotOffered);
-    let refused = launch(Mode::Strict, true).unwrap_err().to_string();
+    let refused = launch(ConfinementMode::Strict, true).unwrap_err().to_string();
     assert!(refused.contains("bubblewrap is not installed"), "{refused}");
-    let report = launch(Mode::Strict, false).unwrap().report;
+    let report = launch(ConfinementMode::Strict, false).unwrap().report;
     assert_eq!(report.control("bubblewrap").unwrap().state, State::Off);
 }
 
 #[test]
 fn a_launch_without_spawn_needs_landlock_to_distinguish_programs() {
-    let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), Mode::Auto);
+    let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), ConfinementMode::Auto);
     let report = launch.command_with(&kernel(0, true)).unwrap().report;
     assert_eq!(report.control("spawn").unwrap().state, State::NotOffered);
 }

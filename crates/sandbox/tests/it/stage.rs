@@ -1,6 +1,6 @@
 //! Folders and listeners for a child to work with, and Python as the child: it can make any system call.
 
-use docent_sandbox::{Confinement, Launch, Mode, Offered, Ports, plan};
+use docent_sandbox::{Confinement, Launch, ConfinementMode, SandboxSupport, PortSet, plan};
 use std::{
     ffi::OsString,
     fs,
@@ -46,7 +46,7 @@ except OSError as error:
 "#;
 
 /// Folders and listeners for a child. Each run has its own, since some attempts destroy them.
-pub(crate) struct Stage {
+pub(crate) struct ConfinementFixture {
     folder: TempDir,
     tcp: TcpListener,
     udp: UdpSocket,
@@ -55,7 +55,7 @@ pub(crate) struct Stage {
     name: String,
 }
 
-impl Stage {
+impl ConfinementFixture {
     /// Three folders with a file and a script each, and listeners of four kinds.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -92,8 +92,8 @@ impl Stage {
     }
 
     /// Runs `code`; returns `done`, or the name of the error that it ended with.
-    pub(crate) fn python(&self, code: &str, confinement: Confinement, mode: Mode) -> String {
-        said(code, &self.launch(code, confinement, mode), &Offered::look())
+    pub(crate) fn python(&self, code: &str, confinement: Confinement, mode: ConfinementMode) -> String {
+        said(code, &self.launch(code, confinement, mode), &SandboxSupport::look())
     }
 
     /// The same in the real bubblewrap.
@@ -112,13 +112,13 @@ impl Stage {
         &self,
         code: &str,
         confinement: Confinement,
-    ) -> Result<(Launch, Offered), String> {
-        let offered = Offered { bubblewrap: Some(bubblewrap()?), ..Offered::look() };
-        let launch = self.launch(code, confinement, Mode::Strict);
+    ) -> Result<(Launch, SandboxSupport), String> {
+        let offered = SandboxSupport { bubblewrap: Some(bubblewrap()?), ..SandboxSupport::look() };
+        let launch = self.launch(code, confinement, ConfinementMode::Strict);
         Ok((Launch { bubblewrap: true, ..launch }, offered))
     }
 
-    fn launch(&self, code: &str, confinement: Confinement, mode: Mode) -> Launch {
+    fn launch(&self, code: &str, confinement: Confinement, mode: ConfinementMode) -> Launch {
         let udp = self.udp.local_addr().unwrap().port().to_string();
         let mut args: Vec<OsString> = ["-I", "-c", PRELUDE, code].map(Into::into).into();
         args.extend(["inside", "out", "outside"].map(|place| self.path(place).into_os_string()));
@@ -130,8 +130,8 @@ impl Stage {
 /// Checks for Python, and a kernel with everything that the sandbox uses. The error is the reason to skip a test.
 pub(crate) fn requirements() -> Result<(), String> {
     docent_testenv::find_program("python3")?;
-    let everything = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
-    let planned = plan(&everything, Mode::Strict, &Offered::look());
+    let everything = Confinement::default().connect(PortSet::Some(vec![443])).unix_sockets(true);
+    let planned = plan(&everything, ConfinementMode::Strict, &SandboxSupport::look());
     planned.map(drop).map_err(|refused| refused.to_string())
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn bubblewrap() -> Result<PathBuf, String> {
     let look = || -> Result<PathBuf, String> {
         requirements()?;
         let fetched = || std::env::var_os("BUBBLEWRAP_FOR_TESTS").map(PathBuf::from);
-        let installed = Offered::look().bubblewrap.or_else(fetched);
+        let installed = SandboxSupport::look().bubblewrap.or_else(fetched);
         let program = installed.ok_or("bubblewrap is not installed")?;
         let mut probe = std::process::Command::new(&program);
         let ran = probe.args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
@@ -156,7 +156,7 @@ pub(crate) fn bubblewrap() -> Result<PathBuf, String> {
     FOUND.get_or_init(look).clone()
 }
 
-fn said(code: &str, launch: &Launch, offered: &Offered) -> String {
+fn said(code: &str, launch: &Launch, offered: &SandboxSupport) -> String {
     let output = launch.command_with(offered).unwrap().command.output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{} {code}: {stderr}", launch.mode);
@@ -168,7 +168,7 @@ pub(crate) fn launch(
     program: impl AsRef<Path>,
     args: Vec<OsString>,
     confinement: Confinement,
-    mode: Mode,
+    mode: ConfinementMode,
 ) -> Output {
     through_probe(program, args, confinement, mode).command().unwrap().command.output().unwrap()
 }
@@ -177,7 +177,7 @@ fn through_probe(
     program: impl AsRef<Path>,
     args: Vec<OsString>,
     confinement: Confinement,
-    mode: Mode,
+    mode: ConfinementMode,
 ) -> Launch {
     let launch = Launch::new(program.as_ref(), args, confinement, mode);
     Launch { through: Some(PROBE.into()), ..launch }

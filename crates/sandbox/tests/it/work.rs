@@ -1,7 +1,7 @@
 //! Ordinary work in the sandbox, which must not be blocked.
 
-use crate::stage::{Stage, launch, requirements};
-use docent_sandbox::{Confinement, Mode, Ports};
+use crate::stage::{ConfinementFixture, launch, requirements};
+use docent_sandbox::{Confinement, ConfinementMode, PortSet};
 use docent_testenv::or_skip;
 use std::{
     io::{Read, Write},
@@ -9,8 +9,8 @@ use std::{
 };
 
 fn check(code: &str, change: impl Fn(Confinement) -> Confinement) {
-    let stage = Stage::new();
-    let answer = stage.python(code, change(stage.confinement()), Mode::Strict);
+    let stage = ConfinementFixture::new();
+    let answer = stage.python(code, change(stage.confinement()), ConfinementMode::Strict);
     assert_eq!(answer, "done", "{code}");
 }
 
@@ -76,16 +76,16 @@ fn the_network_is_open_where_it_is_said_to_be() {
     let connect = "socket.create_connection(('127.0.0.1', port)).close()";
     let accept = "l = socket.create_server(('127.0.0.1', 0)); s = socket.create_connection(l.getsockname()); l.accept()";
     let udp = "s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.1', udp))";
-    let stage = Stage::new();
-    let one = stage.confinement().connect(Ports::Some(vec![stage.port()]));
+    let stage = ConfinementFixture::new();
+    let one = stage.confinement().connect(PortSet::Some(vec![stage.port()]));
     assert_eq!(stage.python(connect, one, Mode::Strict), "done");
-    check(connect, |confinement| confinement.connect(Ports::Any));
-    check(accept, |confinement| confinement.connect(Ports::Any).bind(Ports::Any));
-    check(accept, |confinement| confinement.connect(Ports::Any).bind(Ports::Some(vec![0])));
+    check(connect, |confinement| confinement.connect(PortSet::Any));
+    check(accept, |confinement| confinement.connect(PortSet::Any).bind(PortSet::Any));
+    check(accept, |confinement| confinement.connect(PortSet::Any).bind(PortSet::Some(vec![0])));
     check(udp, |confinement| confinement.udp(true));
     // Names from the hosts file need no UDP.
     check("assert socket.getaddrinfo('localhost', 80)", |confinement| {
-        confinement.connect(Ports::Any)
+        confinement.connect(PortSet::Any)
     });
     check(
         "l = socket.socket(socket.AF_UNIX); l.bind(out + '/s'); l.listen(); socket.socket(socket.AF_UNIX).connect(out + '/s')",
@@ -97,12 +97,12 @@ fn the_network_is_open_where_it_is_said_to_be() {
 #[test]
 fn a_runtime_with_threads_runs_under_the_sandbox() {
     or_skip!(requirements());
-    let stage = Stage::new();
+    let stage = ConfinementFixture::new();
     let this = std::env::current_exe().unwrap();
     let args = ["--exact", "work::inside_the_sandbox", "--include-ignored", "--nocapture"];
     let confinement =
-        stage.confinement().spawn(false).connect(Ports::Any).bind(Ports::Some(vec![0])).udp(true);
-    let mut launch = docent_sandbox::Launch::new(this, args, confinement, Mode::Strict);
+        stage.confinement().spawn(false).connect(PortSet::Any).bind(PortSet::Some(vec![0])).udp(true);
+    let mut launch = docent_sandbox::Launch::new(this, args, confinement, ConfinementMode::Strict);
     launch.through = Some(crate::stage::PROBE.into());
     launch.environment.kept.insert("TMPDIR".into(), stage.path("out").into());
     let output = launch.command().unwrap().command.output().unwrap();
@@ -145,10 +145,10 @@ fn inside_the_sandbox() {
 #[test]
 fn an_ordinary_program_finds_its_libraries() {
     or_skip!(requirements());
-    let stage = Stage::new();
-    let output = launch("ls", vec![stage.path("inside").into()], stage.confinement(), Mode::Strict);
+    let stage = ConfinementFixture::new();
+    let output = launch("ls", vec![stage.path("inside").into()], stage.confinement(), ConfinementMode::Strict);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "file\nscript\n");
     // Nothing of the system is accessible by default; the program and its loader can't find their libraries.
-    let output = launch("ls", vec![], Confinement::default(), Mode::Strict);
+    let output = launch("ls", vec![], Confinement::default(), ConfinementMode::Strict);
     assert!(!output.status.success());
 }

@@ -1,7 +1,7 @@
 //! No text makes a function panic, return a wrong range, or take long.
 
 use crate::chance::{ALNUM, Chance};
-use docent_screen::{Options, Screen, one_line, suspicious, visible, visible_json};
+use docent_screen::{ScreenOptions, Screen, one_line, suspicious, visible, visible_json};
 use serde_json::{Value, json};
 
 /// Texts that the rules look for, and texts that could break a parser.
@@ -74,8 +74,8 @@ const PIECES: &[&str] = &[
 #[test]
 fn no_text_panics_and_findings_are_in_order() {
     let screens = [
-        Screen::new(vec!["known secret".into(), "漢key".into()], Options::default()),
-        Screen::new(vec!["=\"'\\".into()], Options::for_logs()),
+        Screen::new(vec!["known secret".into(), "漢key".into()], ScreenOptions::default()),
+        Screen::new(vec!["=\"'\\".into()], ScreenOptions::for_logs()),
     ];
     let mut chance = Chance::new(42);
     for _ in 0..2000 {
@@ -154,7 +154,7 @@ fn document(chance: &mut Chance, depth: usize) -> Value {
 
 #[test]
 fn what_is_redacted_stays_as_it_is() {
-    let screens = [Options::default(), Options::for_logs()]
+    let screens = [ScreenOptions::default(), ScreenOptions::for_logs()]
         .map(|options| Screen::new(vec!["known secret".into()], options));
     let mut chance = Chance::new(7);
     for _ in 0..4000 {
@@ -172,7 +172,7 @@ fn what_is_redacted_stays_as_it_is() {
         }
     }
     // Not a document until a secret is redacted.
-    let screen = Screen::new(vec!["k\\nown\nsecret".into()], Options::default());
+    let screen = Screen::new(vec!["k\\nown\nsecret".into()], ScreenOptions::default());
     let text = "{\"a\": \"k\\nown\nsecret\", \"password\": \"swordfish\"}";
     let want = r#"{"a": "[redacted: configured secret]", "password": "[redacted: password]"}"#;
     assert_eq!(screen.redact(text), want);
@@ -181,7 +181,7 @@ fn what_is_redacted_stays_as_it_is() {
 /// Each of these makes a careless rule read the same text repeatedly.
 #[test]
 fn bait_and_ten_megabytes_are_screened() {
-    let screens = [Screen::default(), Screen::new(Vec::new(), Options::for_logs())];
+    let screens = [Screen::default(), Screen::new(Vec::new(), ScreenOptions::for_logs())];
     for bait in [
         "-----BEGIN PRIVATE KEY-----",
         "eyJ",

@@ -1,7 +1,7 @@
 //! Strings and keys of JSON are screened at any depth.
 
 use crate::chance::{ALNUM, body};
-use docent_screen::{Screen, Stays, visible_json, visible_json_but};
+use docent_screen::{Screen, KeepMember, visible_json, visible_json_but};
 use serde_json::{Map, Value, json};
 
 #[track_caller]
@@ -185,9 +185,9 @@ fn what_must_stay_stays() {
     let raw =
         json!({"id": &token, "names": {(&token): "\u{202e}"}, "text": &token, "odd\u{202e}": 1});
     let stays = |_: &Map<String, Value>, name: &str| match name {
-        "id" => Stays::Whole,
-        "names" => Stays::Names,
-        _ => Stays::Nothing,
+        "id" => KeepMember::Whole,
+        "names" => KeepMember::Names,
+        _ => KeepMember::Nothing,
     };
     let mut value = raw.clone();
     assert_eq!(Screen::default().redact_json_but(&mut value, stays), 1);
@@ -217,7 +217,7 @@ fn depth_and_width_are_no_trouble() {
     while let Value::Array(mut items) = deep {
         deep = items.pop().unwrap();
     }
-    let screen = Screen::new(vec!["same".into()], docent_screen::Options::default());
+    let screen = Screen::new(vec!["same".into()], docent_screen::ScreenOptions::default());
     let mut wide: Value = (0..3000)
         .map(|n| ("\u{200b}".repeat(n % 7) + "same" + &"x".repeat(n), json!(n)))
         .collect::<Map<_, _>>()

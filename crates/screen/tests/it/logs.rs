@@ -1,6 +1,6 @@
 //! Log lines: the eager options, and one line per event.
 
-use docent_screen::{Options, Screen, one_line};
+use docent_screen::{ScreenOptions, Screen, one_line};
 use std::borrow::Cow;
 
 #[track_caller]
@@ -82,7 +82,7 @@ fn a_value_goes_to_its_end() {
 
 #[test]
 fn other_words_are_left() {
-    let screen = Screen::new(Vec::new(), Options::for_logs());
+    let screen = Screen::new(Vec::new(), ScreenOptions::for_logs());
     for text in [
         "",
         "no secrets here",

@@ -266,9 +266,9 @@ fn code_and_documents_come_through_untouched() {
 
 #[test]
 fn entropy_can_be_left_out() {
-    use docent_screen::{Names, Options};
+    use docent_screen::{NamePolicy, ScreenOptions};
     let text = "key = \"kX9vQ2mZ7pLw4RtY8sBn3HjF1\"";
     assert_eq!(Screen::default().find(text).len(), 1);
-    let screen = Screen::new(Vec::new(), Options { names: Names::Careful, entropy: false });
+    let screen = Screen::new(Vec::new(), ScreenOptions { names: NamePolicy::Careful, entropy: false });
     assert_eq!(screen.find(text), []);
 }

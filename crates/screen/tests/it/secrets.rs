@@ -3,7 +3,7 @@
 //! The examples are assembled from parts, so that this file contains nothing that a scanner would report.
 
 use crate::chance::{ALNUM, BASE36, Chance, HEX, UPPER, body};
-use docent_screen::{Finding, Options, Screen};
+use docent_screen::{SecretFinding, ScreenOptions, Screen};
 use std::sync::LazyLock;
 
 static SCREEN: LazyLock<Screen> = LazyLock::new(Screen::default);
@@ -13,7 +13,7 @@ static SCREEN: LazyLock<Screen> = LazyLock::new(Screen::default);
 fn check(kind: &str, before: &str, secret: &str, after: &str) {
     let text = format!("{before}{secret}{after}");
     let found = SCREEN.find(&text);
-    let [Finding { kind: called, range }] = found.as_slice() else {
+    let [SecretFinding { kind: called, range }] = found.as_slice() else {
         panic!("{kind}: one finding in {text:?}, not {found:?}");
     };
     assert_eq!((*called, text.get(range.clone()).unwrap()), (kind, secret), "{text}");
@@ -384,7 +384,7 @@ fn configured_secrets_go_in_every_spelling() {
             "abc".into(),
             String::new(),
         ],
-        Options::default(),
+        ScreenOptions::default(),
     );
     for (text, want) in [
         ("x plain words y", "x [redacted: configured secret] y"),
@@ -398,7 +398,7 @@ fn configured_secrets_go_in_every_spelling() {
         assert_eq!(screen.redact(text), want);
     }
     assert!(!format!("{screen:?}").contains("abcd"), "{screen:?}");
-    let bearer = Screen::new(vec!["own-key-of-docent".into()], Options::default());
+    let bearer = Screen::new(vec!["own-key-of-docent".into()], ScreenOptions::default());
     assert_eq!(bearer.redact("api_key=own-key-of-docent"), "api_key=[redacted: configured secret]");
 }
 
@@ -416,7 +416,7 @@ fn a_redacted_text_is_left_as_it_is() {
 fn a_token_right_behind_a_known_secret_is_a_token() {
     // One of them is a word in every marker, and is ignored there.
     let known = ["s3cr3t of mine", "configured"].map(str::to_owned);
-    let screen = Screen::new(known.into(), Options::default());
+    let screen = Screen::new(known.into(), ScreenOptions::default());
     let token = format!("{}{}", concat!("gh", "p_"), body(ALNUM, 36));
     assert_eq!(
         screen.redact(&format!("s3cr3t of mine{token}")),
@@ -431,7 +431,7 @@ fn a_token_right_behind_a_known_secret_is_a_token() {
 
 #[test]
 fn a_name_right_behind_a_known_secret_is_a_name() {
-    let screen = Screen::new(vec!["s3cr3t of mine".to_owned()], Options::for_logs());
+    let screen = Screen::new(vec!["s3cr3t of mine".to_owned()], ScreenOptions::for_logs());
     let redacted = screen.redact(r#"{"s3cr3t of minetoken=Zk3Ln9qXw"}"#);
     assert!(!redacted.contains("Zk3Ln9qXw"), "{redacted}");
     assert_eq!(screen.redact(&redacted), redacted);

@@ -1,7 +1,7 @@
 //! Calls: arguments, results, errors, and concurrency.
 
-use crate::stage::{Desk, check_all, run, run_plain, run_with};
-use docent_script::{CallRecord, ConsoleLevel, Limits, ScriptErrorKind};
+use crate::stage::{TestTools, check_all, run, run_plain, run_with};
+use docent_script::{CallRecord, ConsoleLevel, ScriptLimits, ScriptErrorKind};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -98,17 +98,17 @@ fn failures_are_errors() {
 
 #[tokio::test]
 async fn calls_run_at_the_same_time() {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(TestTools::default());
     let code = "return await Promise.all([1, 2, 3].map(() => mcp.calc.meet()))";
-    let ran = run_with(code, desk.clone(), &Limits::default()).await.unwrap();
+    let ran = run_with(code, desk.clone(), &ScriptLimits::default()).await.unwrap();
     assert_eq!(ran.value, json!(["met", "met", "met"]));
     assert!(ran.calls.iter().all(|call| call.ok && call.server == "calc" && call.tool == "meet"));
 }
 
 #[tokio::test]
 async fn no_more_calls_at_once_than_allowed() {
-    let desk = Arc::new(Desk::default());
-    let limits = Limits { calls_at_once: 3, ..Limits::default() };
+    let desk = Arc::new(TestTools::default());
+    let limits = ScriptLimits { calls_at_once: 3, ..ScriptLimits::default() };
     let code =
         "return (await Promise.all(Array.from({ length: 50 }, () => mcp.calc.meet()))).length";
     let ran = run_with(code, desk.clone(), &limits).await.unwrap();
@@ -118,8 +118,8 @@ async fn no_more_calls_at_once_than_allowed() {
 
 #[tokio::test]
 async fn a_call_over_the_limit_is_rejected() {
-    let desk = Arc::new(Desk::default());
-    let limits = Limits { calls: 2, ..Limits::default() };
+    let desk = Arc::new(TestTools::default());
+    let limits = ScriptLimits { calls: 2, ..ScriptLimits::default() };
     let caught = "let n = 0; for (let i = 0; i < 5; i++) try { await mcp.calc.add() } catch (e) { n++ }; return n";
     assert_eq!(run_with(caught, desk.clone(), &limits).await.unwrap().value, json!(3));
     assert_eq!(desk.asked.load(Ordering::SeqCst), 2);
@@ -132,9 +132,9 @@ async fn a_call_over_the_limit_is_rejected() {
 
 #[tokio::test]
 async fn calls_without_await_are_waited_for() {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(TestTools::default());
     let code = "mcp.calc.add({ a: 1 }).then((r) => console.log(r.sum)); mcp.calc.wrong(); setTimeout(() => console.log('late'), 1e6); return 1";
-    let ran = run_with(code, desk, &Limits::default()).await.unwrap();
+    let ran = run_with(code, desk, &ScriptLimits::default()).await.unwrap();
     assert_eq!(ran.value, json!(1));
     let record =
         |tool: &str, ok| CallRecord { server: "calc".into(), tool: tool.into(), ms: 0, ok };
@@ -147,19 +147,19 @@ async fn calls_without_await_are_waited_for() {
 
 #[tokio::test]
 async fn a_script_that_fails_drops_its_calls() {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(TestTools::default());
     let code = "mcp.calc.never(); await mcp.calc.add(); throw new Error('over')";
-    let error = run_with(code, desk.clone(), &Limits::default()).await.unwrap_err();
+    let error = run_with(code, desk.clone(), &ScriptLimits::default()).await.unwrap_err();
     assert_eq!(error.message, "Error: over");
     assert_eq!(desk.running.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn cancelling_drops_the_calls() {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(TestTools::default());
     let cancel = CancellationToken::new();
     let clients = crate::stage::clients();
-    let limits = Limits::default();
+    let limits = ScriptLimits::default();
     let running = run(
         "console.log('before'); await mcp.calc.never()",
         &clients,
@@ -181,8 +181,8 @@ async fn cancelling_drops_the_calls() {
 
 #[tokio::test]
 async fn dropping_a_run_drops_its_calls() {
-    let desk = Arc::new(Desk::default());
-    let limits = Limits::default();
+    let desk = Arc::new(TestTools::default());
+    let limits = ScriptLimits::default();
     tokio::select! {
         ended = run_with("await mcp.calc.never()", desk.clone(), &limits) => panic!("{ended:?}"),
         () = desk.hangs.notified() => {}
@@ -196,7 +196,7 @@ async fn cancelling_stops_a_loop() {
     cancel.cancel();
     let clients = crate::stage::clients();
     let ended =
-        run("for (;;) {}", &clients, Arc::new(Desk::default()), &Limits::default(), cancel).await;
+        run("for (;;) {}", &clients, Arc::new(TestTools::default()), &ScriptLimits::default(), cancel).await;
     assert_eq!(ended.unwrap_err().kind, ScriptErrorKind::Cancelled);
 }
 

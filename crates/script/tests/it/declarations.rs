@@ -1,14 +1,14 @@
 //! Declarations: types from schemas, good and bad ones.
 
-use docent_script::{Client, ToolDoc, declarations, declarations_of_all};
+use docent_script::{ScriptClient, ToolDoc, declarations, declarations_of_all};
 use serde_json::{Value, json};
 
 fn tool(name: &str, input: Value, output: Option<Value>) -> ToolDoc {
     ToolDoc { name: name.into(), about: None, input_schema: input, output_schema: output }
 }
 
-fn client(tools: Vec<ToolDoc>) -> Client {
-    Client { id: "c".into(), about: None, tools }
+fn client(tools: Vec<ToolDoc>) -> ScriptClient {
+    ScriptClient { id: "c".into(), about: None, tools }
 }
 
 /// The type that a schema becomes, as a property's.
@@ -87,7 +87,7 @@ fn a_module_in_whole() {
         "required": ["root"],
         "$defs": { "tree-node": { "description": "A node.", "type": "object", "properties": { "children": { "type": "array", "items": { "$ref": "#/$defs/tree-node" } } } } },
     });
-    let client = Client {
+    let client = ScriptClient {
         id: "tree\"s".into(),
         about: Some("Trees.\nMany\u{202e} of them.".into()),
         tools: vec![

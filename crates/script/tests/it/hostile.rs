@@ -1,13 +1,13 @@
 //! Hostile scripts: endless nesting, and random tokens. The process must survive; the result does not matter.
 
-use crate::stage::{Desk, run_with};
-use docent_script::{Limits, ScriptErrorKind};
+use crate::stage::{TestTools, run_with};
+use docent_script::{ScriptLimits, ScriptErrorKind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;
 use std::time::Duration;
 
-const TOKENS: [&str; 96] = [
+const HOSTILE_TOKENS: [&str; 96] = [
     "a",
     "b",
     "0",
@@ -106,9 +106,9 @@ const TOKENS: [&str; 96] = [
     "Symbol.iterator",
 ];
 
-fn survive(code: &str, limits: &Limits) {
+fn survive(code: &str, limits: &ScriptLimits) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    if let Err(error) = runtime.block_on(run_with(code, Arc::new(Desk::default()), limits)) {
+    if let Err(error) = runtime.block_on(run_with(code, Arc::new(TestTools::default()), limits)) {
         assert_ne!(error.kind, ScriptErrorKind::Engine, "{code}: {error}");
     }
 }
@@ -116,8 +116,8 @@ fn survive(code: &str, limits: &Limits) {
 #[test]
 fn soups_of_tokens() {
     let limits =
-        Limits { time: Duration::from_millis(200), memory_bytes: 8 << 20, ..Limits::default() };
-    let soup = proptest::collection::vec(proptest::sample::select(TOKENS.as_slice()), 1..40);
+        ScriptLimits { time: Duration::from_millis(200), memory_bytes: 8 << 20, ..ScriptLimits::default() };
+    let soup = proptest::collection::vec(proptest::sample::select(HOSTILE_TOKENS.as_slice()), 1..40);
     let mut runner =
         TestRunner::new(Config { cases: 600, failure_persistence: None, ..Config::default() });
     runner
@@ -131,7 +131,7 @@ fn soups_of_tokens() {
 #[test]
 fn any_text() {
     let limits =
-        Limits { time: Duration::from_millis(200), memory_bytes: 8 << 20, ..Limits::default() };
+        ScriptLimits { time: Duration::from_millis(200), memory_bytes: 8 << 20, ..ScriptLimits::default() };
     let mut runner =
         TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     runner
@@ -145,7 +145,7 @@ fn any_text() {
 
 #[test]
 fn nesting_does_not_overflow_the_stack() {
-    let limits = Limits { time: Duration::from_mins(1), ..Limits::default() };
+    let limits = ScriptLimits { time: Duration::from_mins(1), ..ScriptLimits::default() };
     for open in [
         "(",
         "[",
@@ -189,7 +189,7 @@ fn nesting_does_not_overflow_the_stack() {
 #[tokio::test]
 async fn too_much_code_is_refused() {
     let error =
-        run_with(&"a;".repeat(20_000), Arc::default(), &Limits::default()).await.unwrap_err();
+        run_with(&"a;".repeat(20_000), Arc::default(), &ScriptLimits::default()).await.unwrap_err();
     assert_eq!(error.kind, ScriptErrorKind::Syntax);
     assert!(error.message.starts_with("the code has 40000 words and signs"), "{error}");
     let long = format!("return '{}'.length", "x".repeat(1 << 20));

@@ -1,7 +1,7 @@
 //! Limits of time, memory and stack, and the loops inside the engine.
 
-use crate::stage::{Desk, run_with};
-use docent_script::{Limits, ScriptErrorKind};
+use crate::stage::{TestTools, run_with};
+use docent_script::{ScriptLimits, ScriptErrorKind};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 #[track_caller]
 fn check(time: Duration, table: &[(&str, Option<ScriptErrorKind>)]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let limits = Limits { time, memory_bytes: 16 << 20, ..Limits::default() };
+    let limits = ScriptLimits { time, memory_bytes: 16 << 20, ..ScriptLimits::default() };
     let mut wrong = String::new();
     for (code, want) in table {
         let started = Instant::now();
-        let got = runtime.block_on(run_with(code, Arc::new(Desk::default()), &limits));
+        let got = runtime.block_on(run_with(code, Arc::new(TestTools::default()), &limits));
         let got = got.map_err(|error| (error.kind, error.message));
         if got.as_ref().err().map(|(kind, _)| *kind) != *want {
             let _written =
@@ -59,13 +59,13 @@ fn endless_work_is_stopped() {
 fn endless_work_that_keeps_is_stopped() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let time = Duration::from_millis(300);
-    let limits = Limits { time, memory_bytes: 16 << 20, ..Limits::default() };
+    let limits = ScriptLimits { time, memory_bytes: 16 << 20, ..ScriptLimits::default() };
     let kinds = [ScriptErrorKind::Time, ScriptErrorKind::Memory, ScriptErrorKind::Stalled];
     for code in [
         "const f = () => Promise.resolve().then(f); await f()",
         "(function* g() { for (;;) yield })().toArray()",
     ] {
-        let ended = runtime.block_on(run_with(code, Arc::new(Desk::default()), &limits));
+        let ended = runtime.block_on(run_with(code, Arc::new(TestTools::default()), &limits));
         assert!(ended.is_err_and(|error| kinds.contains(&error.kind)), "{code}");
     }
 }
@@ -171,9 +171,9 @@ fn little_memory_causes_no_crash() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let code = "const a = []; for (let i = 0; ; i++) { a.push({ i, s: 'x'.repeat(i), m: new Map([[i, [i]]]), p: Promise.resolve(i), f: () => i }) }";
     for kilobytes in (0..1200).step_by(37) {
-        let limits = Limits { memory_bytes: kilobytes << 10, ..Limits::default() };
+        let limits = ScriptLimits { memory_bytes: kilobytes << 10, ..ScriptLimits::default() };
         let ended =
-            runtime.block_on(run_with(code, Arc::new(Desk::default()), &limits)).unwrap_err();
+            runtime.block_on(run_with(code, Arc::new(TestTools::default()), &limits)).unwrap_err();
         assert!(
             matches!(ended.kind, ScriptErrorKind::Memory | ScriptErrorKind::Engine),
             "{kilobytes} kB: {ended:?}"

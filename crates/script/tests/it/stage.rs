@@ -2,7 +2,7 @@
 
 use crate::threads::Threads;
 use docent_script::{
-    CallError, CallReply, Caller, Client, Limits, Ran, Script, ScriptCall, ScriptError, Step,
+    CallError, CallReply, ToolCaller, ScriptClient, ScriptLimits, ScriptOutcome, ScriptRequest, ScriptCall, ScriptError, RunStep,
     ToolDoc, Workers,
 };
 use futures::future::BoxFuture;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Answers calls in memory, and counts those that run at the same time.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct TestTools {
     pub(crate) running: Arc<AtomicUsize>,
     pub(crate) most: AtomicUsize,
     pub(crate) asked: AtomicUsize,
@@ -24,9 +24,9 @@ pub(crate) struct Desk {
 }
 
 /// Counts a call for as long as it lives.
-struct Running(Arc<AtomicUsize>);
+struct CallGuard(Arc<AtomicUsize>);
 
-impl Drop for Running {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -36,7 +36,7 @@ pub(crate) fn text(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
-impl Caller for Desk {
+impl ToolCaller for TestTools {
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         Box::pin(async move {
             match self.answer(&call).await {
@@ -47,12 +47,12 @@ impl Caller for Desk {
     }
 }
 
-impl Desk {
+impl TestTools {
     async fn answer(&self, call: &ScriptCall) -> Result<Value, CallError> {
         let ScriptCall { server, tool, arguments, .. } = call;
         self.asked.fetch_add(1, Ordering::SeqCst);
         let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
-        let _running = Running(self.running.clone());
+        let _running = CallGuard(self.running.clone());
         self.most.fetch_max(now, Ordering::SeqCst);
         // Yields, so that concurrent calls can run.
         tokio::task::yield_now().await;
@@ -100,10 +100,10 @@ fn tool(name: &str) -> ToolDoc {
     }
 }
 
-pub(crate) fn clients() -> Vec<Client> {
+pub(crate) fn clients() -> Vec<ScriptClient> {
     let names =
         ["add", "echo", "say", "get-user", "image", "empty", "wrong", "broken", "meet", "never"];
-    let all = |id: &str| Client {
+    let all = |id: &str| ScriptClient {
         id: id.into(),
         about: None,
         tools: names.iter().map(|name| tool(name)).collect(),
@@ -114,30 +114,30 @@ pub(crate) fn clients() -> Vec<Client> {
 /// Runs one script in its own worker.
 pub(crate) async fn run(
     code: &str,
-    clients: &[Client],
-    caller: Arc<dyn Caller>,
-    limits: &Limits,
+    clients: &[ScriptClient],
+    caller: Arc<dyn ToolCaller>,
+    limits: &ScriptLimits,
     cancel: CancellationToken,
-) -> Result<Ran, ScriptError> {
+) -> Result<ScriptOutcome, ScriptError> {
     let workers = Workers::new(Arc::new(Threads::default()));
-    let script = Script { code, clients, limits, owner: "test" };
+    let script = ScriptRequest { code, clients, limits, owner: "test" };
     let mut run = workers.start(&script, &cancel).await?;
     match run.next(&caller, &cancel).await {
-        Step::Ended(ended) => ended,
-        Step::Suspended => panic!("no call of these tests is suspended"),
+        RunStep::Ended(ended) => ended,
+        RunStep::Suspended => panic!("no call of these tests is suspended"),
     }
 }
 
 pub(crate) async fn run_with(
     code: &str,
-    desk: Arc<Desk>,
-    limits: &Limits,
-) -> Result<Ran, ScriptError> {
+    desk: Arc<TestTools>,
+    limits: &ScriptLimits,
+) -> Result<ScriptOutcome, ScriptError> {
     run(code, &clients(), desk, limits, CancellationToken::new()).await
 }
 
-pub(crate) async fn run_plain(code: &str) -> Result<Ran, ScriptError> {
-    run_with(code, Arc::new(Desk::default()), &Limits::default()).await
+pub(crate) async fn run_plain(code: &str) -> Result<ScriptOutcome, ScriptError> {
+    run_with(code, Arc::new(TestTools::default()), &ScriptLimits::default()).await
 }
 
 /// Runs each script, and compares its value, or `kind line:column message` where it fails.

@@ -1,7 +1,7 @@
 //! Output: values as JSON, and the console.
 
 use crate::stage::{check_all, run_plain, run_with};
-use docent_script::{ConsoleLevel, Limits};
+use docent_script::{ConsoleLevel, ScriptLimits};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ async fn the_console_prints_as_people_expect() {
 
 #[tokio::test]
 async fn long_output_is_cut_and_marked() {
-    let limits = Limits { output_bytes: 1000, ..Limits::default() };
+    let limits = ScriptLimits { output_bytes: 1000, ..ScriptLimits::default() };
     let ran = run_with("return 'é'.repeat(5000)", Arc::default(), &limits).await.unwrap();
     assert!(ran.truncated);
     let text = ran.value.as_str().unwrap();

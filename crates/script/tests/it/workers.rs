@@ -1,10 +1,10 @@
 //! Workers: which one runs a script, workers that end or misbehave, and calls that wait for an answer.
 
-use crate::stage::{Desk, clients};
+use crate::stage::{TestTools, clients};
 use crate::threads::Threads;
 use docent_script::{
-    CallReply, Caller, Limits, Ran, Script, ScriptCall, ScriptError, ScriptErrorKind, StartWorker,
-    StartedWorker, Step, WorkerExit, WorkerProcess, Workers,
+    CallReply, ToolCaller, ScriptLimits, ScriptOutcome, ScriptRequest, ScriptCall, ScriptError, ScriptErrorKind, StartWorker,
+    StartedWorker, RunStep, WorkerExit, WorkerProcess, Workers,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -18,15 +18,15 @@ async fn run_on(
     workers: &Workers,
     code: &str,
     owner: &str,
-    limits: &Limits,
-) -> Result<Ran, ScriptError> {
+    limits: &ScriptLimits,
+) -> Result<ScriptOutcome, ScriptError> {
     let (clients, cancel) = (clients(), CancellationToken::new());
-    let script = Script { code, clients: &clients, limits, owner };
+    let script = ScriptRequest { code, clients: &clients, limits, owner };
     let mut run = workers.start(&script, &cancel).await?;
-    let caller: Arc<dyn Caller> = Arc::new(Desk::default());
+    let caller: Arc<dyn ToolCaller> = Arc::new(TestTools::default());
     match run.next(&caller, &cancel).await {
-        Step::Ended(ended) => ended,
-        Step::Suspended => panic!("no call of this test is suspended"),
+        RunStep::Ended(ended) => ended,
+        RunStep::Suspended => panic!("no call of this test is suspended"),
     }
 }
 
@@ -34,7 +34,7 @@ async fn run_on(
 async fn a_worker_runs_the_next_script_of_the_same_owner_alone() {
     let threads = Arc::new(Threads::default());
     let workers = Workers::new(Arc::clone(&threads) as Arc<dyn StartWorker>);
-    let limits = Limits::default();
+    let limits = ScriptLimits::default();
     for (owner, code, started) in [
         ("ann", "globalThis.mine = 1; return 1", 1),
         ("ann", "return typeof mine", 1),
@@ -50,7 +50,7 @@ async fn a_worker_runs_the_next_script_of_the_same_owner_alone() {
         }
     }
     // A worker that had to be stopped is not used again.
-    let short = Limits { time: Duration::from_millis(50), ..limits };
+    let short = ScriptLimits { time: Duration::from_millis(50), ..limits };
     let stopped = run_on(&workers, "for (;;) {}", "ann", &short).await.unwrap_err();
     assert_eq!(stopped.kind, ScriptErrorKind::Time);
     assert!(stopped.message.contains("50 ms") && stopped.message.contains("limits.timeMs"));
@@ -61,12 +61,12 @@ async fn a_worker_runs_the_next_script_of_the_same_owner_alone() {
 /// Suspends each call of `say` once.
 #[derive(Default)]
 struct Suspending {
-    desk: Arc<Desk>,
+    desk: Arc<TestTools>,
     resumed: bool,
     numbers: std::sync::Mutex<Vec<usize>>,
 }
 
-impl Caller for Suspending {
+impl ToolCaller for Suspending {
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         self.numbers.lock().unwrap().push(call.number);
         if call.tool == "say" && !self.resumed {
@@ -80,19 +80,19 @@ impl Caller for Suspending {
 #[tokio::test]
 async fn a_suspended_call_goes_on_in_the_next_step_and_no_other_is_made_twice() {
     let workers = Workers::new(Arc::new(Threads::default()));
-    let (clients, cancel, limits) = (clients(), CancellationToken::new(), Limits::default());
+    let (clients, cancel, limits) = (clients(), CancellationToken::new(), ScriptLimits::default());
     let code = "const a = await mcp.calc.add({ a: 1, b: 2 });\n\
         const all = await Promise.all([mcp.calc.say({ text: 'x' }), mcp.calc.add({ a: 3 }), mcp.calc.say({ text: 'y' })]);\n\
         return [a.sum, all[0], all[1].sum, all[2], (await mcp.calc.add()).sum]";
-    let script = Script { code, clients: &clients, limits: &limits, owner: "test" };
+    let script = ScriptRequest { code, clients: &clients, limits: &limits, owner: "test" };
     let mut run = workers.start(&script, &cancel).await.unwrap();
     let first = Arc::new(Suspending::default());
-    let caller: Arc<dyn Caller> = Arc::clone(&first) as _;
+    let caller: Arc<dyn ToolCaller> = Arc::clone(&first) as _;
     assert!(matches!(run.next(&caller, &cancel).await, Step::Suspended));
     let mut numbers = first.numbers.lock().unwrap().clone();
     let second = Arc::new(Suspending { resumed: true, ..Suspending::default() });
-    let caller: Arc<dyn Caller> = Arc::clone(&second) as _;
-    let Step::Ended(ended) = run.next(&caller, &cancel).await else { panic!() };
+    let caller: Arc<dyn ToolCaller> = Arc::clone(&second) as _;
+    let RunStep::Ended(ended) = run.next(&caller, &cancel).await else { panic!() };
     let ran = ended.unwrap();
     assert_eq!(ran.value, json!([3, "x", 3, "y", 0]));
     numbers.extend(second.numbers.lock().unwrap().iter());
@@ -106,32 +106,32 @@ async fn a_suspended_call_goes_on_in_the_next_step_and_no_other_is_made_twice() 
 #[tokio::test]
 async fn a_call_beside_a_suspended_one_goes_on_in_the_next_step() {
     let workers = Workers::new(Arc::new(Threads::default()));
-    let (clients, cancel, limits) = (clients(), CancellationToken::new(), Limits::default());
+    let (clients, cancel, limits) = (clients(), CancellationToken::new(), ScriptLimits::default());
     // Three calls meet, two of which are made in the second step alone.
     let code = "mcp.calc.meet(); await mcp.calc.say(); return (await Promise.all([mcp.calc.meet(), mcp.calc.meet()])).length";
-    let script = Script { code, clients: &clients, limits: &limits, owner: "test" };
+    let script = ScriptRequest { code, clients: &clients, limits: &limits, owner: "test" };
     let mut run = workers.start(&script, &cancel).await.unwrap();
-    let desk = Arc::new(Desk::default());
-    let asked = |desk: &Desk| desk.asked.load(Ordering::SeqCst);
-    let first: Arc<dyn Caller> =
+    let desk = Arc::new(TestTools::default());
+    let asked = |desk: &TestTools| desk.asked.load(Ordering::SeqCst);
+    let first: Arc<dyn ToolCaller> =
         Arc::new(Suspending { desk: Arc::clone(&desk), ..Suspending::default() });
     assert!(matches!(run.next(&first, &cancel).await, Step::Suspended));
     assert_eq!((asked(&desk), desk.running.load(Ordering::SeqCst)), (1, 1));
-    let second: Arc<dyn Caller> =
+    let second: Arc<dyn ToolCaller> =
         Arc::new(Suspending { resumed: true, desk: Arc::clone(&desk), ..Suspending::default() });
-    let Step::Ended(ended) = run.next(&second, &cancel).await else { panic!() };
+    let RunStep::Ended(ended) = run.next(&second, &cancel).await else { panic!() };
     assert_eq!(ended.unwrap().value, 2);
     assert_eq!(asked(&desk), 4);
 }
 
 /// A person who takes longer than the script may.
-struct Thinking {
-    desk: Desk,
+struct SlowAnswerer {
+    desk: TestTools,
     began: Instant,
     waits: Duration,
 }
 
-impl Caller for Thinking {
+impl ToolCaller for SlowAnswerer {
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         Box::pin(async move {
             tokio::time::sleep(self.waits).await;
@@ -148,17 +148,17 @@ impl Caller for Thinking {
 async fn the_time_that_a_person_takes_does_not_count() {
     let workers = Workers::new(Arc::new(Threads::default()));
     let (clients, cancel) = (clients(), CancellationToken::new());
-    let limits = Limits { time: Duration::from_secs(1), ..Limits::default() };
+    let limits = ScriptLimits { time: Duration::from_secs(1), ..ScriptLimits::default() };
     for (code, kind) in [
         ("return (await mcp.calc.add({ a: 1 })).sum", None),
         ("await mcp.calc.add(); for (;;) {}", Some(ScriptErrorKind::Time)),
     ] {
         let waits = Duration::from_secs(2);
-        let caller = Thinking { desk: Desk::default(), began: Instant::now(), waits };
-        let caller: Arc<dyn Caller> = Arc::new(caller);
-        let script = Script { code, clients: &clients, limits: &limits, owner: "test" };
+        let caller = SlowAnswerer { desk: TestTools::default(), began: Instant::now(), waits };
+        let caller: Arc<dyn ToolCaller> = Arc::new(caller);
+        let script = ScriptRequest { code, clients: &clients, limits: &limits, owner: "test" };
         let mut run = workers.start(&script, &cancel).await.unwrap();
-        let Step::Ended(ended) = run.next(&caller, &cancel).await else { panic!() };
+        let RunStep::Ended(ended) = run.next(&caller, &cancel).await else { panic!() };
         assert_eq!(ended.as_ref().err().map(|error| error.kind), kind, "{code}: {ended:?}");
     }
 }
@@ -167,8 +167,8 @@ async fn the_time_that_a_person_takes_does_not_count() {
 async fn a_script_waits_for_its_turn_and_takes_the_place_of_one_that_was_given_up() {
     let workers = Workers::new(Arc::new(Threads::default()));
     let (clients, cancel) = (clients(), CancellationToken::new());
-    let limits = Limits { time: Duration::from_mins(10), ..Limits::default() };
-    let short = Limits { time: Duration::from_millis(1), ..limits };
+    let limits = ScriptLimits { time: Duration::from_mins(10), ..ScriptLimits::default() };
+    let short = ScriptLimits { time: Duration::from_millis(1), ..limits };
     let mut running = Vec::new();
     // Two clients that start all they may leave slots for the first scripts of others.
     for (owner, starts, refusal) in [
@@ -179,7 +179,7 @@ async fn a_script_waits_for_its_turn_and_takes_the_place_of_one_that_was_given_u
         ("eve", 0, Some("16 other scripts are running")),
     ] {
         let code = "await mcp.calc.never()";
-        let script = Script { code, clients: &clients, limits: &limits, owner };
+        let script = ScriptRequest { code, clients: &clients, limits: &limits, owner };
         for _ in 0..starts {
             running.push(workers.start(&script, &cancel).await.unwrap());
         }
@@ -202,9 +202,9 @@ async fn a_script_waits_for_its_turn_and_takes_the_place_of_one_that_was_given_u
 #[derive(Debug)]
 struct Lying(Vec<u8>, AtomicUsize);
 
-struct Gone;
+struct KilledProcess;
 
-impl WorkerProcess for Gone {
+impl WorkerProcess for KilledProcess {
     fn exit(&self) -> BoxFuture<'_, WorkerExit> {
         Box::pin(async { WorkerExit::Other("it was ended by signal 9 (SIGKILL)".to_owned()) })
     }
@@ -218,7 +218,7 @@ impl StartWorker for Lying {
     fn start(&self) -> BoxFuture<'_, Result<StartedWorker, String>> {
         self.1.fetch_add(1, Ordering::SeqCst);
         let (input, output) = (Box::new(tokio::io::sink()), Box::new(Cursor::new(self.0.clone())));
-        Box::pin(async move { Ok(StartedWorker { input, output, process: Box::new(Gone) }) })
+        Box::pin(async move { Ok(StartedWorker { input, output, process: Box::new(KilledProcess) }) })
     }
 }
 
@@ -230,14 +230,14 @@ fn framed(messages: &[Value]) -> Vec<u8> {
     messages.iter().flat_map(frame).collect()
 }
 
-async fn lied(bytes: Vec<u8>, limits: &Limits) -> ScriptError {
+async fn lied(bytes: Vec<u8>, limits: &ScriptLimits) -> ScriptError {
     let workers = Workers::new(Arc::new(Lying(bytes, AtomicUsize::new(0))));
     run_on(&workers, "return 1", "test", limits).await.unwrap_err()
 }
 
 #[tokio::test]
 async fn a_worker_is_not_trusted() {
-    let limits = Limits { calls: 2, output_bytes: 100, ..Limits::default() };
+    let limits = ScriptLimits { calls: 2, output_bytes: 100, ..ScriptLimits::default() };
     let started = json!("started");
     let call =
         |id: u32| json!({"call": {"id": id, "server": "calc", "tool": "add", "arguments": {}}});
@@ -275,14 +275,14 @@ impl StartWorker for Mortal {
         let done = json!({"done": {"value": 7, "lost": [], "cut": false}});
         let output = Box::new(Cursor::new(framed(&[json!("started"), done])));
         let input = Box::new(tokio::io::sink());
-        Box::pin(async move { Ok(StartedWorker { input, output, process: Box::new(Gone) }) })
+        Box::pin(async move { Ok(StartedWorker { input, output, process: Box::new(KilledProcess) }) })
     }
 }
 
 #[tokio::test]
 async fn a_worker_that_ended_while_it_was_idle_is_replaced() {
     let workers = Workers::new(Arc::new(Mortal::default()));
-    let limits = Limits::default();
+    let limits = ScriptLimits::default();
     assert_eq!(run_on(&workers, "return 1", "test", &limits).await.unwrap().value, 7);
     assert_eq!(run_on(&workers, "return 1", "test", &limits).await.unwrap().value, 1);
 }

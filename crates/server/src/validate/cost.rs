@@ -10,55 +10,55 @@ use std::{borrow::Cow, collections::HashMap, iter::empty};
 
 /// Maximum parts of a schema, both as written and as applied to one value with references resolved. A long text counts
 /// as several.
-const MOST_PARTS: u64 = 100_000;
+const MAX_PARTS: u64 = 100_000;
 /// Maximum parts in total, with each part visited separately.
-const MOST_IN_ALL: u64 = 20 * MOST_PARTS;
+const MAX_TOTAL_PARTS: u64 = 20 * MAX_PARTS;
 /// Maximum steps of one check.
-const MOST_STEPS: u64 = 10_000_000;
+const MAX_CHECK_STEPS: u64 = 10_000_000;
 /// Maximum steps of a check that collects the problems, which takes several times as long.
-const MOST_TOLD: u64 = 100_000;
+const MAX_PROBLEM_STEPS: u64 = 100_000;
 /// Maximum nesting of schema parts on the way to one value: each uses stack.
-const DEEPEST: usize = 500;
+const MAX_DEPTH: usize = 500;
 /// Minimum steps worth caching.
-const WORTH_KEEPING: u64 = 16;
+const MIN_CACHED_STEPS: u64 = 16;
 /// Reference targets that a validator visits on a value before it caches the outcome.
-const FORGOTTEN: u64 = 16;
+const UNCACHED_VISITS: u64 = 16;
 /// Bytes of a text compared per step, and bytes read per step.
-const COMPARED: usize = 64;
-const READ: usize = 4;
+const BYTES_COMPARED_PER_STEP: usize = 64;
+const BYTES_READ_PER_STEP: usize = 4;
 /// Names looked up per step.
-const LOOKED_UP: usize = 8;
+const NAMES_PER_STEP: usize = 8;
 
 /// Placeholder instance, used when only the schema's own cost matters.
-static ANY: Value = Value::Null;
+static PLACEHOLDER_VALUE: Value = Value::Null;
 
 /// Whether no part of a schema is too expensive by itself, whatever the value.
-pub(super) fn is_modest(schema: &Value) -> bool {
-    if parts(schema) > MOST_PARTS {
+pub(super) fn is_within_limits(schema: &Value) -> bool {
+    if parts(schema) > MAX_PARTS {
         return false;
     }
-    let mut counting = Counting::new(schema, MOST_PARTS);
-    counting.left = MOST_IN_ALL;
+    let mut counting = CostCounter::new(schema, MAX_PARTS);
+    counting.left = MAX_TOTAL_PARTS;
     counting.each(schema).is_some()
 }
 
 /// Whether a value can be checked in bounded time.
 pub(super) fn is_bounded(schema: &Value, value: &Value) -> bool {
-    let mut counting = Counting::new(schema, MOST_STEPS);
+    let mut counting = CostCounter::new(schema, MAX_CHECK_STEPS);
     counting.recalls = true;
     counting.visit(schema, value, 0).is_some()
 }
 
 /// Whether the problems of a value can be collected in bounded time. Unlike validity, they are not cached when a part
 /// returns to the same value.
-pub(super) fn is_tellable(schema: &Value, value: &Value) -> bool {
-    let mut counting = Counting::new(schema, MOST_TOLD);
+pub(super) fn can_collect_problems(schema: &Value, value: &Value) -> bool {
+    let mut counting = CostCounter::new(schema, MAX_PROBLEM_STEPS);
     counting.visit(schema, value, 0).is_some()
 }
 
 /// The number of values in a value, including itself. A long text counts as several.
 fn parts(value: &Value) -> u64 {
-    let text = |text: &str| count(text.len() / COMPARED);
+    let text = |text: &str| count(text.len() / BYTES_COMPARED_PER_STEP);
     let inside: u64 = match value {
         Value::Array(items) => items.iter().map(parts).sum(),
         Value::Object(fields) => fields.iter().map(|(name, part)| text(name) + parts(part)).sum(),
@@ -70,7 +70,7 @@ fn parts(value: &Value) -> u64 {
 
 /// The cost of applying a part to a value, and of determining afterwards which fields it has evaluated.
 #[derive(Clone, Copy)]
-struct Steps {
+struct StepCost {
     taken: u64,
     marking: u64,
     /// Nesting depth of the parts.
@@ -80,7 +80,7 @@ struct Steps {
     widest: u64,
 }
 
-impl Steps {
+impl StepCost {
     const ONE: Self = Self { taken: 1, marking: 1, height: 1, level: 1, widest: 0 };
 
     /// The cost of a part that recurses, on the way around the cycle.
@@ -91,7 +91,7 @@ impl Steps {
     /// The cost of a part that has been applied to the same value before: the validator caches the outcome, unless it
     /// ended before many others were visited.
     fn again(self) -> Self {
-        let forgotten = self.widest.max(self.level).saturating_mul(FORGOTTEN);
+        let forgotten = self.widest.max(self.level).saturating_mul(UNCACHED_VISITS);
         Self { taken: self.taken.min(forgotten), ..self.coming_back() }
     }
 
@@ -122,24 +122,24 @@ impl Steps {
     }
 }
 
-struct Counting<'a> {
+struct CostCounter<'a> {
     root: &'a Value,
     /// Collected when a reference needs them.
-    names: Option<Names<'a>>,
+    names: Option<SchemaNames<'a>>,
     most: u64,
     left: u64,
     /// Reference targets that contain the current part.
     open: Vec<usize>,
     /// Whether a repeated visit to a value is recognized, as the validator does.
     recalls: bool,
-    recalled: HashMap<(usize, usize), Steps>,
+    recalled: HashMap<(usize, usize), StepCost>,
     /// How often a part recursed.
     recursions: u64,
     /// Costs of parts on values without recursion: keeps the estimate fast for parts that double.
-    counted: HashMap<(usize, usize), Steps>,
+    counted: HashMap<(usize, usize), StepCost>,
 }
 
-impl<'a> Counting<'a> {
+impl<'a> CostCounter<'a> {
     fn new(root: &'a Value, most: u64) -> Self {
         Self {
             root,
@@ -164,7 +164,7 @@ impl<'a> Counting<'a> {
         match part {
             Value::Array(items) => items.iter().try_for_each(|part| self.each(part)),
             Value::Object(fields) => {
-                self.visit(part, &ANY, 0)?;
+                self.visit(part, &PLACEHOLDER_VALUE, 0)?;
                 fields.values().try_for_each(|part| self.each(part))
             }
             _ => Some(()),
@@ -172,18 +172,18 @@ impl<'a> Counting<'a> {
     }
 
     /// The cost of a part on a value; `None` once it is too much.
-    fn visit(&mut self, part: &'a Value, value: &'a Value, depth: usize) -> Option<Steps> {
+    fn visit(&mut self, part: &'a Value, value: &'a Value, depth: usize) -> Option<StepCost> {
         let Value::Object(keywords) = part else {
             self.spend(1)?;
-            return Some(Steps::ONE);
+            return Some(StepCost::ONE);
         };
         let own = own(keywords, value);
         self.spend(own.saturating_add(1))?;
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return None;
         }
         let depth = depth + 1;
-        let mut all = Steps::ONE;
+        let mut all = StepCost::ONE;
         all.add_own(own);
         for (keyword, inner) in keywords {
             match keyword.as_str() {
@@ -209,8 +209,8 @@ impl<'a> Counting<'a> {
                 }
                 "propertyNames" => {
                     if let Value::Object(fields) = value {
-                        let each = self.visit(inner, &ANY, depth)?;
-                        let letters = fields.keys().map(|name| 1 + name.len() / READ);
+                        let each = self.visit(inner, &PLACEHOLDER_VALUE, depth)?;
+                        let letters = fields.keys().map(|name| 1 + name.len() / BYTES_READ_PER_STEP);
                         all.add_inside(each.times(count(letters.sum())));
                     }
                 }
@@ -229,18 +229,18 @@ impl<'a> Counting<'a> {
         (all.taken <= self.most).then_some(all)
     }
 
-    fn follow(&mut self, target: &'a Value, value: &'a Value, depth: usize) -> Option<Steps> {
+    fn follow(&mut self, target: &'a Value, value: &'a Value, depth: usize) -> Option<StepCost> {
         let key = (address(target), address(value));
         let comes_back = self.recalls && self.open.contains(&key.0);
         self.recursions += u64::from(comes_back);
         let known = if comes_back { &self.recalled } else { &self.counted };
         if let Some(steps) = known.get(&key).copied() {
             self.spend(1)?;
-            return (depth + steps.height <= DEEPEST).then_some(steps);
+            return (depth + steps.height <= MAX_DEPTH).then_some(steps);
         }
         if comes_back {
             // A part that returns to the same value on its own path ends there.
-            self.recalled.insert(key, Steps::ONE);
+            self.recalled.insert(key, StepCost::ONE);
         }
         let before = self.recursions;
         self.open.push(key.0);
@@ -255,7 +255,7 @@ impl<'a> Counting<'a> {
             }
             return Some(steps.coming_back());
         }
-        if self.recursions == before && steps.taken >= WORTH_KEEPING {
+        if self.recursions == before && steps.taken >= MIN_CACHED_STEPS {
             self.counted.insert(key, steps);
         }
         Some(steps)
@@ -270,7 +270,7 @@ impl<'a> Counting<'a> {
         let (resource, raw) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = decoded(raw);
         let root = self.root;
-        let names = self.names.get_or_insert_with(|| Names::of(root));
+        let names = self.names.get_or_insert_with(|| SchemaNames::of(root));
         let (asked, looked_at) = (last(resource), names.resources.len() + names.anchors.len());
         let is_any = resource.is_empty() || !is_plain(asked);
         let is_meant = |name: Option<&str>| is_any || name.is_none_or(|name| name == asked);
@@ -287,20 +287,20 @@ impl<'a> Counting<'a> {
         };
         // A target with two names counts once.
         targets.dedup_by_key(|target| address(target));
-        let read = 1 + reference.len() / COMPARED;
+        let read = 1 + reference.len() / BYTES_COMPARED_PER_STEP;
         self.spend(count(looked_at.saturating_mul(read)))?;
         Some(targets)
     }
 }
 
 /// Parts of a schema that have names of their own.
-struct Names<'a> {
+struct SchemaNames<'a> {
     /// Names that can be written in several ways are not indexed.
     resources: Vec<(Option<&'a str>, &'a Value)>,
     anchors: Vec<(&'a str, &'a Value)>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> SchemaNames<'a> {
     fn of(root: &'a Value) -> Self {
         let mut names = Self { resources: vec![(Some(""), root)], anchors: Vec::new() };
         names.add(root);
@@ -401,11 +401,11 @@ fn own(keywords: &Object, value: &Value) -> u64 {
     let pattern = keywords.get("pattern").and_then(Value::as_str);
     let looks = match value {
         // The bytes of a name are counted where it appears.
-        Value::Null => pattern.map_or(0, |pattern| matching(pattern, 1, READ)),
+        Value::Null => pattern.map_or(0, |pattern| matching(pattern, 1, BYTES_READ_PER_STEP)),
         Value::String(text) => {
             let compared = ["minLength", "maxLength", "enum"].iter().any(has);
-            let compared = if compared { text.len() / COMPARED } else { 0 };
-            let read = if has(&"format") { text.len() / READ } else { 0 };
+            let compared = if compared { text.len() / BYTES_COMPARED_PER_STEP } else { 0 };
+            let read = if has(&"format") { text.len() / BYTES_READ_PER_STEP } else { 0 };
             let matched = pattern.map_or(0, |pattern| matching(pattern, 1, text.len()));
             matched.saturating_add(count(compared + read))
         }
@@ -424,7 +424,7 @@ fn own(keywords: &Object, value: &Value) -> u64 {
         }
         _ => 0,
     };
-    let looked_up = count(names(keywords, value) / LOOKED_UP);
+    let looked_up = count(names(keywords, value) / NAMES_PER_STEP);
     looks.saturating_add(looked_up).saturating_add(comparing(keywords, value))
 }
 
@@ -462,7 +462,7 @@ fn comparing(keywords: &Object, value: &Value) -> u64 {
     if alike == 0 {
         return 0;
     }
-    parts(value).saturating_mul(count(alike)) / count(LOOKED_UP)
+    parts(value).saturating_mul(count(alike)) / count(NAMES_PER_STEP)
 }
 
 pub(super) fn count(length: usize) -> u64 {
@@ -602,7 +602,7 @@ mod tests {
 
     #[test]
     fn a_schema_that_is_long_or_deep_is_too_much() {
-        let long: Vec<u64> = (0..MOST_PARTS).collect();
+        let long: Vec<u64> = (0..MAX_PARTS).collect();
         assert!(!is_modest(&json!({"enum": long})));
         let next = |nth: u64| (format!("d{nth}"), json!({"$ref": format!("#/$defs/d{}", nth + 1)}));
         let (deep, turned): (Object, Object) =

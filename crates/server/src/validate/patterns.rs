@@ -7,28 +7,28 @@ use serde_json::Value;
 use std::collections::HashSet;
 
 /// Maximum patterns of a schema, and their bytes.
-const MOST: usize = 500;
-const MOST_BYTES: usize = 32 * 1024;
+const MAX_PATTERNS: usize = 500;
+const MAX_TOTAL_PATTERN_BYTES: usize = 32 * 1024;
 /// Maximum bytes of one pattern: reading some takes quadratic time.
-const LONGEST: usize = 4096;
+const MAX_PATTERN_BYTES: usize = 4096;
 /// Maximum bytes of all compiled patterns.
-const MEMORY: usize = 8 << 20;
+const MAX_COMPILED_BYTES: usize = 8 << 20;
 /// States of a pattern that advance over a byte in one step.
-const STATES: u64 = 128;
+const STATES_PER_STEP: u64 = 128;
 
 /// Keywords that could reject a value because a nested part matches, or because its evaluated fields are no longer
 /// known.
-const TURNED: [&str; 7] =
+const INVERTING_KEYWORDS: [&str; 7] =
     ["not", "if", "then", "else", "maxContains", "unevaluatedProperties", "unevaluatedItems"];
 
 /// Maximum bytes of each compiled pattern; `None` if there are too many.
 pub(super) fn room(schema: &Value) -> Option<usize> {
     let patterns = gathered(schema);
     let lengths = || patterns.iter().map(|pattern| pattern.len());
-    let is_modest = patterns.len() <= MOST
-        && lengths().all(|length| length <= LONGEST)
-        && lengths().sum::<usize>() <= MOST_BYTES;
-    is_modest.then(|| MEMORY / patterns.len().max(1))
+    let is_modest = patterns.len() <= MAX_PATTERNS
+        && lengths().all(|length| length <= MAX_PATTERN_BYTES)
+        && lengths().sum::<usize>() <= MAX_TOTAL_PATTERN_BYTES;
+    is_modest.then(|| MAX_COMPILED_BYTES / patterns.len().max(1))
 }
 
 /// Removes the patterns that need more than one pass, and everything that could reject a value because of that: every
@@ -46,7 +46,7 @@ fn loosen_part(part: &mut Value) {
             if keywords.get("pattern").and_then(Value::as_str).is_some_and(is_slow) {
                 keywords.remove("pattern");
             }
-            for keyword in TURNED {
+            for keyword in INVERTING_KEYWORDS {
                 keywords.remove(keyword);
             }
             if let Some(choices) = keywords.remove("oneOf") {
@@ -104,7 +104,7 @@ fn is_slow(pattern: &str) -> bool {
 pub(super) fn matching(pattern: &str, texts: usize, bytes: usize) -> u64 {
     let (texts, bytes) = (count(texts), count(bytes));
     let begun = texts.saturating_mul(1 + count(pattern.len() / 64));
-    let read = bytes.saturating_mul(states(pattern)) / STATES;
+    let read = bytes.saturating_mul(states(pattern)) / STATES_PER_STEP;
     begun.saturating_add(bytes / 4).saturating_add(read)
 }
 
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(room(&all(vec!["a".repeat(LONGEST + 1)])), None);
         let long = (0..9).map(|nth| format!("{nth}{}", "a".repeat(LONGEST - 1))).collect();
         assert_eq!(room(&all(long)), None);
-        let keys: Object = named(MOST + 1).into_iter().map(|name| (name, true.into())).collect();
+        let keys: Object = named(MAX_PATTERNS + 1).into_iter().map(|name| (name, true.into())).collect();
         assert_eq!(room(&json!({"patternProperties": keys})), None);
     }
 }

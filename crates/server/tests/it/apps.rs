@@ -1,11 +1,11 @@
 //! Pages that show tool results: who gets them, and how they are read.
 
 use crate::{
-    fixture::Fixture,
-    wire::{MODERN, Wire, code, key, legacy_dialects, modern, origin, setup},
+    fixture::FixtureProvider,
+    wire::{MODERN, WireClient, code, key, legacy_dialects, modern, origin, setup},
 };
-use docent_server::{Limits, Server, Setup};
-use docent_tool::{Answer, App, CallContext, Tool, ToolError, erase};
+use docent_server::{ServerLimits, McpServer, ServerSetup};
+use docent_tool::{ToolAnswer, App, CallContext, TypedTool, ToolError, erase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ const PAGE: App = App {
 };
 
 /// A tool whose results have a page.
-struct Pictured;
+struct PictureTool;
 
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
@@ -32,28 +32,28 @@ struct Picture {
     of: &'static str,
 }
 
-impl Tool for Pictured {
+impl TypedTool for PictureTool {
     const NAME: &'static str = "pictured";
     const TITLE: &'static str = "Pictured";
-    const ABOUT: &'static str = "Answers with a picture.";
+    const DESCRIPTION: &'static str = "Answers with a picture.";
     const APP: Option<&'static str> = Some(PAGE.uri);
     type Args = Nothing;
     type Answer = Picture;
 
-    async fn call(&self, _: Nothing, _: &CallContext) -> Result<Answer<Picture>, ToolError> {
-        Ok(Answer::new(Picture { of: "a tree" }, "A tree."))
+    async fn call(&self, _: Nothing, _: &CallContext) -> Result<ToolAnswer<Picture>, ToolError> {
+        Ok(ToolAnswer::new(Picture { of: "a tree" }, "A tree."))
     }
 }
 
-fn with_page(name: &'static str) -> Arc<Fixture> {
-    let fixture = Fixture::called(name);
-    fixture.extra.lock().unwrap().push(erase(Pictured));
+fn with_page(name: &'static str) -> Arc<FixtureProvider> {
+    let fixture = FixtureProvider::called(name);
+    fixture.extra.lock().unwrap().push(erase(PictureTool));
     fixture.apps.lock().unwrap().push(PAGE);
     fixture
 }
 
-fn server() -> Arc<Server> {
-    Server::new(setup(with_page("fixture"))).unwrap()
+fn server() -> Arc<McpServer> {
+    McpServer::new(setup(with_page("fixture"))).unwrap()
 }
 
 fn shows_pages() -> Value {
@@ -81,7 +81,7 @@ async fn a_session_that_shows_pages_gets_them() {
             (json!({"extensions": {UI: {"mimeTypes": ["text/plain"]}}}), false),
             (shows_pages(), ["2025-06-18", "2025-11-25"].contains(&version)),
         ] {
-            let mut wire = Wire::open(&server);
+            let mut wire = WireClient::open(&server);
             let hello = wire.initialize(version, able.clone()).await;
             let extensions = hello["result"]["capabilities"].get("extensions").cloned();
             assert_eq!(extensions, shows.then(|| json!({UI: {}})), "{version} {able}");
@@ -98,7 +98,7 @@ async fn a_session_that_shows_pages_gets_them() {
 #[tokio::test]
 async fn the_newest_revision_declares_pages_with_each_request() {
     let server = server();
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let found = wire.ask("server/discover", modern(json!({}))).await;
     assert_eq!(found["result"]["capabilities"]["extensions"][UI], json!({}), "{found}");
     for (able, shows, scope) in [(json!({}), false, "public"), (shows_pages(), true, "private")] {
@@ -112,7 +112,7 @@ async fn the_newest_revision_declares_pages_with_each_request() {
         );
     }
     // The capabilities of a session do not apply to a request that carries its own.
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", shows_pages(), None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", shows_pages(), None).await;
     let listed = wire.ask("tools/list", modern(json!({}))).await;
     assert!(pictured(&listed).get("_meta").is_none(), "{listed}");
 }
@@ -120,12 +120,12 @@ async fn the_newest_revision_declares_pages_with_each_request() {
 #[tokio::test]
 async fn other_clients_see_no_pages() {
     let with = server();
-    let fixture = Fixture::new();
-    fixture.extra.lock().unwrap().push(erase(Pictured));
-    let without = Server::new(setup(fixture)).unwrap();
+    let fixture = FixtureProvider::new();
+    fixture.extra.lock().unwrap().push(erase(PictureTool));
+    let without = McpServer::new(setup(fixture)).unwrap();
     for dialect in legacy_dialects() {
-        let mut one = Wire::legacy(&with, dialect.version()).await;
-        let mut other = Wire::legacy(&without, dialect.version()).await;
+        let mut one = WireClient::legacy(&with, dialect.version()).await;
+        let mut other = WireClient::legacy(&without, dialect.version()).await;
         for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
             let (one, other) =
                 (one.ask(method, json!({})).await, other.ask(method, json!({})).await);
@@ -136,15 +136,15 @@ async fn other_clients_see_no_pages() {
         assert_eq!(one["result"], other["result"], "{dialect:?}");
         assert_eq!(one["result"]["content"][0]["text"], "A tree.");
     }
-    let found = Wire::open(&without).ask("server/discover", modern(json!({}))).await;
+    let found = WireClient::open(&without).ask("server/discover", modern(json!({}))).await;
     assert!(found["result"]["capabilities"]["extensions"].get(UI).is_none(), "{found}");
 }
 
 #[tokio::test]
 async fn a_page_is_read_whole_and_unchanged() {
-    let limits = Limits { page_bytes: 40, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(with_page("fixture")) }).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", shows_pages(), None).await;
+    let limits = ServerLimits { page_bytes: 40, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(with_page("fixture")) }).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", shows_pages(), None).await;
     let listed = pages(&wire.ask("resources/list", json!({})).await);
     let want = json!({
         "uri": PAGE.uri, "name": "page", "title": "Page", "description": PAGE.about,
@@ -167,18 +167,18 @@ async fn a_page_is_read_whole_and_unchanged() {
 
 #[tokio::test]
 async fn a_page_is_visible_to_callers_that_may_see_its_provider() {
-    let (first, second) = (with_page("first"), Fixture::called("second"));
+    let (first, second) = (with_page("first"), FixtureProvider::called("second"));
     second.apps.lock().unwrap().push(PAGE);
-    let setup = Setup {
+    let setup = ServerSetup {
         providers: vec![first, second, Fixture::new()],
         keys: vec![key("all", &["*"]), key("page", &["second:*"]), key("tool", &["pictured"])],
         auth_required: true,
-        ..setup(Fixture::new())
+        ..setup(FixtureProvider::new())
     };
-    let server = Server::new(setup).unwrap();
+    let server = McpServer::new(setup).unwrap();
     for (name, listed, named) in [("all", 1, true), ("page", 1, false), ("tool", 0, false)] {
         let who = Some(origin(&server, Some(&format!("{name}-token"))));
-        let mut wire = Wire::legacy_as(&server, "2025-11-25", shows_pages(), who).await;
+        let mut wire = WireClient::legacy_as(&server, "2025-11-25", shows_pages(), who).await;
         assert_eq!(pages(&wire.ask("resources/list", json!({})).await).len(), listed, "{name}");
         let read = wire.ask("resources/read", json!({"uri": PAGE.uri})).await;
         assert_eq!(read.get("error").is_none(), listed == 1, "{name}");

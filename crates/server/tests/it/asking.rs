@@ -1,10 +1,10 @@
 //! Questions to the client, in both eras.
 
 use crate::{
-    fixture::{Fixture, acting, form, said},
-    wire::{Wire, code, key, modern, origin, setup, text},
+    fixture::{FixtureProvider, acting, form, said},
+    wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_server::{Limits, Server, Setup};
+use docent_server::{ServerLimits, McpServer, ServerSetup};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn able() -> Value {
     json!({"elicitation": {}, "roots": {}, "sampling": {}})
 }
 
-async fn reply_to(wire: &mut Wire, method: &str, result: Value) {
+async fn reply_to(wire: &mut WireClient, method: &str, result: Value) {
     let asked = wire.read().await;
     assert_eq!(asked["method"], method, "{asked}");
     wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
@@ -24,8 +24,8 @@ async fn reply_to(wire: &mut Wire, method: &str, result: Value) {
 
 #[tokio::test]
 async fn an_older_client_is_asked_during_the_call() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks"})).await;
     reply_to(&mut wire, "elicitation/create", accept("Ann")).await;
     assert_eq!(text(&wire.answer(&id).await), "Hello, Ann!");
@@ -48,8 +48,8 @@ async fn an_older_client_is_asked_during_the_call() {
 
 #[tokio::test(start_paused = true)]
 async fn the_client_s_time_does_not_count() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks"})).await;
     let asked = wire.read().await;
     tokio::time::advance(Duration::from_mins(2)).await;
@@ -60,7 +60,7 @@ async fn the_client_s_time_does_not_count() {
 
 #[tokio::test]
 async fn a_question_does_not_use_up_the_tools_timeout() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().push(acting(
         "asks_and_works",
         json!({}),
@@ -70,9 +70,9 @@ async fn a_question_does_not_use_up_the_tools_timeout() {
         },
     ));
     let tool_timeout = Duration::from_millis(200);
-    let limits = Limits { tool_timeout, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let limits = ServerLimits { tool_timeout, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks_and_works"})).await;
     let asked = wire.read().await;
     // This tests the passing of time: nothing else could be awaited.
@@ -83,8 +83,8 @@ async fn a_question_does_not_use_up_the_tools_timeout() {
 
 #[tokio::test]
 async fn a_refusal_of_the_client_is_a_failure_of_the_tool() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks"})).await;
     let asked = wire.read().await;
     let error = json!({"code": -1, "message": "not today"});
@@ -96,15 +96,15 @@ async fn a_refusal_of_the_client_is_a_failure_of_the_tool() {
 
 #[tokio::test]
 async fn a_client_is_only_asked_what_it_supports() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-06-18").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-06-18").await;
     for tool in ["asks", "asks_all", "samples"] {
         let reply = wire.call(tool, json!({})).await;
         assert_eq!(reply["result"]["isError"], true, "{tool}");
         assert!(text(&reply).contains("the client does not support"), "{reply}");
         assert!(wire.seen.is_empty());
     }
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("samples", json!({}), json!({"elicitation": {}}), json!({})).await;
     assert_eq!(code(&reply), -32021);
     assert_eq!(reply["error"]["data"]["requiredCapabilities"], json!({"sampling": {}}));
@@ -115,8 +115,8 @@ async fn a_client_is_only_asked_what_it_supports() {
 
 #[tokio::test]
 async fn a_modern_client_is_asked_by_the_result() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("asks", json!({}), able(), json!({})).await;
     let result = &reply["result"];
     assert_eq!(result["resultType"], "input_required", "{reply}");
@@ -138,8 +138,8 @@ async fn a_modern_client_is_asked_by_the_result() {
 
 #[tokio::test]
 async fn answers_of_earlier_rounds_travel_in_the_state() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::open(&server);
     let first =
         wire.modern_call("asks_twice", json!({}), able(), json!({})).await["result"].clone();
     assert_eq!(first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["first"]);
@@ -154,8 +154,8 @@ async fn answers_of_earlier_rounds_travel_in_the_state() {
 
 #[tokio::test]
 async fn several_questions_and_a_state_go_together() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::open(&server);
     let asked = wire.modern_call("asks_all", json!({}), able(), json!({})).await["result"].clone();
     assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2, "{asked}");
     let responses = json!({"value": accept("V"), "roots": {"roots": [{"uri": "file:///y"}]}});
@@ -165,11 +165,11 @@ async fn several_questions_and_a_state_go_together() {
 
 #[tokio::test]
 async fn a_state_is_valid_for_its_own_request_only() {
-    let mut setup = setup(Fixture::new());
+    let mut setup = setup(FixtureProvider::new());
     setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let server = Server::new(setup).unwrap();
-    let mut ann = Wire::open_as(&server, Some(origin(&server, Some("ann-token"))));
-    let bob = Wire::open_as(&server, Some(origin(&server, Some("bob-token"))));
+    let server = McpServer::new(setup).unwrap();
+    let mut ann = WireClient::open_as(&server, Some(origin(&server, Some("ann-token"))));
+    let bob = WireClient::open_as(&server, Some(origin(&server, Some("bob-token"))));
     let asked = ann.modern_call("asks", json!({}), able(), json!({})).await["result"].clone();
     let state = asked["requestState"].as_str().unwrap();
     let with =
@@ -195,8 +195,8 @@ async fn a_state_is_valid_for_its_own_request_only() {
 
 #[tokio::test]
 async fn prompts_and_resources_may_ask_too() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::open(&server);
     let cases = [
         ("prompts/get", "name", "asks", "whom", "/result/messages/0/content/text", "Greet Z."),
         ("resources/read", "uri", "memo://asks", "word", "/result/contents/0/text", "Z"),
@@ -211,7 +211,7 @@ async fn prompts_and_resources_may_ask_too() {
         let reply = wire.ask(method, params).await;
         assert_eq!(reply.pointer(place), Some(&json!(want)), "{reply}");
     }
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("prompts/get", json!({"name": "asks"})).await;
     reply_to(&mut wire, "elicitation/create", accept("Q")).await;
     assert_eq!(wire.answer(&id).await["result"]["messages"][0]["content"]["text"], "Greet Q.");
@@ -219,7 +219,7 @@ async fn prompts_and_resources_may_ask_too() {
 
 #[tokio::test]
 async fn an_abandoned_question_is_cancelled_at_the_client() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().push(acting("gives_up", json!({}), |_, context| async move {
         tokio::select! {
             _ = context.elicit("first", form("Name?")) => {}
@@ -228,8 +228,8 @@ async fn an_abandoned_question_is_cancelled_at_the_client() {
         context.elicit("second", form("Name then?")).await?;
         Ok(said("went on"))
     }));
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "gives_up"})).await;
     let first = wire.read().await;
     let next = [wire.read().await, wire.read().await];
@@ -244,15 +244,15 @@ async fn an_abandoned_question_is_cancelled_at_the_client() {
 #[tokio::test]
 async fn sampling_tools_need_the_clients_capability() {
     for (able, want) in [(json!({}), "`sampling.tools`"), (json!({"tools": {}}), "Hello")] {
-        let fixture = Fixture::new();
+        let fixture = FixtureProvider::new();
         fixture.extra.lock().unwrap().push(acting("samples_with", json!({}), |_, context| async move {
             let params = json!({"messages": [], "maxTokens": 1, "tools": [{"name": "t", "inputSchema": {"type": "object"}}]});
             let answer = context.sample("k", params).await?;
             Ok(said(answer["content"]["text"].to_string()))
         }));
-        let server = Server::new(setup(fixture)).unwrap();
+        let server = McpServer::new(setup(fixture)).unwrap();
         let mut wire =
-            Wire::legacy_as(&server, "2025-11-25", json!({"sampling": able}), None).await;
+            WireClient::legacy_as(&server, "2025-11-25", json!({"sampling": able}), None).await;
         let id = wire.begin("tools/call", json!({"name": "samples_with"})).await;
         if want == "Hello" {
             let content = json!({"type": "text", "text": "Hello"});
@@ -266,15 +266,15 @@ async fn sampling_tools_need_the_clients_capability() {
 
 #[tokio::test]
 async fn a_tool_sees_log_level_and_capabilities_and_can_forward_notifications() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().push(acting("knows", json!({}), |_, context| async move {
         context.pass_on("notifications/elicitation/complete", json!({"elicitationId": "e"}));
         context.elicit("k", form("Done?")).await?;
         Ok(said(format!("{:?} {}", context.level(), Value::Object(context.capabilities()))))
     }));
-    let server = Server::new(setup(fixture)).unwrap();
+    let server = McpServer::new(setup(fixture)).unwrap();
     let able = json!({"elicitation": {}, "sampling": {"tools": {}}});
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", able, None).await;
     wire.ask("logging/setLevel", json!({"level": "error"})).await;
     let id = wire.begin("tools/call", json!({"name": "knows"})).await;
     let next = [wire.read().await, wire.read().await];

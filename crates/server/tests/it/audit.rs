@@ -1,13 +1,13 @@
 //! The audit lines of calls, and what happens to calls when they cannot be written.
 
 use crate::{
-    fixture::{Fixture, acting, said},
-    wire::{Wire, code, key, origin, setup, text},
+    fixture::{FixtureProvider, acting, said},
+    wire::{WireClient, code, key, origin, setup, text},
 };
-use docent_audit::{Check, OnFull, Settings, verify};
-use docent_server::{Audit, Limits, Server, Setup};
-use docent_tool::{Outcome, ToolError};
-use docent_transport::{Caller, Door, Shown, Via};
+use docent_audit::{VerifyOptions, WriteFailurePolicy, AuditLogSettings, verify};
+use docent_server::{AuditSink, ServerLimits, McpServer, ServerSetup};
+use docent_tool::{ToolOutcome, ToolError};
+use docent_transport::{Caller, AccessControl, CallerCredentials, ConnectionKind};
 use serde_json::{Value, json};
 use std::{
     num::NonZeroU32,
@@ -26,12 +26,12 @@ fn lines(path: &Path) -> Vec<Value> {
 }
 
 /// A server whose log is in a folder, with a tool that counts its runs.
-struct Place {
+struct AuditedServer {
     folder: tempfile::TempDir,
     runs: Arc<AtomicUsize>,
 }
 
-impl Place {
+impl AuditedServer {
     fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), runs: Arc::default() }
     }
@@ -40,37 +40,37 @@ impl Place {
         self.folder.path().join("audit.jsonl")
     }
 
-    fn setup(&self, on_full: OnFull) -> Setup {
-        let fixture = Fixture::new();
+    fn setup(&self, on_full: WriteFailurePolicy) -> ServerSetup {
+        let fixture = FixtureProvider::new();
         let runs = Arc::clone(&self.runs);
         fixture.extra.lock().unwrap().push(acting("counts", json!({}), move |_, _| {
             runs.fetch_add(1, Ordering::SeqCst);
             async { Ok(said("hush-hush")) }
         }));
-        let settings = Settings { on_full, ..Settings::default() };
-        Setup { audit: Audit::open(self.log(), settings), ..setup(fixture) }
+        let settings = AuditLogSettings { on_full, ..AuditLogSettings::default() };
+        ServerSetup { audit: AuditSink::open(self.log(), settings), ..setup(fixture) }
     }
 
-    fn server(&self, on_full: OnFull) -> Arc<Server> {
-        Server::new(self.setup(on_full)).unwrap()
+    fn server(&self, on_full: WriteFailurePolicy) -> Arc<McpServer> {
+        McpServer::new(self.setup(on_full)).unwrap()
     }
 
     fn intact(&self) {
-        let report = verify(&self.log(), &Check::default()).unwrap();
+        let report = verify(&self.log(), &VerifyOptions::default()).unwrap();
         assert!(report.is_intact(), "{report}");
     }
 }
 
 #[tokio::test]
 async fn refusals_and_failures_record_a_reason() {
-    let place = Place::new();
+    let place = AuditedServer::new();
     let tool_rates = [("big".to_owned(), NonZeroU32::new(1).unwrap())].into();
-    let mut setup = place.setup(OnFull::Refuse);
-    setup.limits = Limits { tool_rates, ..Limits::default() };
+    let mut setup = place.setup(WriteFailurePolicy::Refuse);
+    setup.limits = ServerLimits { tool_rates, ..ServerLimits::default() };
     setup.keys = vec![key("ann", &["echo", "big", "panics", "fails"])];
-    let server = Server::new(setup).unwrap();
+    let server = McpServer::new(setup).unwrap();
     let ann = origin(&server, Some("ann-token"));
-    let mut wire = Wire::legacy_as(&server, VERSION, json!({}), Some(ann)).await;
+    let mut wire = WireClient::legacy_as(&server, VERSION, json!({}), Some(ann)).await;
     let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
     let cases = [
         ("tools/call", call("echo", json!({"text": "a"})), "ok", None),
@@ -128,11 +128,11 @@ fn unrecorded(reply: &Value) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_run() {
-    let place = Place::new();
-    let settings = Settings { on_full: OnFull::Refuse, ..Settings::default() };
-    let audit = Audit::open(PathBuf::from("/dev/full"), settings);
-    let server = Server::new(Setup { audit, ..place.setup(OnFull::Refuse) }).unwrap();
-    let mut wire = Wire::legacy(&server, VERSION).await;
+    let place = AuditedServer::new();
+    let settings = AuditLogSettings { on_full: WriteFailurePolicy::Refuse, ..AuditLogSettings::default() };
+    let audit = AuditSink::open(PathBuf::from("/dev/full"), settings);
+    let server = McpServer::new(ServerSetup { audit, ..place.setup(WriteFailurePolicy::Refuse) }).unwrap();
+    let mut wire = WireClient::legacy(&server, VERSION).await;
     // Nothing is known yet: the call runs, and its answer is withheld.
     unrecorded(&wire.call("counts", json!({})).await);
     assert_eq!(place.runs.load(Ordering::SeqCst), 1);
@@ -158,13 +158,13 @@ async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_r
 
 #[tokio::test]
 async fn a_log_without_a_folder_refuses_calls_until_it_exists() {
-    let place = Place::new();
+    let place = AuditedServer::new();
     let folder = place.folder.path().join("later");
     let path = folder.join("audit.jsonl");
-    let settings = Settings { on_full: OnFull::Refuse, ..Settings::default() };
-    let setup = Setup { audit: Audit::open(&path, settings), ..place.setup(OnFull::Drop) };
-    let server = Server::new(setup).unwrap();
-    let mut wire = Wire::legacy(&server, VERSION).await;
+    let settings = AuditLogSettings { on_full: WriteFailurePolicy::Refuse, ..AuditLogSettings::default() };
+    let setup = ServerSetup { audit: AuditSink::open(&path, settings), ..place.setup(WriteFailurePolicy::Drop) };
+    let server = McpServer::new(setup).unwrap();
+    let mut wire = WireClient::legacy(&server, VERSION).await;
     unrecorded(&wire.call("counts", json!({})).await);
     assert_eq!(place.runs.load(Ordering::SeqCst), 0, "it did not run");
     std::fs::create_dir(&folder).unwrap();
@@ -177,10 +177,10 @@ async fn a_log_without_a_folder_refuses_calls_until_it_exists() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn calls_continue_if_that_is_the_policy_and_are_counted() {
-    let place = Place::new();
+    let place = AuditedServer::new();
     std::os::unix::fs::symlink("/dev/full", place.log()).unwrap();
-    let server = place.server(OnFull::Drop);
-    let mut wire = Wire::legacy(&server, VERSION).await;
+    let server = place.server(WriteFailurePolicy::Drop);
+    let mut wire = WireClient::legacy(&server, VERSION).await;
     for _ in 0..3 {
         assert_eq!(text(&wire.call("counts", json!({})).await), "hush-hush");
     }
@@ -191,9 +191,9 @@ async fn calls_continue_if_that_is_the_policy_and_are_counted() {
 
 #[tokio::test]
 async fn untrusted_names_stay_in_one_bounded_line() {
-    let place = Place::new();
-    let server = place.server(OnFull::Refuse);
-    let mut wire = Wire::legacy(&server, VERSION).await;
+    let place = AuditedServer::new();
+    let server = place.server(WriteFailurePolicy::Refuse);
+    let mut wire = WireClient::legacy(&server, VERSION).await;
     let megabyte = "n\n".repeat(1 << 19);
     let names = ["a\nb", "\"}\n{\"outcome\":\"ok\"", "\u{1b}[2J\u{0}\u{2028}", &megabyte];
     for name in names {
@@ -212,16 +212,16 @@ async fn untrusted_names_stay_in_one_bounded_line() {
 
 #[tokio::test]
 async fn rejected_callers_leave_few_lines() {
-    let place = Place::new();
-    let mut setup = place.setup(OnFull::Drop);
-    let rate = docent_server::Rate::per_minute(NonZeroU32::new(1).unwrap());
-    setup.limits = Limits { rate: Some(rate), ..Limits::default() };
+    let place = AuditedServer::new();
+    let mut setup = place.setup(WriteFailurePolicy::Drop);
+    let rate = docent_server::RequestRate::per_minute(NonZeroU32::new(1).unwrap());
+    setup.limits = ServerLimits { rate: Some(rate), ..ServerLimits::default() };
     setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
     setup.auth_required = true;
-    let server = Server::new(setup).unwrap();
+    let server = McpServer::new(setup).unwrap();
     let callers = ["ann-token", "bob-token"].map(|token| {
-        let principal = server.identify(&Shown::token(token)).unwrap();
-        Caller { principal, via: Via::Http, remote: None }
+        let principal = server.identify(&CallerCredentials::token(token)).unwrap();
+        Caller { principal, via: ConnectionKind::Http, remote: None }
     });
     for caller in &callers {
         assert!(server.admit(caller).is_ok());
@@ -256,8 +256,8 @@ async fn rejected_callers_leave_few_lines() {
 
 #[tokio::test]
 async fn another_server_cannot_write_to_the_audit_log() {
-    let place = Place::new();
-    let fixture = Fixture::new();
+    let place = AuditedServer::new();
+    let fixture = FixtureProvider::new();
     let said_of_itself = || json!({"kind": "deadline", "reference": "ab12cd34", "uri": "memo://a"});
     let refuses = acting("refuses", json!({}), move |_, _| async move {
         let (message, data) = ("closing".to_owned(), Some(said_of_itself()));
@@ -265,12 +265,12 @@ async fn another_server_cannot_write_to_the_audit_log() {
     });
     let fails = acting("fails_there", json!({}), move |_, _| async move {
         let structured = Some(json!({"error": said_of_itself()}));
-        Ok(Outcome { structured, is_error: true, ..said("closing") })
+        Ok(ToolOutcome { structured, is_error: true, ..said("closing") })
     });
     fixture.extra.lock().unwrap().extend([refuses, fails]);
-    let audit = Audit::to_file(place.log(), 1 << 20);
-    let server = Server::new(Setup { audit, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, VERSION).await;
+    let audit = AuditSink::to_file(place.log(), 1 << 20);
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, VERSION).await;
     let reply = wire.call("refuses", json!({})).await;
     assert_eq!(reply["error"]["data"], said_of_itself(), "the client sees it: {reply}");
     wire.call("fails_there", json!({})).await;
@@ -282,10 +282,10 @@ async fn another_server_cannot_write_to_the_audit_log() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_log_that_another_process_holds_keeps_no_thread_of_the_server_s() {
-    let place = Place::new();
-    let server = place.server(OnFull::Drop);
-    let mut wire = Wire::legacy(&server, VERSION).await;
-    let mut other = Wire::legacy(&server, VERSION).await;
+    let place = AuditedServer::new();
+    let server = place.server(WriteFailurePolicy::Drop);
+    let mut wire = WireClient::legacy(&server, VERSION).await;
+    let mut other = WireClient::legacy(&server, VERSION).await;
     assert_eq!(text(&wire.call("counts", json!({})).await), "hush-hush");
     let held = std::fs::File::open(place.log()).unwrap();
     held.lock().unwrap();

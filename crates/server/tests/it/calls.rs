@@ -1,11 +1,11 @@
 //! One call and its answer, successful or not.
 
 use crate::{
-    fixture::Fixture,
-    wire::{Wire, code, key, legacy_dialects, modern, origin, setup, text},
+    fixture::FixtureProvider,
+    wire::{WireClient, code, key, legacy_dialects, modern, origin, setup, text},
 };
-use docent_server::{Audit, Limits, Server};
-use docent_tool::{AnyTool, CallContext, Object, Outcome, Running, ToolError, ToolInfo};
+use docent_server::{AuditSink, ServerLimits, McpServer};
+use docent_tool::{AnyTool, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, ToolInfo};
 use docent_wire::Dialect;
 use serde_json::{Value, json};
 use std::{
@@ -20,9 +20,9 @@ use tracing_subscriber::{fmt::MakeWriter, layer::SubscriberExt};
 
 /// Captured log output.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct CapturedTrace(Arc<Mutex<Vec<u8>>>);
 
-impl Log {
+impl CapturedTrace {
     fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
@@ -33,7 +33,7 @@ impl Log {
     }
 }
 
-impl io::Write for Log {
+impl io::Write for CapturedTrace {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -43,7 +43,7 @@ impl io::Write for Log {
     }
 }
 
-impl<'a> MakeWriter<'a> for Log {
+impl<'a> MakeWriter<'a> for CapturedTrace {
     type Writer = Self;
     fn make_writer(&'a self) -> Self {
         self.clone()
@@ -52,15 +52,15 @@ impl<'a> MakeWriter<'a> for Log {
 
 #[tokio::test]
 async fn an_answer_has_text_structure_and_no_error_flag() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
     for dialect in legacy_dialects() {
-        let mut wire = Wire::legacy(&server, dialect.version()).await;
+        let mut wire = WireClient::legacy(&server, dialect.version()).await;
         let result =
             wire.call("echo", json!({"text": "hi", "voice": "loud"})).await["result"].clone();
         let want = json!({"content": [{"type": "text", "text": "HI"}], "structuredContent": {"text": "HI"}, "isError": false});
         assert_eq!(result, want, "{dialect:?}");
     }
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("echo", json!({"text": "hi"}), json!({}), json!({})).await;
     assert_eq!(
         (&reply["result"]["resultType"], &reply["result"]["isError"]),
@@ -70,7 +70,7 @@ async fn an_answer_has_text_structure_and_no_error_flag() {
 
 #[tokio::test]
 async fn bad_arguments_follow_the_revision() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
     let cases = [
         (json!({}), "text", "is required"),
         (json!({"text": ""}), "text", "must be 1-100000 characters"),
@@ -82,7 +82,7 @@ async fn bad_arguments_follow_the_revision() {
         ),
     ];
     for dialect in legacy_dialects() {
-        let mut wire = Wire::legacy(&server, dialect.version()).await;
+        let mut wire = WireClient::legacy(&server, dialect.version()).await;
         for (arguments, parameter, reason) in &cases {
             let reply = wire.call("echo", arguments.clone()).await;
             if dialect >= Dialect::V2025_11_25 {
@@ -102,15 +102,15 @@ async fn bad_arguments_follow_the_revision() {
             }
         }
     }
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("echo", json!({}), json!({}), json!({})).await;
     assert_eq!(reply["result"]["isError"], true);
 }
 
 #[tokio::test]
 async fn unknown_names_are_reported() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let reply = wire.call("ecko", json!({})).await;
     assert_eq!(code(&reply), -32602);
     let data = &reply["error"]["data"];
@@ -123,9 +123,9 @@ async fn unknown_names_are_reported() {
 }
 
 /// Counts how often its full info is requested.
-struct Asked(Arc<AtomicUsize>);
+struct InfoCountingTool(Arc<AtomicUsize>);
 
-impl AnyTool for Asked {
+impl AnyTool for InfoCountingTool {
     fn name(&self) -> &'static str {
         "asked"
     }
@@ -139,17 +139,17 @@ impl AnyTool for Asked {
         &'a self,
         _: Object,
         _: &'a CallContext,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
-        Box::pin(async { Ok(Outcome::default()) })
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
+        Box::pin(async { Ok(ToolOutcome::default()) })
     }
 }
 
 #[tokio::test]
 async fn an_unknown_name_computes_no_definition() {
-    let (fixture, times) = (Fixture::new(), Arc::new(AtomicUsize::new(0)));
-    fixture.extra.lock().unwrap().push(Arc::new(Asked(Arc::clone(&times))));
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let (fixture, times) = (FixtureProvider::new(), Arc::new(AtomicUsize::new(0)));
+    fixture.extra.lock().unwrap().push(Arc::new(InfoCountingTool(Arc::clone(&times))));
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let before = times.load(Ordering::SeqCst);
     assert_eq!(code(&wire.call("unknown_tool", json!({})).await), -32602);
     assert_eq!(times.load(Ordering::SeqCst), before);
@@ -157,8 +157,8 @@ async fn an_unknown_name_computes_no_definition() {
 
 #[tokio::test]
 async fn a_failure_is_an_answer_with_its_code() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2024-11-05").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2024-11-05").await;
     let reply = wire.call("fails", json!({})).await;
     assert_eq!(reply["result"]["isError"], true);
     assert_eq!(text(&reply), "Error: The index is locked\nStop the other server.");
@@ -168,10 +168,10 @@ async fn a_failure_is_an_answer_with_its_code() {
 
 #[tokio::test]
 async fn a_panic_ends_only_its_call_and_is_logged() {
-    let log = Log::default();
+    let log = CapturedTrace::default();
     let _logging = log.begin();
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     for (tool, words) in [("panics", "the boom"), ("panics_later", "the boom below")] {
         let reply = wire.call(tool, json!({})).await;
         assert_eq!(code(&reply), -32603, "{reply}");
@@ -192,13 +192,13 @@ async fn a_panic_ends_only_its_call_and_is_logged() {
 
 #[tokio::test]
 async fn each_call_has_a_span_with_its_trace_and_one_line() {
-    let log = Log::default();
+    let log = CapturedTrace::default();
     let layer = tracing_subscriber::fmt::layer().with_writer(log.clone()).with_ansi(false);
     let filter = tracing_subscriber::EnvFilter::new("docent::tools=debug");
     let _logging =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(filter).with(layer));
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let trace = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
     let params = json!({"name": "echo", "arguments": {"text": "hush-hush"}, "_meta": {"traceparent": trace}});
     wire.ask("tools/call", params).await;
@@ -212,15 +212,15 @@ async fn each_call_has_a_span_with_its_trace_and_one_line() {
     assert!(!logged.contains("hush-hush"), "{logged}");
 }
 
-fn hurried(timeout: Duration) -> Limits {
-    Limits { tool_timeout: timeout, ..Limits::default() }
+fn hurried(timeout: Duration) -> ServerLimits {
+    ServerLimits { tool_timeout: timeout, ..ServerLimits::default() }
 }
 
 #[tokio::test]
 async fn a_deadline_returns_partial_results() {
     let limits = hurried(Duration::from_millis(20));
-    let server = Server::new(docent_server::Setup { limits, ..setup(Fixture::new()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(docent_server::ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let reply = wire.call("patient", json!({})).await;
     let result = &reply["result"];
     assert_eq!(result["structuredContent"], json!({"found": 3, "partial": true}));
@@ -237,18 +237,18 @@ async fn a_deadline_returns_partial_results() {
 #[tokio::test]
 async fn a_tool_may_have_its_own_timeout() {
     let tool_timeouts = [("stubborn".to_owned(), Duration::from_millis(1))].into();
-    let limits = Limits { tool_timeouts, ..Limits::default() };
-    let server = Server::new(docent_server::Setup { limits, ..setup(Fixture::new()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let limits = ServerLimits { tool_timeouts, ..ServerLimits::default() };
+    let server = McpServer::new(docent_server::ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert!(text(&wire.call("stubborn", json!({})).await).contains("deadline of 0.001 s"));
 }
 
 #[tokio::test]
 async fn a_cancelled_call_is_dropped_and_silent() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let id = wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
@@ -267,11 +267,11 @@ async fn a_cancelled_call_is_dropped_and_silent() {
 
 #[tokio::test]
 async fn clients_with_the_same_id_get_their_own_answers() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut ann = Wire::legacy(&server, "2025-11-25").await;
-    let mut bob = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut ann = WireClient::legacy(&server, "2025-11-25").await;
+    let mut bob = WireClient::legacy(&server, "2025-11-25").await;
     let token = json!({"progressToken": "same"});
     let waiting = ann.begin("tools/call", json!({"name": "waits", "_meta": token})).await;
     gate.entered.notified().await;
@@ -291,17 +291,17 @@ async fn clients_with_the_same_id_get_their_own_answers() {
 async fn every_request_leaves_one_line_before_its_answer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let setup = docent_server::Setup {
-        audit: Audit::to_file(&path, 1 << 20),
+    let setup = docent_server::ServerSetup {
+        audit: AuditSink::to_file(&path, 1 << 20),
         keys: vec![key("ann", &["fixture:*"])],
         limits: hurried(Duration::from_millis(1)),
         ..setup(fixture)
     };
-    let server = Server::new(setup).unwrap();
+    let server = McpServer::new(setup).unwrap();
     let ann = origin(&server, Some("ann-token"));
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", json!({}), Some(ann)).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", json!({}), Some(ann)).await;
     let last = || -> Value {
         let text = std::fs::read_to_string(&path).unwrap();
         serde_json::from_str(text.lines().last().unwrap()).unwrap()
@@ -351,7 +351,7 @@ async fn every_request_leaves_one_line_before_its_answer() {
     let id = wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
-    server.drained().await;
+    server.wait_until_idle().await;
     assert_eq!(last()["outcome"], "cancelled");
     let all = std::fs::read_to_string(&path).unwrap();
     assert_eq!(all.lines().count(), 10, "one line for each request");
@@ -363,9 +363,9 @@ async fn the_newest_revision_s_client_is_named_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let setup =
-        docent_server::Setup { audit: Audit::to_file(&path, 1 << 20), ..setup(Fixture::new()) };
-    let server = Server::new(setup).unwrap();
-    let mut wire = Wire::open(&server);
+        docent_server::ServerSetup { audit: AuditSink::to_file(&path, 1 << 20), ..setup(FixtureProvider::new()) };
+    let server = McpServer::new(setup).unwrap();
+    let mut wire = WireClient::open(&server);
     let mut params = modern(json!({}));
     params["uri"] = json!("memo://a");
     wire.ask("resources/read", params).await;
@@ -377,15 +377,15 @@ async fn the_newest_revision_s_client_is_named_too() {
 async fn audit_lines_distinguish_cancelled_from_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let setup = docent_server::Setup {
-        audit: Audit::to_file(&path, 1 << 20),
-        limits: Limits { calls_in_flight: 1, ..Limits::default() },
+    let setup = docent_server::ServerSetup {
+        audit: AuditSink::to_file(&path, 1 << 20),
+        limits: ServerLimits { calls_in_flight: 1, ..ServerLimits::default() },
         ..setup(fixture)
     };
-    let server = Server::new(setup).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let first = wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     let second = wire.begin("tools/call", json!({"name": "emits"})).await;

@@ -1,48 +1,48 @@
 //! Lists and resources that change while clients are connected.
 
 use crate::{
-    fixture::{Fixture, acting, said},
-    wire::{Wire, code, modern, setup, text},
+    fixture::{FixtureProvider, acting, said},
+    wire::{WireClient, code, modern, setup, text},
 };
-use docent_server::{Server, Setup};
-use docent_tool::{Change, Provider};
+use docent_server::{McpServer, ServerSetup};
+use docent_tool::{ProviderChange, ToolProvider};
 use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test]
 async fn a_changed_list_is_announced_and_served() {
-    let fixture = Fixture::new();
-    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
-    let mut ann = Wire::legacy(&server, "2024-11-05").await;
-    let mut bob = Wire::legacy(&server, "2025-11-25").await;
+    let fixture = FixtureProvider::new();
+    let server = McpServer::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut ann = WireClient::legacy(&server, "2024-11-05").await;
+    let mut bob = WireClient::legacy(&server, "2025-11-25").await;
     assert_eq!(code(&ann.call("newcomer", json!({})).await), -32602);
     fixture
         .extra
         .lock()
         .unwrap()
         .push(acting("newcomer", json!({}), |_, _| async { Ok(said("here")) }));
-    fixture.changed(Change::Tools);
+    fixture.changed(ProviderChange::Tools);
     ann.notified("notifications/tools/list_changed").await;
     bob.notified("notifications/tools/list_changed").await;
     assert_eq!(text(&ann.call("newcomer", json!({})).await), "here");
-    fixture.changed(Change::Prompts);
+    fixture.changed(ProviderChange::Prompts);
     ann.notified("notifications/prompts/list_changed").await;
-    fixture.changed(Change::Resources);
+    fixture.changed(ProviderChange::Resources);
     ann.notified("notifications/resources/list_changed").await;
 }
 
 #[tokio::test]
 async fn a_tool_that_takes_a_taken_name_is_left_out() {
-    let fixture = Fixture::new();
-    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let fixture = FixtureProvider::new();
+    let server = McpServer::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     // The fixture lists its extra tools first, so the new one has the name and the older tool is left out.
     fixture
         .extra
         .lock()
         .unwrap()
         .push(acting("fails", json!({}), |_, _| async { Ok(said("mine")) }));
-    fixture.changed(Change::Tools);
+    fixture.changed(ProviderChange::Tools);
     wire.notified("notifications/tools/list_changed").await;
     let listed = wire.ask("tools/list", json!({})).await;
     let count = listed["result"]["tools"]
@@ -62,13 +62,13 @@ async fn a_tool_that_takes_a_taken_name_is_left_out() {
 #[tokio::test]
 async fn names_chosen_by_other_servers_do_not_prevent_a_start() {
     let part = |key, tools: [&str; 2]| {
-        let part = Fixture::called(key);
+        let part = FixtureProvider::called(key);
         let tool = |name| acting(name, json!({}), move |_, _| async move { Ok(said(key)) });
         part.extra.lock().unwrap().extend(tools.map(tool));
         part
     };
-    let fixture = Fixture::new();
-    let parts: [Arc<dyn Provider>; 4] = [
+    let fixture = FixtureProvider::new();
+    let parts: [Arc<dyn ToolProvider>; 4] = [
         part("one", ["same", "echo"]),
         part("two", ["same", "bad name!"]),
         part("fixture", ["third", "fourth"]),
@@ -76,12 +76,12 @@ async fn names_chosen_by_other_servers_do_not_prevent_a_start() {
     ];
     fixture.parts.lock().unwrap().extend(parts);
     // A built-in provider that comes after all of them.
-    let last = Fixture::called("last");
+    let last = FixtureProvider::called("last");
     let own = acting("apart", json!({}), |_, _| async { Ok(said("last")) });
     last.extra.lock().unwrap().push(own);
-    let providers: Vec<Arc<dyn Provider>> = vec![fixture.clone(), last];
-    let server = Server::new(Setup { providers, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let providers: Vec<Arc<dyn ToolProvider>> = vec![fixture.clone(), last];
+    let server = McpServer::new(ServerSetup { providers, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     for (tool, want) in [("same", "one"), ("apart", "last"), ("more", "three")] {
         assert_eq!(text(&wire.call(tool, json!({})).await), want, "{tool}");
     }
@@ -91,18 +91,18 @@ async fn names_chosen_by_other_servers_do_not_prevent_a_start() {
 
 #[tokio::test]
 async fn a_subscriber_is_notified_until_it_unsubscribes() {
-    let fixture = Fixture::new();
-    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
-    let mut ann = Wire::legacy(&server, "2024-11-05").await;
-    let mut bob = Wire::legacy(&server, "2024-11-05").await;
+    let fixture = FixtureProvider::new();
+    let server = McpServer::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut ann = WireClient::legacy(&server, "2024-11-05").await;
+    let mut bob = WireClient::legacy(&server, "2024-11-05").await;
     assert_eq!(
         ann.ask("resources/subscribe", json!({"uri": "memo://a"})).await["result"],
         json!({})
     );
     let reply = ann.ask("resources/subscribe", json!({"uri": "nowhere://a"})).await;
     assert_eq!((code(&reply), &reply["error"]["data"]["uri"]), (-32002, &json!("nowhere://a")));
-    fixture.changed(Change::Updated("memo://b".into()));
-    fixture.changed(Change::Updated("memo://a".into()));
+    fixture.changed(ProviderChange::Updated("memo://b".into()));
+    fixture.changed(ProviderChange::Updated("memo://a".into()));
     let heard = ann.notified("notifications/resources/updated").await;
     assert_eq!(heard["params"]["uri"], "memo://a");
     bob.ask("ping", json!({})).await;
@@ -112,7 +112,7 @@ async fn a_subscriber_is_notified_until_it_unsubscribes() {
         ann.ask("resources/unsubscribe", json!({"uri": "memo://a"})).await["result"],
         json!({})
     );
-    fixture.changed(Change::Updated("memo://a".into()));
+    fixture.changed(ProviderChange::Updated("memo://a".into()));
     bob.notified("notifications/resources/updated").await;
     ann.ask("ping", json!({})).await;
     assert!(ann.seen.is_empty(), "{:?}", ann.seen);
@@ -127,9 +127,9 @@ async fn a_subscriber_is_notified_until_it_unsubscribes() {
 
 #[tokio::test]
 async fn a_stream_gets_what_it_requested() {
-    let fixture = Fixture::new();
-    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
-    let mut wire = Wire::open(&server);
+    let fixture = FixtureProvider::new();
+    let server = McpServer::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut wire = WireClient::open(&server);
     let mut params = modern(json!({}));
     params["notifications"] =
         json!({"toolsListChanged": true, "resourceSubscriptions": ["memo://a", "nowhere://b"]});
@@ -141,12 +141,12 @@ async fn a_stream_gets_what_it_requested() {
     );
     // The stream watches once its handler has run; a later request is answered after that.
     wire.ask("server/discover", modern(json!({}))).await;
-    fixture.changed(Change::Prompts);
-    fixture.changed(Change::Tools);
+    fixture.changed(ProviderChange::Prompts);
+    fixture.changed(ProviderChange::Tools);
     let heard = wire.read().await;
     assert_eq!(heard["method"], "notifications/tools/list_changed", "{heard}");
     assert_eq!(heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
-    fixture.changed(Change::Updated("memo://a".into()));
+    fixture.changed(ProviderChange::Updated("memo://a".into()));
     assert_eq!(wire.notified("notifications/resources/updated").await["params"]["uri"], "memo://a");
     server.stop();
     let end = wire.answer(&id).await;

@@ -1,10 +1,10 @@
 //! A provider of small tools, each for one aspect.
 
 use docent_tool::{
-    Answer, AnyTool, App, Ask, Block, CallContext, Change, Completed, Completing, CompletionTarget,
-    Contents, Failure, FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress,
-    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Reading, ResourceInfo, Role,
-    Running, TemplateInfo, Tool, ToolError, ToolInfo, erase,
+    ToolAnswer, AnyTool, App, ClientQuery, AnswerBlock, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget,
+    Contents, ToolFailure, FailureKind, ToolHints, InputNeeded, SyslogLevel, Object, ToolOutcome, Progress,
+    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, ToolProvider, ResourceReading, ResourceInfo, PromptRole,
+    BoxedFuture, TemplateInfo, TypedTool, ToolError, ToolInfo, erase,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,50 +16,50 @@ use std::sync::{
 use tokio::sync::{Notify, Semaphore, broadcast};
 
 /// Everything that the tests observe and change.
-pub(crate) struct Fixture {
+pub(crate) struct FixtureProvider {
     key: &'static str,
-    pub(crate) changes: broadcast::Sender<Change>,
-    pub(crate) gate: Arc<Gate>,
+    pub(crate) changes: broadcast::Sender<ProviderChange>,
+    pub(crate) gate: Arc<ToolGate>,
     pub(crate) watched: Mutex<Vec<String>>,
     pub(crate) extra: Mutex<Vec<Arc<dyn AnyTool>>>,
     pub(crate) apps: Mutex<Vec<App>>,
     /// Text that its lists contain in every item.
-    pub(crate) told: Mutex<Option<String>>,
+    pub(crate) listed_text: Mutex<Option<String>>,
     /// The providers it represents.
-    pub(crate) parts: Mutex<Vec<Arc<dyn Provider>>>,
+    pub(crate) parts: Mutex<Vec<Arc<dyn ToolProvider>>>,
 }
 
 /// A tool that waits here until it is let through, and signals when it enters and when it is dropped.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub(crate) struct ToolGate {
     pub(crate) open: Option<Semaphore>,
     pub(crate) entered: Notify,
     pub(crate) left: Notify,
     pub(crate) inside: AtomicUsize,
 }
 
-struct Inside(Arc<Gate>);
+struct GateGuard(Arc<ToolGate>);
 
-impl Drop for Inside {
+impl Drop for GateGuard {
     fn drop(&mut self) {
         self.0.inside.fetch_sub(1, Ordering::SeqCst);
         self.0.left.notify_one();
     }
 }
 
-impl Gate {
+impl ToolGate {
     pub(crate) fn let_through(&self, count: usize) {
         self.open.as_ref().unwrap().add_permits(count);
     }
 }
 
-impl Fixture {
+impl FixtureProvider {
     pub(crate) fn new() -> Arc<Self> {
         Self::called("fixture")
     }
 
     pub(crate) fn called(key: &'static str) -> Arc<Self> {
-        let gate = Gate { open: Some(Semaphore::new(0)), ..Gate::default() };
+        let gate = ToolGate { open: Some(Semaphore::new(0)), ..ToolGate::default() };
         Arc::new(Self {
             key,
             changes: broadcast::channel(16).0,
@@ -68,33 +68,33 @@ impl Fixture {
             extra: Mutex::default(),
             parts: Mutex::default(),
             apps: Mutex::default(),
-            told: Mutex::default(),
+            listed_text: Mutex::default(),
         })
     }
 
-    fn told(&self) -> Option<String> {
-        self.told.lock().unwrap().clone()
+    fn listed_text(&self) -> Option<String> {
+        self.listed_text.lock().unwrap().clone()
     }
 
     fn beside(&self) -> Object {
-        let meta = self.told().map(|text| ("_meta".to_owned(), json!({"own": text})));
+        let meta = self.listed_text().map(|text| ("_meta".to_owned(), json!({"own": text})));
         meta.into_iter().collect()
     }
 
-    pub(crate) fn changed(&self, change: Change) {
+    pub(crate) fn changed(&self, change: ProviderChange) {
         self.changes.send(change).unwrap();
     }
 }
 
-type Act =
-    Box<dyn Fn(Object, CallContext) -> Running<'static, Result<Outcome, ToolError>> + Send + Sync>;
+type ToolScript =
+    Box<dyn Fn(Object, CallContext) -> BoxedFuture<'static, Result<ToolOutcome, ToolError>> + Send + Sync>;
 
-struct Acting {
+struct ScriptedTool {
     info: ToolInfo,
-    act: Act,
+    act: ToolScript,
 }
 
-impl AnyTool for Acting {
+impl AnyTool for ScriptedTool {
     fn name(&self) -> &str {
         &self.info.name
     }
@@ -105,7 +105,7 @@ impl AnyTool for Acting {
         &'a self,
         args: Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         (self.act)(args, context.clone())
     }
 }
@@ -117,28 +117,28 @@ pub(crate) fn acting<F>(
     act: impl Fn(Object, CallContext) -> F + Send + Sync + 'static,
 ) -> Arc<dyn AnyTool>
 where
-    F: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
+    F: Future<Output = Result<ToolOutcome, ToolError>> + Send + 'static,
 {
     let schema = json!({"type": "object", "properties": {}});
     let info = ToolInfo {
         name: name.into(),
         title: None,
-        about: format!("Shows {name}."),
+        description: format!("Shows {name}."),
         input_schema: Arc::new(schema.as_object().unwrap().clone()),
         output_schema: None,
         hints: None,
         meta: meta.as_object().cloned(),
         ..ToolInfo::default()
     };
-    Arc::new(Acting { info, act: Box::new(move |args, context| Box::pin(act(args, context))) })
+    Arc::new(ScriptedTool { info, act: Box::new(move |args, context| Box::pin(act(args, context))) })
 }
 
-pub(crate) fn said(text: impl Into<String>) -> Outcome {
-    Outcome { content: vec![Block::text(text)], ..Outcome::default() }
+pub(crate) fn said(text: impl Into<String>) -> ToolOutcome {
+    ToolOutcome { content: vec![Block::text(text)], ..ToolOutcome::default() }
 }
 
 /// Echoes its text.
-pub(crate) struct Echo;
+pub(crate) struct EchoTool;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -148,12 +148,12 @@ pub(crate) struct EchoArgs {
     text: String,
     /// How loud.
     #[serde(default)]
-    voice: Voice,
+    voice: EchoVoice,
 }
 
 #[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum Voice {
+enum EchoVoice {
     #[default]
     Quiet,
     Loud,
@@ -165,20 +165,20 @@ pub(crate) struct EchoAnswer {
     text: String,
 }
 
-impl Tool for Echo {
+impl TypedTool for EchoTool {
     const NAME: &'static str = "echo";
     const TITLE: &'static str = "Echo";
-    const ABOUT: &'static str = "Echoes its text.";
-    const HINTS: Hints = Hints::READS;
+    const DESCRIPTION: &'static str = "Echoes its text.";
+    const HINTS: ToolHints = ToolHints::READS;
     type Args = EchoArgs;
     type Answer = EchoAnswer;
 
-    async fn call(&self, args: EchoArgs, _: &CallContext) -> Result<Answer<EchoAnswer>, ToolError> {
+    async fn call(&self, args: EchoArgs, _: &CallContext) -> Result<ToolAnswer<EchoAnswer>, ToolError> {
         let text = match args.voice {
-            Voice::Quiet => args.text,
-            Voice::Loud => args.text.to_uppercase(),
+            EchoVoice::Quiet => args.text,
+            EchoVoice::Loud => args.text.to_uppercase(),
         };
-        Ok(Answer::new(EchoAnswer { text: text.clone() }, text))
+        Ok(ToolAnswer::new(EchoAnswer { text: text.clone() }, text))
     }
 }
 
@@ -299,12 +299,12 @@ fn ending() -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-impl Provider for Fixture {
+impl ToolProvider for FixtureProvider {
     fn key(&self) -> &str {
         self.key
     }
 
-    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+    fn parts(&self) -> Vec<Arc<dyn ToolProvider>> {
         self.parts.lock().unwrap().clone()
     }
 
@@ -313,7 +313,7 @@ impl Provider for Fixture {
         if self.key != "fixture" {
             return tools;
         }
-        tools.push(erase(Echo));
+        tools.push(erase(EchoTool));
         tools.extend(talking());
         tools.extend(asking());
         tools.extend(ending());
@@ -322,7 +322,7 @@ impl Provider for Fixture {
             let gate = Arc::clone(&gate);
             async move {
                 gate.inside.fetch_add(1, Ordering::SeqCst);
-                let inside = Inside(Arc::clone(&gate));
+                let inside = GateGuard(Arc::clone(&gate));
                 gate.entered.notify_one();
                 gate.open.as_ref().unwrap().acquire().await.unwrap().forget();
                 drop(inside);
@@ -336,12 +336,12 @@ impl Provider for Fixture {
         self.apps.lock().unwrap().clone()
     }
 
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         let named = |name: &str| ResourceInfo {
             uri: format!("memo://{name}"),
             name: name.into(),
-            title: self.told(),
-            about: self.told(),
+            title: self.listed_text(),
+            about: self.listed_text(),
             extra: self.beside(),
             ..ResourceInfo::default()
         };
@@ -353,8 +353,8 @@ impl Provider for Fixture {
         let template = TemplateInfo {
             uri_template: "memo://{name}".into(),
             name: "memo".into(),
-            title: self.told(),
-            about: self.told(),
+            title: self.listed_text(),
+            about: self.listed_text(),
             extra: self.beside(),
             ..TemplateInfo::default()
         };
@@ -365,7 +365,7 @@ impl Provider for Fixture {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(async move {
             let name = uri.strip_prefix("memo://").filter(|_| self.key == "fixture")?;
             let text = match name {
@@ -378,7 +378,7 @@ impl Provider for Fixture {
                 },
                 "locked" => {
                     return Some(Err(
-                        Failure::new(FailureKind::Database, "The store is locked").into()
+                        ToolFailure::new(FailureKind::Database, "The store is locked").into()
                     ));
                 }
                 _ => return Some(Err(ToolError::not_found("no such memo"))),
@@ -408,11 +408,11 @@ impl Provider for Fixture {
         if self.key != "fixture" {
             return vec![];
         }
-        let about = self.told().or(Some("Whom.".into()));
+        let about = self.listed_text().or(Some("Whom.".into()));
         let greet = PromptInfo {
             name: "greet".into(),
-            title: self.told(),
-            about: self.told(),
+            title: self.listed_text(),
+            about: self.listed_text(),
             arguments: vec![PromptArgument { name: "name".into(), about, required: true }],
             extra: self.beside(),
         };
@@ -424,13 +424,13 @@ impl Provider for Fixture {
         name: &'a str,
         arguments: &'a Object,
         context: &'a CallContext,
-    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+    ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(async move {
             let whom = match name {
                 "greet" => arguments["name"].as_str().unwrap_or("?").to_owned(),
                 _ => value_of(&context.elicit("whom", form("Whom?")).await?),
             };
-            let words = Block::text(format!("Greet {whom}."));
+            let words = AnswerBlock::text(format!("Greet {whom}."));
             Ok(PromptAnswer {
                 about: Some("A greeting".into()),
                 messages: vec![PromptMessage { role: Role::User, content: words }],
@@ -439,7 +439,7 @@ impl Provider for Fixture {
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         let values = match (target, argument) {
             (CompletionTarget::Prompt(_), "name") => {
@@ -454,7 +454,7 @@ impl Provider for Fixture {
         Box::pin(std::future::ready(values.collect::<Vec<_>>().into()))
     }
 
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         Some(self.changes.subscribe())
     }
 }

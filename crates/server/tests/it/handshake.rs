@@ -1,15 +1,15 @@
 //! Versions and capabilities.
 
 use crate::{
-    fixture::Fixture,
-    wire::{MODERN, Wire, code, modern, setup},
+    fixture::FixtureProvider,
+    wire::{MODERN, WireClient, code, modern, setup},
 };
-use docent_server::Server;
+use docent_server::McpServer;
 use serde_json::json;
 
 #[tokio::test]
 async fn versions_are_negotiated() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
     let cases = [
         ("1.0", "1.0"),
         ("2024-11-05", "2024-11-05"),
@@ -20,7 +20,7 @@ async fn versions_are_negotiated() {
         ("2099-01-01", "2025-11-25"),
     ];
     for (asked, want) in cases {
-        let mut wire = Wire::open(&server);
+        let mut wire = WireClient::open(&server);
         let result = wire.initialize(asked, json!({})).await["result"].clone();
         assert_eq!(result["protocolVersion"], want, "{asked}");
         assert_eq!(result["serverInfo"], json!({"name": "fixture", "version": "1.2.3"}));
@@ -37,8 +37,8 @@ async fn versions_are_negotiated() {
 
 #[tokio::test]
 async fn the_newest_revision_discovers() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::open(&server);
     let found = wire.ask("server/discover", modern(json!({}))).await["result"].clone();
     assert!(found["supportedVersions"].as_array().unwrap().contains(&json!(MODERN)), "{found}");
     assert_eq!(found["resultType"], "complete");
@@ -51,8 +51,8 @@ async fn the_newest_revision_discovers() {
 
 #[tokio::test]
 async fn both_eras_share_a_connection() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2024-11-05").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2024-11-05").await;
     let old = wire.ask("tools/list", json!({})).await;
     assert!(old["result"].get("resultType").is_none());
     let new = wire.ask("tools/list", modern(json!({}))).await;

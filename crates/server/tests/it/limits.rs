@@ -1,11 +1,11 @@
 //! Limits: calls in flight, rates, slots, pages, and the shutdown.
 
 use crate::{
-    fixture::Fixture,
-    wire::{Wire, code, key, modern, origin, setup, text},
+    fixture::FixtureProvider,
+    wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_server::{Action, Limits, Policy, Rate, Rule, RuleBounds, Server, Setup, SetupError};
-use docent_transport::{Caller, Door, Shown, Via};
+use docent_server::{PolicyAction, ServerLimits, ToolPolicy, RequestRate, PolicyRule, RuleLimits, McpServer, ServerSetup, ServerSetupError};
+use docent_transport::{Caller, AccessControl, CallerCredentials, ConnectionKind};
 use serde_json::{Value, json};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -16,11 +16,11 @@ fn crowded() -> Value {
 
 #[tokio::test]
 async fn calls_queue_and_the_queue_is_bounded() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let limits = ServerLimits { calls_in_flight: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let mut running = vec![wire.begin("tools/call", json!({"name": "waits"})).await];
     gate.entered.notified().await;
     for _ in 0..4 {
@@ -36,7 +36,7 @@ async fn calls_queue_and_the_queue_is_bounded() {
         "{message}"
     );
     assert_eq!(reply["error"]["data"], crowded());
-    let mut other = Wire::legacy_as(
+    let mut other = WireClient::legacy_as(
         &server,
         "2025-11-25",
         json!({}),
@@ -63,12 +63,12 @@ async fn calls_queue_and_the_queue_is_bounded() {
 
 #[tokio::test]
 async fn reads_prompts_and_completions_have_their_own_limit() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let limits = ServerLimits { calls_in_flight: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
     let able = json!({"elicitation": {}});
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", able, None).await;
     wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     for _ in 0..4 {
@@ -101,11 +101,11 @@ async fn reads_prompts_and_completions_have_their_own_limit() {
 
 #[tokio::test]
 async fn a_call_that_waits_can_be_cancelled() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let limits = ServerLimits { calls_in_flight: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let first = wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     let second =
@@ -121,12 +121,12 @@ async fn a_call_that_waits_can_be_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_no_longer_than_it_may_run() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
     let tool_timeouts = [("echo".to_owned(), Duration::from_secs(1))].into();
-    let limits = Limits { calls_in_flight: 1, tool_timeouts, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let limits = ServerLimits { calls_in_flight: 1, tool_timeouts, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let first = wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     let reply = wire.call("echo", json!({"text": "too late"})).await;
@@ -143,9 +143,9 @@ async fn a_call_waits_no_longer_than_it_may_run() {
 #[tokio::test]
 async fn a_tool_has_its_own_rate_limit() {
     let tool_rates = [("echo".to_owned(), NonZeroU32::new(2).unwrap())].into();
-    let limits = Limits { tool_rates, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let limits = ServerLimits { tool_rates, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     for _ in 0..2 {
         assert_eq!(text(&wire.call("echo", json!({"text": "a"})).await), "a");
     }
@@ -162,27 +162,27 @@ async fn a_tool_has_its_own_rate_limit() {
 }
 
 /// A server whose tool `tool` has limits of its own, and a rule with limits that allows it.
-fn bounded(tool: &str, own: RuleBounds, rule: RuleBounds) -> Arc<Server> {
-    let limits = Limits {
+fn bounded(tool: &str, own: RuleLimits, rule: RuleLimits) -> Arc<McpServer> {
+    let limits = ServerLimits {
         tool_timeouts: own.timeout.map(|time| (tool.to_owned(), time)).into_iter().collect(),
         tool_rates: own.rate_per_minute.map(|rate| (tool.to_owned(), rate)).into_iter().collect(),
-        ..Limits::default()
+        ..ServerLimits::default()
     };
-    let named = Rule::for_everybody("policy.rules[0]", vec![tool.to_owned()], Action::Allow);
-    let policy = Policy { rules: vec![Rule { bounds: rule, ..named }] };
-    Server::new(Setup { limits, policy, ..setup(Fixture::new()) }).unwrap()
+    let named = PolicyRule::for_everybody("policy.rules[0]", vec![tool.to_owned()], PolicyAction::Allow);
+    let policy = ToolPolicy { rules: vec![Rule { bounds: rule, ..named }] };
+    McpServer::new(ServerSetup { limits, policy, ..setup(FixtureProvider::new()) }).unwrap()
 }
 
 #[tokio::test]
 async fn the_smaller_rate_of_tool_and_rule_applies() {
-    let rate = |most: u32| RuleBounds { rate_per_minute: NonZeroU32::new(most), timeout: None };
+    let rate = |most: u32| RuleLimits { rate_per_minute: NonZeroU32::new(most), timeout: None };
     for (own, of_rule, most, by) in [
         (rate(1), rate(3), 1, Value::Null),
         (rate(3), rate(1), 1, json!("policy.rules[0]")),
-        (RuleBounds::default(), rate(2), 2, json!("policy.rules[0]")),
+        (RuleLimits::default(), rate(2), 2, json!("policy.rules[0]")),
     ] {
         let server = bounded("echo", own, of_rule);
-        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        let mut wire = WireClient::legacy(&server, "2025-11-25").await;
         for _ in 0..most {
             assert_eq!(text(&wire.call("echo", json!({"text": "a"})).await), "a");
         }
@@ -195,15 +195,15 @@ async fn the_smaller_rate_of_tool_and_rule_applies() {
 
 #[tokio::test(start_paused = true)]
 async fn of_a_tool_s_time_and_a_rule_s_the_smaller_holds() {
-    let time = |timeout| RuleBounds { rate_per_minute: None, timeout: Some(timeout) };
+    let time = |timeout| RuleLimits { rate_per_minute: None, timeout: Some(timeout) };
     let (short, long) = (time(Duration::from_millis(1)), time(Duration::from_hours(1)));
     for (own, of_rule, raise) in [
         (short, long, "limits.tools.stubborn.timeout_ms"),
         (long, short, "timeout_ms of policy.rules[0]"),
-        (RuleBounds::default(), short, "timeout_ms of policy.rules[0]"),
+        (RuleLimits::default(), short, "timeout_ms of policy.rules[0]"),
     ] {
         let server = bounded("stubborn", own, of_rule);
-        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        let mut wire = WireClient::legacy(&server, "2025-11-25").await;
         let said = text(&wire.call("stubborn", json!({})).await);
         assert!(said.contains("the deadline of 0.001 s"), "{said}");
         assert!(said.ends_with(&format!("raise {raise}.")), "{said}");
@@ -213,24 +213,24 @@ async fn of_a_tool_s_time_and_a_rule_s_the_smaller_holds() {
 #[tokio::test]
 async fn access_control_counts_requests() {
     let requests = NonZeroU32::new(3).unwrap();
-    let limits = Limits {
-        rate: Some(Rate::per_minute(requests)),
+    let limits = ServerLimits {
+        rate: Some(RequestRate::per_minute(requests)),
         sessions: 1,
         streams: 2,
         streams_per_client: Some(2),
-        ..Limits::default()
+        ..ServerLimits::default()
     };
-    let mut setup = Setup { limits, ..setup(Fixture::new()) };
+    let mut setup = ServerSetup { limits, ..setup(FixtureProvider::new()) };
     setup.keys = vec![key("ann", &["*"])];
     setup.auth_required = true;
-    let server = Server::new(setup).unwrap();
+    let server = McpServer::new(setup).unwrap();
     assert!(server.needs_token());
     for unknown in [Shown::default(), Shown::token("nope")] {
         assert!(server.identify(&unknown).is_none());
         server.count_unknown_caller();
     }
-    let principal = server.identify(&Shown::token("ann-token")).unwrap();
-    let caller = Caller { principal, via: Via::Http, remote: None };
+    let principal = server.identify(&CallerCredentials::token("ann-token")).unwrap();
+    let caller = Caller { principal, via: ConnectionKind::Http, remote: None };
     let passed = (0..5).filter(|_| server.admit(&caller).is_ok()).count();
     assert_eq!(passed, 3);
     assert!(server.admit(&caller).unwrap_err().as_secs() > 0);
@@ -251,7 +251,7 @@ async fn access_control_counts_requests() {
     }
 }
 
-async fn gathered(wire: &mut Wire, result: &Value) -> String {
+async fn gathered(wire: &mut WireClient, result: &Value) -> String {
     let link = result["content"]
         .as_array()
         .unwrap()
@@ -269,15 +269,15 @@ async fn gathered(wire: &mut Wire, result: &Value) -> String {
 
 #[tokio::test]
 async fn a_large_answer_comes_in_parts_for_its_owner() {
-    let limits = Limits { page_bytes: 8192, ..Limits::default() };
-    let mut setup = Setup { limits, ..setup(Fixture::new()) };
+    let limits = ServerLimits { page_bytes: 8192, ..ServerLimits::default() };
+    let mut setup = ServerSetup { limits, ..setup(FixtureProvider::new()) };
     setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let server = Server::new(setup).unwrap();
+    let server = McpServer::new(setup).unwrap();
     let mut ann =
-        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("ann-token"))))
+        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("ann-token"))))
             .await;
     let mut bob =
-        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("bob-token"))))
+        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("bob-token"))))
             .await;
     let result = ann.call("big", json!({"size": 50_000})).await["result"].clone();
     assert!(result.to_string().len() <= 8192, "{}", result.to_string().len());
@@ -304,10 +304,10 @@ async fn a_large_answer_comes_in_parts_for_its_owner() {
 
 #[tokio::test]
 async fn a_stopping_server_ends_running_calls_and_accepts_no_more() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let id = wire.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
     server.stop();
@@ -335,9 +335,9 @@ async fn a_stopping_server_ends_running_calls_and_accepts_no_more() {
 #[tokio::test(start_paused = true)]
 async fn a_hurrying_server_answers_with_what_there_is() {
     let limits =
-        Limits { calls_in_flight: 2, tool_timeout: Duration::from_hours(1), ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        ServerLimits { calls_in_flight: 2, tool_timeout: Duration::from_hours(1), ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let mut begun = Vec::new();
     for tool in ["patient", "stubborn"] {
         let params = json!({"name": tool, "_meta": {"progressToken": tool}});
@@ -376,42 +376,42 @@ async fn a_hurrying_server_answers_with_what_there_is() {
 
 #[tokio::test]
 async fn an_invalid_setup_is_refused() {
-    let cases: [(Setup, &str); 4] = [
-        (Setup { auth_required: true, ..setup(Fixture::new()) }, "no key is configured"),
+    let cases: [(ServerSetup, &str); 4] = [
+        (ServerSetup { auth_required: true, ..setup(FixtureProvider::new()) }, "no key is configured"),
         (
-            Setup { providers: vec![Fixture::new(), Fixture::new()], ..setup(Fixture::new()) },
+            ServerSetup { providers: vec![Fixture::new(), Fixture::new()], ..setup(FixtureProvider::new()) },
             "two providers are called",
         ),
         (
-            Setup {
-                limits: Limits { calls_in_flight: 0, ..Limits::default() },
-                ..setup(Fixture::new())
+            ServerSetup {
+                limits: ServerLimits { calls_in_flight: 0, ..ServerLimits::default() },
+                ..setup(FixtureProvider::new())
             },
             "calls_in_flight",
         ),
         (
-            Setup {
+            ServerSetup {
                 providers: vec![Fixture::new(), {
                     let other = Fixture::called("other");
                     other.extra.lock().unwrap().push(docent_tool::erase(crate::fixture::Echo));
                     other
                 }],
-                ..setup(Fixture::new())
+                ..setup(FixtureProvider::new())
             },
             "`echo` is offered by `fixture` and by `other`",
         ),
     ];
     for (setup, want) in cases {
-        let error: SetupError = Server::new(setup).unwrap_err();
+        let error: ServerSetupError = McpServer::new(setup).unwrap_err();
         assert!(error.to_string().contains(want), "{error}");
     }
 }
 
 #[tokio::test]
 async fn subscriptions_count_as_streams() {
-    let limits = Limits { streams: 1, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
-    let mut wire = Wire::open(&server);
+    let limits = ServerLimits { streams: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let mut wire = WireClient::open(&server);
     let mut params = modern(json!({}));
     params["notifications"] = json!({"toolsListChanged": true});
     let first = wire.begin("subscriptions/listen", params.clone()).await;

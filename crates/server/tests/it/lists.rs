@@ -1,11 +1,11 @@
 //! Lists and their pages, resources, prompts, completion.
 
 use crate::{
-    fixture::Fixture,
-    wire::{Wire, code, legacy_dialects, setup},
+    fixture::FixtureProvider,
+    wire::{WireClient, code, legacy_dialects, setup},
 };
-use docent_server::{Server, Setup};
-use docent_tool::{Provider, ResourceInfo, Running};
+use docent_server::{McpServer, ServerSetup};
+use docent_tool::{ToolProvider, ResourceInfo, BoxedFuture};
 use serde_json::json;
 use std::sync::{
     Arc,
@@ -15,10 +15,10 @@ use std::sync::{
 #[tokio::test]
 async fn every_list_has_pages() {
     let server =
-        Server::new(Setup { list_page: 2, resource_page: 2, ..setup(Fixture::new()) }).unwrap();
-    let whole = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
-    let mut all = Wire::legacy(&whole, "2025-11-25").await;
+        McpServer::new(ServerSetup { list_page: 2, resource_page: 2, ..setup(FixtureProvider::new()) }).unwrap();
+    let whole = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
+    let mut all = WireClient::legacy(&whole, "2025-11-25").await;
     for (method, field) in [
         ("tools/list", "tools"),
         ("resources/list", "resources"),
@@ -51,19 +51,19 @@ async fn every_list_has_pages() {
 }
 
 /// Lists some resources, and counts the addresses it describes.
-struct Lister {
+struct ListProvider {
     key: &'static str,
     names: &'static [&'static str],
     is_listed_last: bool,
     described: Arc<AtomicUsize>,
 }
 
-impl Provider for Lister {
+impl ToolProvider for ListProvider {
     fn key(&self) -> &str {
         self.key
     }
 
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         let about = Some("short".to_owned());
         let one = |name: &&str| ResourceInfo {
             uri: format!("{}:{name}", self.key),
@@ -82,7 +82,7 @@ impl Provider for Lister {
         self.is_listed_last
     }
 
-    fn describe(&self, uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+    fn describe(&self, uris: Vec<String>) -> BoxedFuture<'_, Vec<Option<String>>> {
         self.described.fetch_add(uris.len(), Ordering::Relaxed);
         let one = |uri: String| (!uri.ends_with('c')).then(|| format!("about {uri}"));
         Box::pin(std::future::ready(uris.into_iter().map(one).collect()))
@@ -92,13 +92,13 @@ impl Provider for Lister {
 #[tokio::test]
 async fn resources_are_described_on_their_page_and_the_many_come_last() {
     let described = Arc::new(AtomicUsize::new(0));
-    let lister = |key, names, is_listed_last| -> Arc<dyn Provider> {
-        Arc::new(Lister { key, names, is_listed_last, described: Arc::clone(&described) })
+    let lister = |key, names, is_listed_last| -> Arc<dyn ToolProvider> {
+        Arc::new(ListProvider { key, names, is_listed_last, described: Arc::clone(&described) })
     };
     let providers =
         vec![lister("many", &["a", "b", "c", "d", "e"], true), lister("few", &["x"], false)];
-    let setup = Setup { providers, resource_page: 4, ..setup(Fixture::new()) };
-    let mut wire = Wire::legacy(&Server::new(setup).unwrap(), "2025-11-25").await;
+    let setup = ServerSetup { providers, resource_page: 4, ..setup(FixtureProvider::new()) };
+    let mut wire = WireClient::legacy(&McpServer::new(setup).unwrap(), "2025-11-25").await;
     let page = wire.ask("resources/list", json!({})).await["result"].clone();
     let shown: Vec<&str> = page["resources"]
         .as_array()
@@ -120,12 +120,12 @@ async fn resources_are_described_on_their_page_and_the_many_come_last() {
 
 #[tokio::test]
 async fn a_list_names_the_providers_that_failed() {
-    let lister = |key, names| -> Arc<dyn Provider> {
-        Arc::new(Lister { key, names, is_listed_last: false, described: Arc::default() })
+    let lister = |key, names| -> Arc<dyn ToolProvider> {
+        Arc::new(ListProvider { key, names, is_listed_last: false, described: Arc::default() })
     };
     let providers = vec![lister("broken", &[]), lister("few", &["x"])];
-    let setup = Setup { providers, ..setup(Fixture::new()) };
-    let mut wire = Wire::legacy(&Server::new(setup).unwrap(), "2025-11-25").await;
+    let setup = ServerSetup { providers, ..setup(FixtureProvider::new()) };
+    let mut wire = WireClient::legacy(&McpServer::new(setup).unwrap(), "2025-11-25").await;
     let answer = wire.ask("resources/list", json!({})).await["result"].clone();
     assert_eq!(answer["resources"].as_array().unwrap().len(), 1, "{answer}");
     assert_eq!(answer["_meta"]["docent/incomplete"], json!(["broken"]), "{answer}");
@@ -133,8 +133,8 @@ async fn a_list_names_the_providers_that_failed() {
 
 #[tokio::test]
 async fn a_tool_is_described() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let listed = wire.ask("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     let echo = tools.iter().find(|tool| tool["name"] == "echo").unwrap();
@@ -152,9 +152,9 @@ async fn a_tool_is_described() {
 
 #[tokio::test]
 async fn a_missing_resource_has_its_revision_s_code() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
     for dialect in legacy_dialects() {
-        let mut wire = Wire::legacy(&server, dialect.version()).await;
+        let mut wire = WireClient::legacy(&server, dialect.version()).await;
         for uri in ["memo://none", "nowhere://x", "result://none/2"] {
             let reply = wire.ask("resources/read", json!({"uri": uri})).await;
             assert_eq!(code(&reply), i64::from(dialect.missing_resource_code()), "{dialect:?}");
@@ -165,8 +165,8 @@ async fn a_missing_resource_has_its_revision_s_code() {
 
 #[tokio::test]
 async fn resources_and_prompts_are_served() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let reply = wire.ask("resources/read", json!({"uri": "memo://a"})).await;
     assert_eq!(
         reply["result"]["contents"],
@@ -189,8 +189,8 @@ async fn resources_and_prompts_are_served() {
 
 #[tokio::test]
 async fn arguments_are_completed() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let prompt = json!({"type": "ref/prompt", "name": "greet"});
     let template = json!({"type": "ref/resource", "uri": "memo://{name}"});
     let params = |target: &serde_json::Value, typed: &str| json!({"ref": target, "argument": {"name": "name", "value": typed}});

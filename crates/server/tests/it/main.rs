@@ -17,5 +17,5 @@ mod scopes;
 mod screening;
 mod shares;
 mod tasks;
-mod telling;
+mod forwarding;
 mod wire;

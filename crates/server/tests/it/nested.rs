@@ -1,13 +1,13 @@
 //! Nested calls: the same checks, approval and audit as a client's own calls.
 
 use crate::{
-    fixture::{Fixture, acting, said},
+    fixture::{FixtureProvider, acting, said},
     tasks::{able, settled},
-    wire::{Wire, key, origin, setup, text},
+    wire::{WireClient, key, origin, setup, text},
 };
-use docent_audit::Settings;
-use docent_server::{Action, Audit, Policy, Rule, RuleBounds, Screening, Server, Setup, TASK_KEY};
-use docent_tool::{Block, CallContext, Contents, Failure, FailureKind, Object, Outcome, ToolError};
+use docent_audit::AuditLogSettings;
+use docent_server::{PolicyAction, AuditSink, ToolPolicy, PolicyRule, RuleLimits, Screening, McpServer, ServerSetup, TASK_KEY};
+use docent_tool::{AnswerBlock, CallContext, Contents, ToolFailure, FailureKind, Object, ToolOutcome, ToolError};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
@@ -15,16 +15,16 @@ fn arguments(value: Value) -> Object {
     value.as_object().unwrap().clone()
 }
 
-fn words(outcome: &Outcome) -> String {
-    let word = |block: &Block| match block {
-        Block::Text { text, .. } => text.clone(),
+fn words(outcome: &ToolOutcome) -> String {
+    let word = |block: &AnswerBlock| match block {
+        AnswerBlock::Text { text, .. } => text.clone(),
         other => format!("{other:?}"),
     };
     outcome.content.iter().map(word).collect()
 }
 
 /// Calls `echo` twice with the same words, and `samples` once.
-async fn script(context: CallContext) -> Result<Outcome, ToolError> {
+async fn script(context: CallContext) -> Result<ToolOutcome, ToolError> {
     let mut output = Vec::new();
     for _ in 0..2 {
         let answer = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await;
@@ -38,8 +38,8 @@ async fn script(context: CallContext) -> Result<Outcome, ToolError> {
     Ok(said(output.join("|")))
 }
 
-fn fixture() -> Arc<Fixture> {
-    let fixture = Fixture::new();
+fn fixture() -> Arc<FixtureProvider> {
+    let fixture = FixtureProvider::new();
     let outer = acting("script", json!({}), |_, context| script(context));
     let gone = acting("leaves", json!({}), |_, context: CallContext| async move {
         // Abandoned half-way: the inner call has no waiter left.
@@ -64,9 +64,9 @@ pub(crate) fn lines(path: &Path) -> Vec<(String, String)> {
 async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let audit = Audit::open(&path, Settings::default());
-    let server = Server::new(Setup { audit, ..setup(fixture()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let audit = AuditSink::open(&path, AuditLogSettings::default());
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let output = text(&wire.call("script", json!({})).await);
     let parts: Vec<&str> = output.split('|').collect();
     assert_eq!(parts[..2], ["hi", "hi"], "{output}");
@@ -90,9 +90,9 @@ async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
 async fn an_abandoned_nested_call_writes_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let audit = Audit::open(&path, Settings::default());
-    let server = Server::new(Setup { audit, ..setup(fixture()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let audit = AuditSink::open(&path, AuditLogSettings::default());
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("leaves", json!({})).await), "left");
     assert_eq!(lines(&path)[0], ("waits".to_owned(), "cancelled".to_owned()));
 }
@@ -104,14 +104,14 @@ async fn nested_calls_continue_when_the_outer_call_becomes_a_task() {
         let echoed = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await?;
         Ok(said(format!("{}|{}", words(&waited), words(&echoed))))
     });
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
     fixture.extra.lock().unwrap().push(outer);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let audit = Audit::open(&path, Settings::default());
-    let server = Server::new(Setup { audit, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::open(&server);
+    let audit = AuditSink::open(&path, AuditLogSettings::default());
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::open(&server);
     let id =
         wire.modern_call("long", json!({}), able(), json!({})).await["result"]["taskId"].clone();
     // The request is over, and the first of them waits.
@@ -132,13 +132,13 @@ async fn a_call_for_another_provider_does_not_count() {
         }
         Ok(said(output.join("|")))
     });
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().push(outer);
-    let bounds = RuleBounds { rate_per_minute: NonZeroU32::new(1), timeout: None };
-    let rule = Rule::for_everybody("policy.rules[0]", vec!["echo".into()], Action::Allow);
-    let policy = Policy { rules: vec![Rule { bounds, ..rule }] };
-    let server = Server::new(Setup { policy, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let bounds = RuleLimits { rate_per_minute: NonZeroU32::new(1), timeout: None };
+    let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Allow);
+    let policy = ToolPolicy { rules: vec![Rule { bounds, ..rule }] };
+    let server = McpServer::new(ServerSetup { policy, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let output = text(&wire.call("mistakes", json!({})).await);
     let parts: Vec<&str> = output.split('|').collect();
     assert!(parts[1].contains("belongs to `fixture`, not to `other`"), "{output}");
@@ -148,11 +148,11 @@ async fn a_call_for_another_provider_does_not_count() {
 
 #[tokio::test]
 async fn each_needs_its_own_approval() {
-    let rule = Rule::for_everybody("policy.rules[0]", vec!["echo".into()], Action::Approve);
-    let policy = Policy { rules: vec![rule] };
-    let server = Server::new(Setup { policy, ..setup(fixture()) }).unwrap();
+    let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Approve);
+    let policy = ToolPolicy { rules: vec![rule] };
+    let server = McpServer::new(ServerSetup { policy, ..setup(fixture()) }).unwrap();
     let able = json!({"elicitation": {}});
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able, None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able, None).await;
     let id = wire.begin("tools/call", json!({"name": "script", "arguments": {}})).await;
     for approve in [true, false] {
         let asked = wire.read().await;
@@ -167,9 +167,9 @@ async fn each_needs_its_own_approval() {
 #[tokio::test]
 async fn scopes_apply_to_nested_calls() {
     let keys = vec![key("ann", &["script"])];
-    let server = Server::new(Setup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
+    let server = McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
     let origin = origin(&server, Some("ann-token"));
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await;
     let output = text(&wire.call("script", json!({})).await);
     assert!(output.starts_with("`ann` may not use the tool `echo`"), "{output}");
     assert!(output.ends_with("|false"), "{output}");
@@ -181,11 +181,11 @@ fn token() -> String {
 }
 
 /// Returns a secret in every way that a tool can, one at a time.
-fn telling(how: &str) -> Result<Outcome, ToolError> {
+fn error_from(how: &str) -> Result<ToolOutcome, ToolError> {
     let output = format!("use {}\u{200b}", token());
-    let raw = |block: Value| Ok(Outcome { content: vec![Block::Raw(block)], ..Outcome::default() });
+    let raw = |block: Value| Ok(ToolOutcome { content: vec![Block::Raw(block)], ..ToolOutcome::default() });
     let held =
-        |contents| Ok(Outcome { content: vec![Block::Embedded(contents)], ..Outcome::default() });
+        |contents| Ok(ToolOutcome { content: vec![Block::Embedded(contents)], ..ToolOutcome::default() });
     match how {
         "text" => Ok(said(output)),
         "raw" => raw(json!({"type": "text", "text": output, "odd": output})),
@@ -194,10 +194,10 @@ fn telling(how: &str) -> Result<Outcome, ToolError> {
         })),
         "held" => held(Contents::Text { uri: "x:y".into(), mime: None, text: output }),
         "held raw" => held(Contents::Raw(json!({"uri": "x:y?password=hunter22", "text": output}))),
-        "structured" => Ok(Outcome { structured: Some(json!([output])), ..Outcome::default() }),
-        "meta" => Ok(Outcome { meta: Some(arguments(json!({"own": output}))), ..Outcome::default() }),
+        "structured" => Ok(ToolOutcome { structured: Some(json!([output])), ..ToolOutcome::default() }),
+        "meta" => Ok(ToolOutcome { meta: Some(arguments(json!({"own": output}))), ..ToolOutcome::default() }),
         "argument" => Err(ToolError::argument("a", output)),
-        "failed" => Err(Failure::new(FailureKind::Tool, output.clone()).hint(output).into()),
+        "failed" => Err(ToolFailure::new(FailureKind::Tool, output.clone()).hint(output).into()),
         _ => Err(ToolError::Refused { code: 7, message: output.clone(), data: Some(json!([output])) }),
     }
 }
@@ -216,10 +216,10 @@ async fn nested_results_contain_no_secrets() {
         "failed",
         "refused",
     ];
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let leaks = |given: Object, _: CallContext| async move {
         let how = given["how"].as_str().unwrap_or_default();
-        telling(how)
+        error_from(how)
     };
     let leaks = acting("leaks", json!({}), leaks);
     let spells = acting("spells", json!({}), |given: Object, context: CallContext| async move {
@@ -228,8 +228,8 @@ async fn nested_results_contain_no_secrets() {
     });
     fixture.extra.lock().unwrap().extend([leaks, spells]);
     let screening = Screening::new(Some(Vec::new()), true);
-    let server = Server::new(Setup { screening, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(ServerSetup { screening, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     for how in ways {
         let spelt = text(&wire.call("spells", json!({"how": how})).await).replace(' ', "");
         assert!(!spelt.contains(&token()), "{how}: {spelt}");

@@ -1,36 +1,36 @@
 //! Rules on top of scopes: what is hidden, what needs approval, what a reload changes.
 
 use crate::{
-    fixture::Fixture,
-    wire::{Wire, code, key, origin, setup, text},
+    fixture::FixtureProvider,
+    wire::{WireClient, code, key, origin, setup, text},
 };
-use docent_server::{Action, Policy, Rule, RuleBounds, Server, Setup};
+use docent_server::{PolicyAction, ToolPolicy, PolicyRule, RuleLimits, McpServer, ServerSetup};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-fn rule(tools: &str, action: Action) -> Rule {
-    Rule::for_everybody("policy.rules[0]", vec![tools.to_owned()], action)
+fn rule(tools: &str, action: PolicyAction) -> PolicyRule {
+    PolicyRule::for_everybody("policy.rules[0]", vec![tools.to_owned()], action)
 }
 
 /// Allows these tools this many times per minute.
-fn rated(tools: &[&str], rate: u32) -> Rule {
+fn rated(tools: &[&str], rate: u32) -> PolicyRule {
     let tools = tools.iter().map(ToString::to_string).collect();
-    let bounds = RuleBounds { rate_per_minute: NonZeroU32::new(rate), timeout: None };
-    Rule { bounds, ..Rule::for_everybody("policy.rules[0]", tools, Action::Allow) }
+    let bounds = RuleLimits { rate_per_minute: NonZeroU32::new(rate), timeout: None };
+    PolicyRule { bounds, ..PolicyRule::for_everybody("policy.rules[0]", tools, PolicyAction::Allow) }
 }
 
-fn server(rules: Vec<Rule>) -> Arc<Server> {
-    Server::new(Setup { policy: Policy { rules }, ..setup(Fixture::new()) }).unwrap()
+fn server(rules: Vec<PolicyRule>) -> Arc<McpServer> {
+    McpServer::new(ServerSetup { policy: ToolPolicy { rules }, ..setup(FixtureProvider::new()) }).unwrap()
 }
 
-async fn tools(wire: &mut Wire) -> String {
+async fn tools(wire: &mut WireClient) -> String {
     wire.ask("tools/list", json!({})).await["result"]["tools"].to_string()
 }
 
 #[tokio::test]
 async fn a_denied_tool_is_neither_listed_nor_run() {
     let server = server(vec![rule("echo", Action::Deny)]);
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert!(!tools(&mut wire).await.contains("\"echo\""));
     let reply = wire.call("echo", json!({"text": "x"})).await;
     assert_eq!(code(&reply), -32000);
@@ -41,7 +41,7 @@ async fn a_denied_tool_is_neither_listed_nor_run() {
 #[tokio::test]
 async fn a_denied_suite_has_no_resources_either() {
     let server = server(vec![rule("fixture:*", Action::Deny)]);
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let list = wire.ask("resources/list", json!({})).await;
     assert_eq!(list["result"]["resources"], json!([]));
     assert_eq!(code(&wire.ask("resources/read", json!({"uri": "memo://a"})).await), -32002);
@@ -51,7 +51,7 @@ async fn a_denied_suite_has_no_resources_either() {
 async fn approval_is_asked_before_each_call() {
     let server = server(vec![rule("echo", Action::Approve)]);
     let able = json!({"elicitation": {}});
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able, None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able, None).await;
     assert!(tools(&mut wire).await.contains("\"echo\""));
     let cases = [
         (json!({"action": "accept", "content": {"approve": true}}), false),
@@ -78,7 +78,7 @@ async fn approval_is_asked_before_each_call() {
 async fn no_approval_is_asked_for_a_call_that_cannot_be_shown() {
     let server = server(vec![rule("*", Action::Approve)]);
     let able = json!({"elicitation": {}});
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", able, None).await;
     let padded =
         |count: usize| -> Value { (0..count).map(|n| (format!("a{n}"), json!(1))).collect() };
     let reply = wire.call("steps", padded(21)).await;
@@ -93,7 +93,7 @@ async fn no_approval_is_asked_for_a_call_that_cannot_be_shown() {
 #[tokio::test]
 async fn a_client_that_can_not_ask_is_refused() {
     let server = server(vec![rule("echo", Action::Approve)]);
-    let mut wire = Wire::legacy(&server, "2025-06-18").await;
+    let mut wire = WireClient::legacy(&server, "2025-06-18").await;
     let reply = wire.call("echo", json!({"text": "x"})).await;
     assert_eq!(reply["result"]["isError"], true);
     assert!(text(&reply).contains("this client can't ask for it"), "{reply}");
@@ -102,7 +102,7 @@ async fn a_client_that_can_not_ask_is_refused() {
 #[tokio::test]
 async fn approval_covers_one_call_only() {
     let server = server(vec![rule("echo", Action::Approve)]);
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let able = || json!({"elicitation": {}});
     let asked = wire.modern_call("echo", json!({"text": "a"}), able(), json!({})).await;
     let requests = asked["result"]["inputRequests"].as_object().unwrap().clone();
@@ -121,22 +121,22 @@ async fn approval_covers_one_call_only() {
 
 #[tokio::test]
 async fn new_settings_apply_at_once_and_drop_no_call() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let server = Server::new(Setup { keys, auth_required: true, ..setup(fixture) }).unwrap();
+    let server = McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture) }).unwrap();
     let open = async |name: &str| {
         let token = format!("{name}-token");
         let origin = origin(&server, Some(&token));
-        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await
+        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await
     };
     let (mut ann, mut bob) = (open("ann").await, open("bob").await);
     let running = ann.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
-    let policy = Policy { rules: vec![rule("echo", Action::Deny)] };
-    let mut terms = Setup { policy, ..setup(Fixture::new()) }.terms();
+    let policy = ToolPolicy { rules: vec![rule("echo", Action::Deny)] };
+    let mut terms = ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings();
     (terms.keys, terms.auth_required) = (vec![key("ann", &["*"])], true);
-    server.renew(terms).unwrap();
+    server.reload(terms).unwrap();
     ann.notified("notifications/tools/list_changed").await;
     gate.let_through(1);
     assert_eq!(text(&ann.answer(&running).await), "waited", "a call that runs is not dropped");
@@ -148,12 +148,12 @@ async fn new_settings_apply_at_once_and_drop_no_call() {
 #[tokio::test]
 async fn a_rule_s_rate_counts_for_each_caller_alone() {
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let policy = Policy { rules: vec![rated(&["echo", "emits"], 2)] };
-    let server = Server::new(Setup { keys, policy, ..setup(Fixture::new()) }).unwrap();
+    let policy = ToolPolicy { rules: vec![rated(&["echo", "emits"], 2)] };
+    let server = McpServer::new(ServerSetup { keys, policy, ..setup(FixtureProvider::new()) }).unwrap();
     let open = async |name: &str, address: Option<[u8; 4]>| {
         let mut origin = origin(&server, Some(&format!("{name}-token")));
         origin.caller.remote = address.map(Into::into);
-        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await
+        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await
     };
     let mut ann = open("ann", None).await;
     assert_eq!(text(&ann.call("echo", json!({"text": "a"})).await), "a");
@@ -182,13 +182,13 @@ async fn a_rule_s_rate_counts_for_each_caller_alone() {
 #[tokio::test]
 async fn a_reload_forgets_no_count_of_a_rule_that_stays() {
     let server = server(vec![rated(&["echo"], 1)]);
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
-    let renew = |rules: Vec<Rule>| {
-        let policy = Policy { rules };
-        server.renew(Setup { policy, ..setup(Fixture::new()) }.terms()).unwrap();
+    let renew = |rules: Vec<PolicyRule>| {
+        let policy = ToolPolicy { rules };
+        server.renew(ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings()).unwrap();
     };
-    let moved = Rule { name: "policy.rules[1]".into(), ..rated(&["echo"], 1) };
+    let moved = PolicyRule { name: "policy.rules[1]".into(), ..rated(&["echo"], 1) };
     renew(vec![rule("samples", Action::Deny), moved]);
     let reply = wire.call("echo", json!({"text": "x"})).await;
     assert_eq!(reply["error"]["data"]["rule"], "policy.rules[1]", "{reply}");
@@ -203,9 +203,9 @@ async fn a_reload_forgets_no_count_of_a_rule_that_stays() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rule_s_time_ends_a_call_and_a_task() {
-    let bounds = RuleBounds { rate_per_minute: None, timeout: Some(Duration::from_millis(1)) };
+    let bounds = RuleLimits { rate_per_minute: None, timeout: Some(Duration::from_millis(1)) };
     let server = server(vec![Rule { bounds, ..rule("fixture:*", Action::Allow) }]);
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let follows = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     for able in [json!({}), follows] {
         let reply = wire.modern_call("stubborn", json!({}), able, json!({})).await;
@@ -217,10 +217,10 @@ async fn a_rule_s_time_ends_a_call_and_a_task() {
 
 #[tokio::test]
 async fn invalid_settings_change_nothing() {
-    let server = Server::new(setup(Fixture::new())).unwrap();
-    let mut terms = setup(Fixture::new()).terms();
+    let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
+    let mut terms = setup(FixtureProvider::new()).live_settings();
     terms.auth_required = true;
     assert!(server.renew(terms).is_err());
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
 }

@@ -1,14 +1,14 @@
 //! Who may use what.
 
 use crate::{
-    fixture::{Fixture, acting, said},
+    fixture::{FixtureProvider, acting, said},
     tasks::{able, task},
-    wire::{Wire, code, key, modern, origin, setup, text},
+    wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, ScopeMap, Verifier};
-use docent_server::{Limits, Server, Setup, Strangers, TASK_KEY};
-use docent_tool::{Change, Level};
-use docent_transport::{Caller, Grant, Origin, Principal, PrincipalKind, Via};
+use docent_auth::{DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, IssuerSettings, ScopeMap, TokenVerifier};
+use docent_server::{ServerLimits, McpServer, ServerSetup, ExternalAuth, TASK_KEY};
+use docent_tool::{ProviderChange, SyslogLevel};
+use docent_transport::{Caller, TokenGrant, CallerContext, Principal, PrincipalKind, ConnectionKind};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -16,14 +16,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-fn server() -> Arc<Server> {
-    let other = Fixture::called("other");
+fn server() -> Arc<McpServer> {
+    let other = FixtureProvider::called("other");
     other
         .extra
         .lock()
         .unwrap()
         .push(acting("other_tool", json!({}), |_, _| async { Ok(said("other")) }));
-    let mut setup = Setup { providers: vec![Fixture::new(), other], ..setup(Fixture::new()) };
+    let mut setup = ServerSetup { providers: vec![Fixture::new(), other], ..setup(FixtureProvider::new()) };
     setup.keys = vec![
         key("all", &["*"]),
         key("suite", &["other:*"]),
@@ -31,10 +31,10 @@ fn server() -> Arc<Server> {
         key("none", &[]),
     ];
     setup.auth_required = true;
-    Server::new(setup).unwrap()
+    McpServer::new(setup).unwrap()
 }
 
-async fn names(wire: &mut Wire, method: &str, field: &str) -> Vec<String> {
+async fn names(wire: &mut WireClient, method: &str, field: &str) -> Vec<String> {
     let reply = wire.ask(method, json!({})).await;
     let name = |item: &Value| item["name"].as_str().unwrap().to_owned();
     reply["result"][field].as_array().unwrap().iter().map(name).collect()
@@ -51,7 +51,7 @@ async fn a_key_grants_its_scopes_only() {
     for (name, may, may_not, resources) in cases {
         let token = format!("{name}-token");
         let mut wire =
-            Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some(&token))))
+            WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some(&token))))
                 .await;
         let tools = names(&mut wire, "tools/list", "tools").await;
         assert!(
@@ -96,14 +96,14 @@ async fn a_key_grants_its_scopes_only() {
 async fn without_scopes_or_context_nothing_is_granted() {
     let server = server();
     for origin in [None, Some(origin(&server, Some("none-token")))] {
-        let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), origin).await;
+        let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({}), origin).await;
         assert!(names(&mut wire, "tools/list", "tools").await.is_empty());
         assert_eq!(code(&wire.call("echo", json!({"text": "x"})).await), -32000);
     }
 }
 
 /// Reads up to the change of the prompt list: everything before it, except changes of lists.
-async fn heard(wire: &mut Wire) -> Vec<Value> {
+async fn heard(wire: &mut WireClient) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
         let message = wire.read().await;
@@ -123,19 +123,19 @@ fn summed(received: &[Value]) -> (bool, bool) {
 
 #[tokio::test]
 async fn a_removed_key_gets_no_more_notifications() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let setup = Setup { keys, auth_required: true, ..setup(Arc::clone(&fixture)) };
-    let mut terms = setup.terms();
-    let server = Server::new(setup).unwrap();
+    let setup = ServerSetup { keys, auth_required: true, ..setup(Arc::clone(&fixture)) };
+    let mut terms = setup.live_settings();
+    let server = McpServer::new(setup).unwrap();
     let as_ann = || Some(origin(&server, Some("ann-token")));
-    let mut ann = Wire::legacy_as(&server, "2025-11-25", json!({}), as_ann()).await;
+    let mut ann = WireClient::legacy_as(&server, "2025-11-25", json!({}), as_ann()).await;
     let as_bob = Some(origin(&server, Some("bob-token")));
-    let mut bob = Wire::legacy_as(&server, "2025-11-25", json!({}), as_bob).await;
+    let mut bob = WireClient::legacy_as(&server, "2025-11-25", json!({}), as_bob).await;
     for wire in [&mut ann, &mut bob] {
         wire.ask("resources/subscribe", json!({"uri": "memo://a"})).await;
     }
-    let mut stream = Wire::open_as(&server, as_ann());
+    let mut stream = WireClient::open_as(&server, as_ann());
     let mut params = modern(json!({}));
     params["notifications"] =
         json!({"promptsListChanged": true, "resourceSubscriptions": ["memo://a"]});
@@ -143,16 +143,16 @@ async fn a_removed_key_gets_no_more_notifications() {
     stream.notified("notifications/subscriptions/acknowledged").await;
     // The stream watches once its handler has run; a later request is answered after that.
     stream.ask("server/discover", modern(json!({}))).await;
-    let marked = async |wires: [&mut Wire; 3]| {
-        fixture.changed(Change::Prompts);
+    let marked = async |wires: [&mut WireClient; 3]| {
+        fixture.changed(ProviderChange::Prompts);
         let [ann, bob, stream] = wires;
         [heard(ann).await, heard(bob).await, heard(stream).await]
     };
-    let collect = async |[ann, bob, stream]: [&mut Wire; 3]| {
+    let collect = async |[ann, bob, stream]: [&mut WireClient; 3]| {
         let (provider, logger) = ("fixture".to_owned(), "other".to_owned());
         let (data, extra) = (json!("said"), serde_json::Map::new());
-        fixture.changed(Change::Said { provider, level: Level::Error, logger, data, extra });
-        fixture.changed(Change::Updated("memo://a".into()));
+        fixture.changed(ProviderChange::Said { provider, level: SyslogLevel::Error, logger, data, extra });
+        fixture.changed(ProviderChange::Updated("memo://a".into()));
         // An address may be announced after the first mark, but arrives before the second.
         let first = marked([&mut *ann, &mut *bob, &mut *stream]).await;
         let second = marked([ann, bob, stream]).await;
@@ -161,7 +161,7 @@ async fn a_removed_key_gets_no_more_notifications() {
     let received: Vec<_> = collect([&mut ann, &mut bob, &mut stream]).await;
     assert_eq!(received, [(true, true), (true, true), (false, true)]);
     terms.keys.remove(0);
-    server.renew(terms).unwrap();
+    server.reload(terms).unwrap();
     for wire in [&mut ann, &mut bob, &mut stream] {
         heard(wire).await;
     }
@@ -173,38 +173,38 @@ async fn a_removed_key_gets_no_more_notifications() {
 const ISSUER: &str = "https://login.example.com/";
 
 /// Trusts an issuer whose keys are not needed here.
-fn trusting() -> Strangers {
-    struct Silent;
-    impl Fetch for Silent {
-        fn get(&self, _: &str) -> Result<Fetched, FetchError> {
-            Err(FetchError::new("no answer"))
+fn trusting() -> ExternalAuth {
+    struct NoIssuerDocuments;
+    impl DocumentFetcher for NoIssuerDocuments {
+        fn get(&self, _: &str) -> Result<FetchedDocument, DocumentFetchError> {
+            Err(DocumentFetchError::new("no answer"))
         }
     }
     let mut settings = IssuerSettings::new(ISSUER, vec!["docent".into()]);
     settings.scopes = ScopeMap::new(BTreeMap::new(), true).unwrap();
-    let issuer = Issuer::check(settings).unwrap();
-    let tokens = Verifier::new(vec![issuer], Arc::new(Silent)).unwrap();
-    Strangers::new(Some(Arc::new(tokens)), None)
+    let issuer = TrustedIssuer::check(settings).unwrap();
+    let tokens = TokenVerifier::new(vec![issuer], Arc::new(NoIssuerDocuments)).unwrap();
+    ExternalAuth::new(Some(Arc::new(tokens)), None)
 }
 
 /// A principal whose token expires then.
-fn with_token(until: Option<SystemTime>) -> Origin {
+fn with_token(until: Option<SystemTime>) -> CallerContext {
     let scopes: Arc<[String]> = Arc::from(["*".to_owned()]);
-    let grant = until.map(|until| Grant { scopes: Arc::clone(&scopes), until });
+    let grant = until.map(|until| TokenGrant { scopes: Arc::clone(&scopes), until });
     let (name, kind) = (format!("oauth:{ISSUER}#ann").into(), PrincipalKind::Oauth);
     let principal = Principal { name, scopes, kind, grant };
-    let caller = Caller { principal, via: Via::Http, remote: None };
-    Origin { caller, dialect: None, streams: false, recorded: None }
+    let caller = Caller { principal, via: ConnectionKind::Http, remote: None };
+    CallerContext { caller, dialect: None, streams: false, recorded: None }
 }
 
 #[tokio::test]
 async fn a_renewed_token_applies_from_its_next_request() {
-    let fixture = Fixture::new();
-    let setup = Setup { strangers: trusting(), auth_required: true, ..setup(Arc::clone(&fixture)) };
-    let server = Server::new(setup).unwrap();
+    let fixture = FixtureProvider::new();
+    let setup = ServerSetup { external_auth: trusting(), auth_required: true, ..setup(Arc::clone(&fixture)) };
+    let server = McpServer::new(setup).unwrap();
     let (now, hour) = (SystemTime::now(), Duration::from_hours(1));
     let (fresh, ended) = (with_token(now.checked_add(hour)), with_token(now.checked_sub(hour)));
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), Some(fresh.clone())).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(fresh.clone())).await;
     let subscribed = wire.ask("resources/subscribe", json!({"uri": "memo://a"})).await;
     assert_eq!(subscribed["result"], json!({}), "{subscribed}");
     for (method, params) in [
@@ -215,24 +215,24 @@ async fn a_renewed_token_applies_from_its_next_request() {
     ] {
         wire.speak_as(ended.clone());
         assert!(names(&mut wire, "tools/list", "tools").await.is_empty(), "{method}");
-        fixture.changed(Change::Updated("memo://a".into()));
+        fixture.changed(ProviderChange::Updated("memo://a".into()));
         let mut received = Vec::new();
         // An address may be announced after the first mark, but arrives before the second.
         for _ in 0..2 {
-            fixture.changed(Change::Prompts);
+            fixture.changed(ProviderChange::Prompts);
             received.extend(heard(&mut wire).await);
         }
         assert_eq!(summed(&received), (false, false), "{method}: {received:?}");
         wire.speak_as(fresh.clone());
         wire.ask(method, params).await;
-        fixture.changed(Change::Updated("memo://a".into()));
+        fixture.changed(ProviderChange::Updated("memo://a".into()));
         let updated = wire.notified("notifications/resources/updated").await;
         assert_eq!(updated["params"]["uri"], "memo://a", "{method}");
     }
 }
 
 /// Asks for a part of an answer and about a task: returns the error codes, and 0 for an answer.
-async fn reach(wire: &mut Wire, part: &Value, id: &Value) -> Vec<i64> {
+async fn reach(wire: &mut WireClient, part: &Value, id: &Value) -> Vec<i64> {
     let mut params = modern(json!({}));
     params["uri"] = part.clone();
     let mut heard = vec![wire.ask("resources/read", params).await];
@@ -248,18 +248,18 @@ async fn reach(wire: &mut Wire, part: &Value, id: &Value) -> Vec<i64> {
 
 #[tokio::test]
 async fn a_removed_key_or_expired_token_cannot_read_its_own_results() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let quick = acting("quick", json!({TASK_KEY: "always"}), |_, _| async { Ok(said("done")) });
     fixture.extra.lock().unwrap().push(quick);
     let (limits, keys) =
-        (Limits { page_bytes: 8192, ..Limits::default() }, vec![key("ann", &["*"])]);
+        (ServerLimits { page_bytes: 8192, ..ServerLimits::default() }, vec![key("ann", &["*"])]);
     let setup =
-        Setup { limits, keys, strangers: trusting(), auth_required: true, ..setup(fixture) };
-    let mut terms = setup.terms();
-    let server = Server::new(setup).unwrap();
+        ServerSetup { limits, keys, external_auth: trusting(), auth_required: true, ..setup(fixture) };
+    let mut terms = setup.live_settings();
+    let server = McpServer::new(setup).unwrap();
     let (now, hour) = (SystemTime::now(), Duration::from_hours(1));
-    let mut ann = Wire::open_as(&server, Some(origin(&server, Some("ann-token"))));
-    let mut other = Wire::open_as(&server, Some(with_token(now.checked_add(hour))));
+    let mut ann = WireClient::open_as(&server, Some(origin(&server, Some("ann-token"))));
+    let mut other = WireClient::open_as(&server, Some(with_token(now.checked_add(hour))));
     let mut made = Vec::new();
     for wire in [&mut ann, &mut other] {
         let big = wire.modern_call("big", json!({"size": 50_000}), able(), json!({})).await;
@@ -280,7 +280,7 @@ async fn a_removed_key_or_expired_token_cannot_read_its_own_results() {
 #[tokio::test]
 async fn lists_that_depend_on_the_principal_are_private() {
     let server = server();
-    let mut wire = Wire::open_as(&server, Some(origin(&server, Some("all-token"))));
+    let mut wire = WireClient::open_as(&server, Some(origin(&server, Some("all-token"))));
     for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
         let reply = wire.ask(method, modern(json!({}))).await;
         assert_eq!(reply["result"]["cacheScope"], "private", "{method}");

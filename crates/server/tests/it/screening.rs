@@ -1,11 +1,11 @@
 //! What is sent to a model contains no secrets and no hidden characters.
 
 use crate::{
-    fixture::{Fixture, acting, said},
-    wire::{Wire, origin, setup, text},
+    fixture::{FixtureProvider, acting, said},
+    wire::{WireClient, origin, setup, text},
 };
-use docent_server::{Action, Audit, Policy, Rule, Screening, Server, Setup};
-use docent_tool::{Ask, Block, Change, InputNeeded, Level, Outcome, ToolError};
+use docent_server::{PolicyAction, AuditSink, ToolPolicy, PolicyRule, Screening, McpServer, ServerSetup};
+use docent_tool::{ClientQuery, AnswerBlock, ProviderChange, InputNeeded, SyslogLevel, ToolOutcome, ToolError};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ fn token() -> String {
     ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat()
 }
 
-fn fixture() -> Arc<Fixture> {
-    let fixture = Fixture::new();
+fn fixture() -> Arc<FixtureProvider> {
+    let fixture = FixtureProvider::new();
     let tells = |fails: bool| {
         move |_, context: docent_tool::CallContext| async move {
             let text = format!("use {} or {CONFIGURED}, \u{202e}backwards\u{200b}", token());
             if fails {
                 return Err(ToolError::failed(text));
             }
-            context.emit(Block::text(format!("first {}", token()))).await;
+            context.emit(AnswerBlock::text(format!("first {}", token()))).await;
             let structured = Some(json!({"deep": [{"text": text}], "count": 1}));
-            Ok(Outcome { content: vec![Block::text(text)], structured, ..Outcome::default() })
+            Ok(ToolOutcome { content: vec![Block::text(text)], structured, ..ToolOutcome::default() })
         }
     };
     let mut extra = fixture.extra.lock().unwrap();
@@ -36,15 +36,15 @@ fn fixture() -> Arc<Fixture> {
     fixture
 }
 
-fn server(screening: Screening) -> Arc<Server> {
-    Server::new(Setup { screening, ..setup(fixture()) }).unwrap()
+fn server(screening: Screening) -> Arc<McpServer> {
+    McpServer::new(ServerSetup { screening, ..setup(fixture()) }).unwrap()
 }
 
 #[tokio::test]
 async fn secrets_and_hidden_characters_are_removed() {
     let server = server(Screening::new(Some(vec![CONFIGURED.into()]), true));
     for tool in ["tells_secrets", "fails_with_secrets"] {
-        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        let mut wire = WireClient::legacy(&server, "2025-11-25").await;
         let reply = wire.call(tool, json!({})).await.to_string();
         assert!(!reply.contains(&token()) && !reply.contains(CONFIGURED), "{tool}: {reply}");
         assert!(reply.contains("[redacted: "), "{tool}: {reply}");
@@ -60,7 +60,7 @@ async fn each_half_can_be_turned_off() {
         (Screening::new(None, true), true, false),
         (Screening::new(Some(Vec::new()), false), false, true),
     ] {
-        let mut wire = Wire::legacy(&server(screening), "2025-11-25").await;
+        let mut wire = WireClient::legacy(&server(screening), "2025-11-25").await;
         let secret_text = wire.call("tells_secrets", json!({})).await;
         assert_eq!(secret_text.to_string().contains(&token()), has_token, "{secret_text}");
         assert_eq!(
@@ -75,15 +75,15 @@ async fn the_audit_line_is_screened() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let screening = Screening::new(Some(Vec::new()), true);
-    let audit = Audit::to_file(&path, 1 << 20);
+    let audit = AuditSink::to_file(&path, 1 << 20);
     let fixture = fixture();
     let refuses = acting("refuses", json!({}), |_, _| async {
         let data = json!({"kind": format!("login with {} failed", token()), "reference": token()});
         Err(ToolError::Refused { code: -32000, message: token(), data: Some(data) })
     });
     fixture.extra.lock().unwrap().push(refuses);
-    let server = Server::new(Setup { screening, audit, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(ServerSetup { screening, audit, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::open(&server);
     let client = json!({"name": token(), "version": "1"});
     let opening =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
@@ -118,20 +118,20 @@ fn ids() -> Value {
 }
 
 /// A tool that puts everything beside the text, or in pieces.
-fn beside() -> Arc<Server> {
-    let fixture = Fixture::new();
+fn beside() -> Arc<McpServer> {
+    let fixture = FixtureProvider::new();
     let heading = || format!("Deploy key {} \u{202e}evil", token());
     let tool = acting("tells_beside", json!({}), move |_, context| async move {
         let metadata = json!({"section": heading(), "line": 7}).as_object().cloned();
-        let block = || Block::Text { text: "t".into(), metadata: metadata.clone(), score: None };
+        let block = || AnswerBlock::Text { text: "t".into(), metadata: metadata.clone(), score: None };
         context.emit(block()).await;
         context
-            .emit(Block::Raw(json!({"type": "text", "text": heading(), "odd": heading()})))
+            .emit(AnswerBlock::Raw(json!({"type": "text", "text": heading(), "odd": heading()})))
             .await;
         let meta = |own: Value| json!({"own": {"deep": [heading()]}, (heading()): 1, "ids": own});
         let raw = |mut block: Value| {
             block["_meta"] = meta(ids());
-            Block::Raw(block)
+            AnswerBlock::Raw(block)
         };
         let content = vec![
             block(),
@@ -148,10 +148,10 @@ fn beside() -> Arc<Server> {
             ),
         ];
         let meta = meta(ids()).as_object().cloned();
-        Ok(Outcome { content, meta, ..Outcome::default() })
+        Ok(ToolOutcome { content, meta, ..ToolOutcome::default() })
     });
     fixture.extra.lock().unwrap().push(tool);
-    Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap()
+    McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap()
 }
 
 /// The message without the values that must stay unchanged, of which there must be `count`.
@@ -165,7 +165,7 @@ fn without_ids(message: &Value, count: usize) -> Value {
 #[tokio::test]
 async fn structured_content_and_metadata_are_screened() {
     let server = beside();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let reply = without_ids(&wire.call("tells_beside", json!({})).await, 8);
     assert_clean(&reply);
     let content = &reply["result"]["content"];
@@ -183,7 +183,7 @@ async fn structured_content_and_metadata_are_screened() {
         (&json!("x:y"), &json!(section), &json!(section))
     );
 
-    let mut plain = Wire::legacy(&server, "1.0").await;
+    let mut plain = WireClient::legacy(&server, "1.0").await;
     assert_clean(&without_ids(&plain.call("tells_beside", json!({})).await, 8));
 }
 
@@ -192,7 +192,7 @@ async fn streamed_pieces_are_screened() {
     let server = beside();
     let mut origin = origin(&server, None);
     origin.streams = true;
-    let mut wire = Wire::legacy_as(&server, "1.0", json!({}), Some(origin)).await;
+    let mut wire = WireClient::legacy_as(&server, "1.0", json!({}), Some(origin)).await;
     let id = wire.begin("tools/call", json!({"name": "tells_beside"})).await;
     wire.answer(&id).await;
     assert_eq!(wire.methods_seen(), ["docent/partial", "docent/partial"]);
@@ -236,13 +236,13 @@ fn questions() -> [(&'static str, Value, Value); 3] {
     ]
 }
 
-fn asking(method: &'static str, params: &Value, at_once: bool) -> Arc<Server> {
-    let fixture = Fixture::new();
+fn asking(method: &'static str, params: &Value, at_once: bool) -> Arc<McpServer> {
+    let fixture = FixtureProvider::new();
     let params = params.clone();
     let tool = acting("asks_secrets", json!({}), move |_, context| {
         let ask = match method {
-            "sampling/createMessage" => Ask::Sample(params.clone()),
-            _ => Ask::Elicit(params.clone()),
+            "sampling/createMessage" => ClientQuery::Sample(params.clone()),
+            _ => ClientQuery::Elicit(params.clone()),
         };
         async move {
             if at_once {
@@ -254,7 +254,7 @@ fn asking(method: &'static str, params: &Value, at_once: bool) -> Arc<Server> {
         }
     });
     fixture.extra.lock().unwrap().push(tool);
-    Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap()
+    McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap()
 }
 
 #[tokio::test]
@@ -262,14 +262,14 @@ async fn questions_to_a_client_are_screened() {
     let able = || json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}});
     for (method, raw, clean) in questions() {
         let server = asking(method, &raw, true);
-        let mut wire = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
+        let mut wire = WireClient::legacy_as(&server, "2025-11-25", able(), None).await;
         wire.begin("tools/call", json!({"name": "asks_secrets"})).await;
         let mut asked = wire.read().await;
         // The request has a progress token of its own.
         asked["params"].as_object_mut().unwrap().remove("_meta");
         assert_eq!((&asked["method"], &asked["params"]), (&json!(method), &clean));
         for at_once in [true, false] {
-            let mut wire = Wire::open(&asking(method, &raw, at_once));
+            let mut wire = WireClient::open(&asking(method, &raw, at_once));
             let mut reply = wire.modern_call("asks_secrets", json!({}), able(), json!({})).await;
             docent_wire::put_back(&mut reply);
             let asked = &reply["result"]["inputRequests"]["k"];
@@ -293,11 +293,11 @@ async fn a_page_whose_address_holds_a_secret_is_not_asked_for() {
         assert!(secret_text.contains("policy.redaction.secrets"), "{secret_text}");
     };
     let server = asking("elicitation/create", &page, true);
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", able(), None).await;
     check(&wire.call("asks_secrets", json!({})).await);
     assert!(wire.seen.is_empty(), "{:?}", wire.seen);
     for at_once in [true, false] {
-        let mut wire = Wire::open(&asking("elicitation/create", &page, at_once));
+        let mut wire = WireClient::open(&asking("elicitation/create", &page, at_once));
         check(&wire.modern_call("asks_secrets", json!({}), able(), json!({})).await);
     }
 }
@@ -305,7 +305,7 @@ async fn a_page_whose_address_holds_a_secret_is_not_asked_for() {
 #[tokio::test]
 async fn an_error_that_sends_people_to_pages_has_whole_addresses() {
     for (secret, code) in [("", -32042), (token().as_str(), -32603)] {
-        let fixture = Fixture::new();
+        let fixture = FixtureProvider::new();
         let url = format!("https://login.test/authorize?state=af0ifjsldkj&access_token={secret}");
         let page = json!({"mode": "url", "message": "Sign in", "elicitationId": "e1", "url": url});
         let tool = acting("wants_a_visit", json!({}), move |_, _| {
@@ -314,8 +314,8 @@ async fn an_error_that_sends_people_to_pages_has_whole_addresses() {
             async move { Err(ToolError::Refused { code: -32042, message, data }) }
         });
         fixture.extra.lock().unwrap().push(tool);
-        let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
-        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        let server = McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap();
+        let mut wire = WireClient::legacy(&server, "2025-11-25").await;
         let reply = wire.call("wants_a_visit", json!({})).await;
         assert_clean(&reply);
         assert_eq!(reply["error"]["code"], code, "{reply}");
@@ -326,10 +326,10 @@ async fn an_error_that_sends_people_to_pages_has_whole_addresses() {
 
 #[tokio::test]
 async fn lists_are_screened() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     *fixture.told.lock().unwrap() = Some(format!("Deploy key {} \u{202e}evil", token()));
-    let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let shown = "Deploy key [redacted: github token] <U+202E>evil";
     for (method, list) in [
         ("resources/list", "resources"),
@@ -349,13 +349,13 @@ async fn lists_are_screened() {
 
 #[tokio::test]
 async fn messages_outside_of_calls_are_screened() {
-    let fixture = Fixture::new();
-    let server = Server::new(Setup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let fixture = FixtureProvider::new();
+    let server = McpServer::new(ServerSetup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let secret_text = format!("{} \u{202e}", token());
     let extra = json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
     let (provider, logger, data) = ("fixture".to_owned(), format!("other/{secret_text}"), json!([secret_text]));
-    fixture.changed(Change::Said { provider, level: Level::Error, logger, data, extra });
+    fixture.changed(ProviderChange::Said { provider, level: SyslogLevel::Error, logger, data, extra });
     let mut line = wire.notified("notifications/message").await;
     docent_wire::put_back(&mut line);
     let line = without_ids(&line, 1);
@@ -365,11 +365,11 @@ async fn messages_outside_of_calls_are_screened() {
 
 #[tokio::test]
 async fn notifications_during_a_call_are_screened() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let tool = acting("logs_secrets", json!({}), |_, context| async move {
         let secret_text = format!("{} \u{202e}", token());
         let extra = json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
-        context.relay(Level::Error, &format!("other/{secret_text}"), json!([secret_text]), extra);
+        context.relay(SyslogLevel::Error, &format!("other/{secret_text}"), json!([secret_text]), extra);
         context.pass_on(
             "notifications/elicitation/complete",
             json!({"elicitationId": token(), "odd": secret_text}),
@@ -378,8 +378,8 @@ async fn notifications_during_a_call_are_screened() {
         Ok(said("told"))
     });
     fixture.extra.lock().unwrap().push(tool);
-    let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
+    let server = McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
     wire.begin("tools/call", json!({"name": "logs_secrets"})).await;
     let heard = [wire.read().await, wire.read().await, wire.read().await];
     let of = |method: &str| heard.iter().find(|message| message["method"] == method).unwrap();
@@ -397,11 +397,11 @@ async fn notifications_during_a_call_are_screened() {
 
 #[tokio::test]
 async fn an_approval_shows_the_unredacted_call() {
-    let rule = Rule::for_everybody("asks", vec!["echo".into()], Action::Approve);
-    let policy = Policy { rules: vec![rule] };
-    let server = Server::new(Setup { screening: all(), policy, ..setup(fixture()) }).unwrap();
+    let rule = PolicyRule::for_everybody("asks", vec!["echo".into()], PolicyAction::Approve);
+    let policy = ToolPolicy { rules: vec![rule] };
+    let server = McpServer::new(ServerSetup { screening: all(), policy, ..setup(fixture()) }).unwrap();
     let secret_text = format!("{} \u{202e}", token());
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
     wire.begin("tools/call", json!({"name": "echo", "arguments": {"text": secret_text}})).await;
     let asked = wire.read().await["params"]["message"].as_str().unwrap().to_owned();
     assert!(asked.contains(&format!("{} <U+202E>", token())), "{asked}");

@@ -1,14 +1,14 @@
 //! One client that takes all that it can get, and another one that is still served.
 
 use crate::{
-    fixture::{Fixture, acting, said},
-    wire::{Wire, code, key, modern, origin, setup, text},
+    fixture::{FixtureProvider, acting, said},
+    wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_server::{Limits, Rate, Server, Setup};
+use docent_server::{ServerLimits, RequestRate, McpServer, ServerSetup};
 use docent_tool::{
-    AnyTool, CallContext, Completed, Completing, Provider, Running, Slot, TemplateInfo,
+    AnyTool, CallContext, CompletionValues, CompletionRequest, ToolProvider, BoxedFuture, ShareSlot, TemplateInfo,
 };
-use docent_transport::{Caller, Door, PrincipalKind, Shown, Via};
+use docent_transport::{Caller, AccessControl, PrincipalKind, CallerCredentials, ConnectionKind};
 use serde_json::json;
 use std::{
     num::NonZeroU32,
@@ -18,12 +18,12 @@ use std::{
 use tokio::sync::{Notify, mpsc};
 
 /// Blocking work that is counted when it begins and lasts until it is released.
-struct Heavy {
+struct HeavyTool {
     begun: mpsc::Sender<()>,
     may_end: (Mutex<bool>, Condvar),
 }
 
-impl Heavy {
+impl HeavyTool {
     fn new() -> (Arc<Self>, mpsc::Receiver<()>) {
         let (begun, begins) = mpsc::channel(64);
         (Arc::new(Self { begun, may_end: Default::default() }), begins)
@@ -62,27 +62,27 @@ impl Heavy {
 }
 
 /// A server with keys for ann and bob.
-fn server(limits: Limits, tools: Vec<Arc<dyn AnyTool>>) -> Arc<Server> {
-    let fixture = Fixture::new();
+fn server(limits: ServerLimits, tools: Vec<Arc<dyn AnyTool>>) -> Arc<McpServer> {
+    let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().extend(tools);
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    Server::new(Setup { limits, keys, auth_required: true, ..setup(fixture) }).unwrap()
+    McpServer::new(ServerSetup { limits, keys, auth_required: true, ..setup(fixture) }).unwrap()
 }
 
-async fn wire(server: &Arc<Server>, name: &str) -> Wire {
+async fn wire(server: &Arc<McpServer>, name: &str) -> WireClient {
     let origin = origin(server, Some(&format!("{name}-token")));
-    Wire::legacy_as(server, "2025-11-25", json!({}), Some(origin)).await
+    WireClient::legacy_as(server, "2025-11-25", json!({}), Some(origin)).await
 }
 
-fn caller(server: &Server, name: &str) -> Caller {
-    let principal = server.identify(&Shown::token(&format!("{name}-token"))).unwrap();
-    Caller { principal, via: Via::Http, remote: None }
+fn caller(server: &McpServer, name: &str) -> Caller {
+    let principal = server.identify(&CallerCredentials::token(&format!("{name}-token"))).unwrap();
+    Caller { principal, via: ConnectionKind::Http, remote: None }
 }
 
 #[tokio::test]
 async fn one_client_s_heavy_calls_leave_threads_for_another() {
-    let (heavy, mut begins) = Heavy::new();
-    let limits = Limits { blocking_threads: 4, ..Limits::default() };
+    let (heavy, mut begins) = HeavyTool::new();
+    let limits = ServerLimits { blocking_threads: 4, ..ServerLimits::default() };
     let server = server(limits, heavy.tools());
     let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
     let mut begun = Vec::new();
@@ -106,9 +106,9 @@ async fn one_client_s_heavy_calls_leave_threads_for_another() {
 
 #[tokio::test]
 async fn a_call_without_a_thread_in_time_says_when_to_retry() {
-    let (heavy, mut begins) = Heavy::new();
+    let (heavy, mut begins) = HeavyTool::new();
     let tool_timeouts = [("light".to_owned(), Duration::from_millis(20))].into();
-    let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
+    let limits = ServerLimits { blocking_threads: 1, tool_timeouts, ..ServerLimits::default() };
     let server = server(limits, heavy.tools());
     let mut ann = wire(&server, "ann").await;
     let first = ann.begin("tools/call", json!({"name": "heavy"})).await;
@@ -124,9 +124,9 @@ async fn a_call_without_a_thread_in_time_says_when_to_retry() {
 
 #[tokio::test]
 async fn a_thread_stays_taken_until_its_work_has_ended() {
-    let (heavy, mut begins) = Heavy::new();
+    let (heavy, mut begins) = HeavyTool::new();
     let tool_timeouts = [("heavy".to_owned(), Duration::from_millis(1))].into();
-    let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
+    let limits = ServerLimits { blocking_threads: 1, tool_timeouts, ..ServerLimits::default() };
     let server = server(limits, heavy.tools());
     let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
     // The call is answered at its deadline; its work continues. On a busy machine a call may end before its work
@@ -143,12 +143,12 @@ async fn a_thread_stays_taken_until_its_work_has_ended() {
 
 /// Completes with another server's answer, once it arrives.
 #[derive(Default)]
-struct Remote {
+struct RemoteCompleter {
     asked: Notify,
     may_answer: Notify,
 }
 
-impl Provider for Remote {
+impl ToolProvider for RemoteCompleter {
     fn key(&self) -> &'static str {
         "remote"
     }
@@ -162,25 +162,25 @@ impl Provider for Remote {
         vec![TemplateInfo { uri_template, name, ..TemplateInfo::default() }]
     }
 
-    fn complete<'a>(&'a self, _: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, _: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         Box::pin(async {
             self.asked.notify_one();
             self.may_answer.notified().await;
-            Completed::from(vec!["x".to_owned()])
+            CompletionValues::from(vec!["x".to_owned()])
         })
     }
 }
 
 #[tokio::test]
 async fn a_completion_that_waits_for_another_server_takes_no_thread() {
-    let (heavy, _begins) = Heavy::new();
-    let (fixture, remote) = (Fixture::new(), Arc::new(Remote::default()));
+    let (heavy, _begins) = HeavyTool::new();
+    let (fixture, remote) = (FixtureProvider::new(), Arc::new(RemoteCompleter::default()));
     fixture.extra.lock().unwrap().extend(heavy.tools());
-    let local = Arc::clone(&fixture) as Arc<dyn Provider>;
+    let local = Arc::clone(&fixture) as Arc<dyn ToolProvider>;
     let providers = vec![local, Arc::clone(&remote) as Arc<dyn Provider>];
-    let limits = Limits { blocking_threads: 1, ..Limits::default() };
-    let server = Server::new(Setup { providers, limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let limits = ServerLimits { blocking_threads: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { providers, limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let template = json!({"type": "ref/resource", "uri": "far://{name}"});
     let params = json!({"ref": template, "argument": {"name": "name", "value": ""}});
     let waits = wire.begin("completion/complete", params).await;
@@ -196,7 +196,7 @@ async fn a_clients_key_is_the_same_in_all_its_sessions() {
     let whose = acting("whose", json!({}), |_, context| async move {
         Ok(said(format!("{}/{}", context.client(), context.client_key())))
     });
-    let server = server(Limits::default(), vec![whose]);
+    let server = server(ServerLimits::default(), vec![whose]);
     let mut names = Vec::new();
     for name in ["ann", "ann", "bob"] {
         let called = text(&wire(&server, name).await.call("whose", json!({})).await);
@@ -210,7 +210,7 @@ async fn a_clients_key_is_the_same_in_all_its_sessions() {
 
 #[tokio::test]
 async fn one_client_leaves_sessions_and_streams_for_another() {
-    let server = server(Limits { sessions: 4, streams: 8, ..Limits::default() }, Vec::new());
+    let server = server(ServerLimits { sessions: 4, streams: 8, ..ServerLimits::default() }, Vec::new());
     let (ann, bob) = (caller(&server, "ann"), caller(&server, "bob"));
     let mut sessions: Vec<_> = (0..2).map(|_| server.open_session(&ann).unwrap()).collect();
     let mut streams: Vec<_> = (0..4).map(|_| server.open_stream(&ann).unwrap()).collect();
@@ -229,13 +229,13 @@ async fn one_client_leaves_sessions_and_streams_for_another() {
 
 #[tokio::test]
 async fn clients_without_a_key_are_distinguished_by_address() {
-    let limits = Limits { sessions: 4, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
-    let principal = server.identify(&Shown::default()).unwrap();
+    let limits = ServerLimits { sessions: 4, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let principal = server.identify(&CallerCredentials::default()).unwrap();
     assert_eq!(principal.kind, PrincipalKind::Anonymous);
     let at = |address: [u8; 4]| Caller {
         principal: principal.clone(),
-        via: Via::Http,
+        via: ConnectionKind::Http,
         remote: Some(address.into()),
     };
     let greedy = at([10, 0, 0, 1]);
@@ -246,9 +246,9 @@ async fn clients_without_a_key_are_distinguished_by_address() {
 
 #[tokio::test]
 async fn one_client_leaves_subscriptions_for_another() {
-    let server = server(Limits { streams: 2, ..Limits::default() }, Vec::new());
+    let server = server(ServerLimits { streams: 2, ..ServerLimits::default() }, Vec::new());
     let open =
-        |name: &str| Wire::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
+        |name: &str| WireClient::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
     let (mut ann, mut bob) = (open("ann"), open("bob"));
     let mut params = modern(json!({}));
     params["notifications"] = json!({"toolsListChanged": true});
@@ -264,7 +264,7 @@ async fn one_client_leaves_subscriptions_for_another() {
 
 #[tokio::test]
 async fn one_client_leaves_index_work_for_another() {
-    let held: Arc<Mutex<Vec<Slot>>> = Arc::default();
+    let held: Arc<Mutex<Vec<ShareSlot>>> = Arc::default();
     let keep = Arc::clone(&held);
     let takes = acting("takes", json!({}), move |_, context| {
         let slot = context.index_slot();
@@ -272,7 +272,7 @@ async fn one_client_leaves_index_work_for_another() {
         keep.lock().unwrap().extend(slot);
         async move { Ok(said(got.to_string())) }
     });
-    let server = server(Limits::default(), vec![takes]);
+    let server = server(ServerLimits::default(), vec![takes]);
     let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
     while text(&ann.call("takes", json!({})).await) == "true" {}
     assert_eq!(text(&bob.call("takes", json!({})).await), "true");
@@ -282,18 +282,18 @@ async fn one_client_leaves_index_work_for_another() {
 
 #[tokio::test]
 async fn the_client_on_pipes_has_its_own_rate() {
-    let rate = |requests| Some(Rate::per_minute(NonZeroU32::new(requests).unwrap()));
+    let rate = |requests| Some(RequestRate::per_minute(NonZeroU32::new(requests).unwrap()));
     for (stdio_rate, want) in [(None, 500), (rate(7), 7)] {
-        let limits = Limits { rate: rate(100), stdio_rate, ..Limits::default() };
-        let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
-        let principal = server.identify(&Shown::default()).unwrap();
+        let limits = ServerLimits { rate: rate(100), stdio_rate, ..ServerLimits::default() };
+        let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+        let principal = server.identify(&CallerCredentials::default()).unwrap();
         let passed = |via, remote| {
             let caller = Caller { principal: principal.clone(), via, remote };
             (0..500).filter(|_| server.admit(&caller).is_ok()).count()
         };
         assert_eq!(passed(Via::Stdio, None), want);
         // A slow machine may earn one more while it counts.
-        let network = passed(Via::Http, Some([10, 0, 0, 1].into()));
+        let network = passed(ConnectionKind::Http, Some([10, 0, 0, 1].into()));
         assert!((100..110).contains(&network), "{network}");
     }
 }

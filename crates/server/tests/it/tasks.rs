@@ -1,12 +1,12 @@
 //! Calls that become tasks.
 
 use crate::{
-    fixture::{Fixture, Gate, acting, form, said},
+    fixture::{FixtureProvider, ToolGate, acting, form, said},
     nested::lines,
-    wire::{Wire, code, key, modern, origin, setup, text},
+    wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_audit::Settings;
-use docent_server::{Audit, Limits, Server, Setup, TASK_KEY};
+use docent_audit::AuditLogSettings;
+use docent_server::{AuditSink, ServerLimits, McpServer, ServerSetup, TASK_KEY};
 use docent_tool::AnyTool;
 use serde_json::{Value, json};
 use std::{
@@ -20,7 +20,7 @@ pub(crate) fn able() -> Value {
 }
 
 /// A tool that waits at the gate, and uses tasks like this.
-fn waiting(name: &str, tasks: &str, gate: &Arc<Gate>) -> Arc<dyn AnyTool> {
+fn waiting(name: &str, tasks: &str, gate: &Arc<ToolGate>) -> Arc<dyn AnyTool> {
     let gate = Arc::clone(gate);
     acting(name, json!({TASK_KEY: tasks}), move |_, _| {
         let gate = Arc::clone(&gate);
@@ -32,8 +32,8 @@ fn waiting(name: &str, tasks: &str, gate: &Arc<Gate>) -> Arc<dyn AnyTool> {
     })
 }
 
-fn fixture() -> Arc<Fixture> {
-    let fixture = Fixture::new();
+fn fixture() -> Arc<FixtureProvider> {
+    let fixture = FixtureProvider::new();
     let mut extra = fixture.extra.lock().unwrap();
     extra.push(waiting("always", "always", &fixture.gate));
     extra.push(waiting("stays", "never", &fixture.gate));
@@ -68,14 +68,14 @@ fn fixture() -> Arc<Fixture> {
 }
 
 /// A server that keeps its tasks for no time, and writes audit lines here.
-fn forgetful(fixture: Arc<Fixture>, path: &Path) -> Arc<Server> {
+fn forgetful(fixture: Arc<FixtureProvider>, path: &Path) -> Arc<McpServer> {
     let tool_timeouts = [("always".to_owned(), Duration::from_hours(1))].into();
-    let limits = Limits { result_ttl: Duration::ZERO, tool_timeouts, ..Limits::default() };
-    let audit = Audit::open(path, Settings::default());
-    Server::new(Setup { limits, audit, ..setup(fixture) }).unwrap()
+    let limits = ServerLimits { result_ttl: Duration::ZERO, tool_timeouts, ..ServerLimits::default() };
+    let audit = AuditSink::open(path, AuditLogSettings::default());
+    McpServer::new(ServerSetup { limits, audit, ..setup(fixture) }).unwrap()
 }
 
-pub(crate) async fn task(wire: &mut Wire, method: &str, id: &Value, more: Value) -> Value {
+pub(crate) async fn task(wire: &mut WireClient, method: &str, id: &Value, more: Value) -> Value {
     let mut params = modern(able());
     params["taskId"] = id.clone();
     for (key, value) in more.as_object().unwrap() {
@@ -84,7 +84,7 @@ pub(crate) async fn task(wire: &mut Wire, method: &str, id: &Value, more: Value)
     wire.ask(method, params).await
 }
 
-pub(crate) async fn settled(wire: &mut Wire, id: &Value, status: &str) -> Value {
+pub(crate) async fn settled(wire: &mut WireClient, id: &Value, status: &str) -> Value {
     for _ in 0..10_000 {
         let reply = task(wire, "tasks/get", id, json!({})).await;
         if reply["result"]["status"] == status {
@@ -99,8 +99,8 @@ pub(crate) async fn settled(wire: &mut Wire, id: &Value, status: &str) -> Value 
 async fn a_call_becomes_a_task_and_its_answer_is_fetched() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
     assert_eq!(reply["result"]["resultType"], "task", "{reply}");
     assert!(reply["result"]["ttlMs"].as_u64().unwrap() > 0);
@@ -117,8 +117,8 @@ async fn a_call_becomes_a_task_and_its_answer_is_fetched() {
 async fn a_task_is_cancelled() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let id =
         wire.modern_call("always", json!({}), able(), json!({})).await["result"]["taskId"].clone();
     gate.entered.notified().await;
@@ -132,8 +132,8 @@ async fn a_task_is_cancelled() {
 
 #[tokio::test]
 async fn a_task_asks_through_itself() {
-    let server = Server::new(setup(fixture())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture())).unwrap();
+    let mut wire = WireClient::open(&server);
     let id = wire.modern_call("confirms", json!({}), able(), json!({})).await["result"]["taskId"]
         .clone();
     let asked = settled(&mut wire, &id, "input_required").await;
@@ -147,8 +147,8 @@ async fn a_task_asks_through_itself() {
 async fn tasks_need_the_clients_support() {
     let fixture = fixture();
     fixture.gate.let_through(8);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let elicits = json!({"elicitation": {}});
     assert_eq!(
         text(&wire.modern_call("always", json!({}), elicits.clone(), json!({})).await),
@@ -160,18 +160,18 @@ async fn tasks_need_the_clients_support() {
         text(&wire.modern_call("echo", json!({"text": "quick"}), able(), json!({})).await),
         "quick"
     );
-    let mut legacy = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
+    let mut legacy = WireClient::legacy_as(&server, "2025-11-25", able(), None).await;
     assert_eq!(text(&legacy.call("always", json!({})).await), "at last");
 }
 
 #[tokio::test]
 async fn a_task_belongs_to_its_principal() {
     let fixture = fixture();
-    let mut setup = Setup { ..setup(fixture) };
+    let mut setup = ServerSetup { ..setup(fixture) };
     setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let server = Server::new(setup).unwrap();
-    let mut ann = Wire::open_as(&server, Some(origin(&server, Some("ann-token"))));
-    let mut bob = Wire::open_as(&server, Some(origin(&server, Some("bob-token"))));
+    let server = McpServer::new(setup).unwrap();
+    let mut ann = WireClient::open_as(&server, Some(origin(&server, Some("ann-token"))));
+    let mut bob = WireClient::open_as(&server, Some(origin(&server, Some("bob-token"))));
     let id =
         ann.modern_call("always", json!({}), able(), json!({})).await["result"]["taskId"].clone();
     for (method, more) in [
@@ -188,10 +188,10 @@ async fn a_task_belongs_to_its_principal() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_takes_long_becomes_a_task() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("waits", json!({}), able(), json!({})).await;
     assert_eq!(reply["result"]["resultType"], "task", "{reply}");
     let id = reply["result"]["taskId"].clone();
@@ -206,10 +206,10 @@ async fn a_call_that_takes_long_becomes_a_task() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_no_task_yet_is_cancelled_with_its_request() {
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let mut params = modern(able());
     params["name"] = json!("waits");
     let id = wire.begin("tools/call", params).await;
@@ -224,9 +224,9 @@ async fn a_call_that_is_no_task_yet_is_cancelled_with_its_request() {
 async fn tasks_leave_the_lane_to_other_calls() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
-    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::open(&server);
+    let limits = ServerLimits { calls_in_flight: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::open(&server);
     let mut tasks = Vec::new();
     for tool in ["always", "waits", "always", "waits"] {
         let reply = wire.modern_call(tool, json!({}), able(), json!({})).await;
@@ -247,9 +247,9 @@ async fn tasks_leave_the_lane_to_other_calls() {
 async fn tasks_are_limited_and_further_calls_keep_their_permit() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
-    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
-    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::open(&server);
+    let limits = ServerLimits { calls_in_flight: 1, ..ServerLimits::default() };
+    let server = McpServer::new(ServerSetup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::open(&server);
     for _ in 0..64 {
         let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
         assert_eq!(reply["result"]["resultType"], "task", "{reply}");
@@ -273,9 +273,9 @@ async fn tasks_that_have_ended_count_while_they_are_kept() {
     fixture.gate.let_through(1000);
     let names = ["ann", "bob", "cid", "dee", "eve"];
     let keys = names.iter().map(|name| key(name, &["*"])).collect();
-    let server = Server::new(Setup { keys, ..setup(fixture) }).unwrap();
+    let server = McpServer::new(ServerSetup { keys, ..setup(fixture) }).unwrap();
     let open =
-        |name: &str| Wire::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
+        |name: &str| WireClient::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
     for name in &names[..4] {
         let mut wire = open(name);
         for _ in 0..64 {
@@ -295,18 +295,18 @@ async fn tasks_that_have_ended_count_while_they_are_kept() {
 async fn anonymous_callers_are_distinguished_by_address() {
     let fixture = fixture();
     fixture.gate.let_through(1000);
-    let server = Server::new(setup(fixture)).unwrap();
+    let server = McpServer::new(setup(fixture)).unwrap();
     let open = |last: u8| {
         let mut origin = origin(&server, None);
         origin.caller.remote = Some([10, 0, 0, last].into());
-        Wire::open_as(&server, Some(origin))
+        WireClient::open_as(&server, Some(origin))
     };
     let mut first = open(1);
     for _ in 0..64 {
         let reply = first.modern_call("always", json!({}), able(), json!({})).await;
         assert_eq!(reply["result"]["resultType"], "task", "{reply}");
     }
-    server.drained().await;
+    server.wait_until_idle().await;
     let beyond = first.modern_call("always", json!({}), able(), json!({})).await;
     assert_eq!(text(&beyond), "at last");
     let other = open(2).modern_call("always", json!({}), able(), json!({})).await;
@@ -315,8 +315,8 @@ async fn anonymous_callers_are_distinguished_by_address() {
 
 #[tokio::test(start_paused = true)]
 async fn an_unanswered_question_is_withdrawn() {
-    let server = Server::new(setup(fixture())).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture())).unwrap();
+    let mut wire = WireClient::open(&server);
     let id =
         wire.modern_call("nags", json!({}), able(), json!({})).await["result"]["taskId"].clone();
     settled(&mut wire, &id, "input_required").await;
@@ -331,8 +331,8 @@ async fn an_unanswered_question_is_withdrawn() {
 async fn an_abandoned_question_of_a_task_is_withdrawn() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call("drops", json!({}), able(), json!({})).await;
     let id = reply["result"]["taskId"].clone();
     settled(&mut wire, &id, "input_required").await;
@@ -349,7 +349,7 @@ async fn a_tools_own_timeout_applies_to_tasks() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
     let server = forgetful(fixture, &path);
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let id =
         wire.modern_call("always", json!({}), able(), json!({})).await["result"]["taskId"].clone();
     gate.entered.notified().await;
@@ -365,7 +365,7 @@ async fn unanswered(tool: &str, words: &str, outcome: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let server = forgetful(fixture(), &path);
-    let mut wire = Wire::open(&server);
+    let mut wire = WireClient::open(&server);
     let reply = wire.modern_call(tool, json!({}), able(), json!({})).await;
     let id = reply["result"]["taskId"].clone();
     settled(&mut wire, &id, "input_required").await;
@@ -395,7 +395,7 @@ fn a_dropped_task_writes_its_audit_line() {
     runtime.block_on(async {
         let fixture = fixture();
         let gate = Arc::clone(&fixture.gate);
-        let mut wire = Wire::open(&forgetful(fixture, &path));
+        let mut wire = WireClient::open(&forgetful(fixture, &path));
         wire.modern_call("always", json!({}), able(), json!({})).await;
         gate.entered.notified().await;
     });
@@ -407,8 +407,8 @@ fn a_dropped_task_writes_its_audit_line() {
 async fn a_call_that_is_never_a_task_is_cancelled_with_its_request() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
-    let server = Server::new(setup(fixture)).unwrap();
-    let mut wire = Wire::open(&server);
+    let server = McpServer::new(setup(fixture)).unwrap();
+    let mut wire = WireClient::open(&server);
     let mut params = modern(able());
     params["name"] = json!("stays");
     let id = wire.begin("tools/call", params).await;

@@ -1,7 +1,7 @@
 //! A client that speaks raw JSON lines to a session.
 
-use docent_server::{Audit, Key, Limits, Policy, Screening, Server, Session, Setup, Strangers};
-use docent_transport::{Caller, Door, Origin, Shown, Via};
+use docent_server::{AuditSink, NamedKey, ServerLimits, ToolPolicy, Screening, McpServer, McpSession, ServerSetup, ExternalAuth};
+use docent_transport::{Caller, AccessControl, CallerContext, CallerCredentials, ConnectionKind};
 use docent_wire::Dialect;
 use rmcp::{
     RoleServer,
@@ -22,28 +22,28 @@ use tokio::io::{
 pub(crate) const MODERN: &str = "2026-07-28";
 
 /// A server's setup with the fixture provider and defaults.
-pub(crate) fn setup(provider: Arc<crate::fixture::Fixture>) -> Setup {
-    Setup {
+pub(crate) fn setup(provider: Arc<crate::fixture::FixtureProvider>) -> ServerSetup {
+    ServerSetup {
         name: "fixture".into(),
         version: "1.2.3".into(),
         title: None,
         instructions: Some("Use with care.".into()),
         providers: vec![provider],
         keys: Vec::new(),
-        strangers: Strangers::default(),
+        external_auth: ExternalAuth::default(),
         auth_required: false,
-        policy: Policy::default(),
-        limits: Limits::default(),
-        audit: Audit::off(),
+        policy: ToolPolicy::default(),
+        limits: ServerLimits::default(),
+        audit: AuditSink::off(),
         screening: Screening::default(),
         list_page: 0,
         resource_page: 0,
-        adopt_trace: None,
+        adopt_trace_parent: None,
     }
 }
 
-pub(crate) fn key(name: &str, scopes: &[&str]) -> Key {
-    Key {
+pub(crate) fn key(name: &str, scopes: &[&str]) -> NamedKey {
+    NamedKey {
         name: name.into(),
         token: format!("{name}-token"),
         scopes: scopes.iter().map(ToString::to_string).collect(),
@@ -51,10 +51,10 @@ pub(crate) fn key(name: &str, scopes: &[&str]) -> Key {
 }
 
 /// What a transport would attach for a caller with this token.
-pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
-    let principal = server.identify(&Shown { token, certificate: None }).expect("a known token");
-    Origin {
-        caller: Caller { principal, via: Via::Http, remote: None },
+pub(crate) fn origin(server: &McpServer, token: Option<&str>) -> CallerContext {
+    let principal = server.identify(&CallerCredentials { token, certificate: None }).expect("a known token");
+    CallerContext {
+        caller: Caller { principal, via: ConnectionKind::Http, remote: None },
         dialect: None,
         streams: false,
         recorded: None,
@@ -62,11 +62,11 @@ pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
 }
 
 /// The origin that each request is stamped with.
-type Stamp = Arc<Mutex<Option<Origin>>>;
+type StampedContext = Arc<Mutex<Option<CallerContext>>>;
 
 struct Stamped<T> {
     inner: T,
-    origin: Stamp,
+    origin: StampedContext,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Stamped<T> {
@@ -94,23 +94,23 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Stamped<T> {
 }
 
 /// One connection.
-pub(crate) struct Wire {
+pub(crate) struct WireClient {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
     ids: u64,
     waiting: VecDeque<Value>,
     /// Messages that came before the answer to the last request.
     pub(crate) seen: Vec<Value>,
-    running: RunningService<RoleServer, Session>,
-    origin: Stamp,
+    running: RunningService<RoleServer, McpSession>,
+    origin: StampedContext,
 }
 
-impl Wire {
-    pub(crate) fn open(server: &Arc<Server>) -> Self {
+impl WireClient {
+    pub(crate) fn open(server: &Arc<McpServer>) -> Self {
         Self::open_as(server, None)
     }
 
-    pub(crate) fn open_as(server: &Arc<Server>, origin: Option<Origin>) -> Self {
+    pub(crate) fn open_as(server: &Arc<McpServer>, origin: Option<CallerContext>) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
         let origin = Arc::new(Mutex::new(origin));
@@ -127,20 +127,20 @@ impl Wire {
     }
 
     /// From now on, requests carry another token.
-    pub(crate) fn speak_as(&self, origin: Origin) {
+    pub(crate) fn speak_as(&self, origin: CallerContext) {
         *self.origin.lock().unwrap() = Some(origin);
     }
 
     /// A connection after its handshake.
-    pub(crate) async fn legacy(server: &Arc<Server>, version: &str) -> Self {
+    pub(crate) async fn legacy(server: &Arc<McpServer>, version: &str) -> Self {
         Self::legacy_as(server, version, json!({}), None).await
     }
 
     pub(crate) async fn legacy_as(
-        server: &Arc<Server>,
+        server: &Arc<McpServer>,
         version: &str,
         able: Value,
-        origin: Option<Origin>,
+        origin: Option<CallerContext>,
     ) -> Self {
         let mut wire = Self::open_as(server, origin);
         wire.initialize(version, able).await;

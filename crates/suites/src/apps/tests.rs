@@ -1,17 +1,17 @@
 use super::*;
-use crate::{Options, docs::Collection, files::Roots, suites, test_index, web};
-use docent_tool::Provider;
+use crate::{SuiteOptions, docs::CollectionSettings, files::ServedRoots, suites, test_index, web};
+use docent_tool::ToolProvider;
 use std::{collections::BTreeMap, sync::Arc};
 
 const ALL: [App; 3] = [REPORT, CODE_MAP, SEARCH];
 
-fn providers() -> (tempfile::TempDir, Vec<Arc<dyn Provider>>) {
+fn providers() -> (tempfile::TempDir, Vec<Arc<dyn ToolProvider>>) {
     let root = tempfile::tempdir().unwrap();
-    let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+    let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
     let collections = vec![Collection::new("manual", ".", "The manual")];
     let index = test_index(&root.path().join(".docent"));
-    let (synonyms, web) = (Arc::default(), web::Settings::off());
-    let options = Options { roots, collections, synonyms, index, index_when_listed: false, web };
+    let (synonyms, web) = (Arc::default(), web::WebSettings::off());
+    let options = SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
     (root, suites(options).providers)
 }
 

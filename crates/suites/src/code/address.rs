@@ -12,11 +12,11 @@ pub(crate) const QUERY_RESULTS: &str = "ast://project/query-results";
 pub(crate) const TEMPLATE: &str = "ast://project/{path}";
 
 /// Characters that are percent-encoded in a path.
-const KEPT: &AsciiSet =
+const ENCODED_IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// The URI of a file.
-pub(crate) fn of(path: &str) -> String {
+pub(crate) fn annotation_uri(path: &str) -> String {
     format!("{BASE}{}", utf8_percent_encode(path, KEPT))
 }
 

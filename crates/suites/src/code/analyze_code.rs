@@ -1,17 +1,17 @@
 //! `analyze_code`: analyzes one file or the files of a folder.
 
-mod told;
+mod rendering;
 
 use super::{
     graph,
     parse_files::FileProblem,
-    project::{Parsed, Project, Unread},
+    project::{ParsedFile, CodeProject, ParseFailure},
     sweep::stopped,
 };
 use crate::{
     apps,
-    files::{Kind, Place},
-    lanes,
+    files::{PathKind, RootPath},
+    worker_pools,
 };
 use docent_syntax::{
     Language,
@@ -19,27 +19,27 @@ use docent_syntax::{
         complexity::{self, Complexity, FunctionFigures},
         dependencies::{FileDependencies, FolderDependencies, of_file, of_folder},
         patterns::{self, Pattern},
-        rules::{self, Analysis, Finding, RuleSet},
+        rules::{self, RuleAnalysis, Finding, RuleSet},
     },
     parse,
 };
-use docent_tool::{Answer, CallContext, Stop, Tool, ToolError};
+use docent_tool::{ToolAnswer, CallContext, CallStop, TypedTool, ToolError};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Maximum number of files analyzed in a folder.
-const MOST_FILES: usize = 5000;
+const MAX_FILES: usize = 5000;
 /// Files analyzed between two deadline checks.
-const AT_ONCE: usize = 64;
+const FILES_PER_STOP_CHECK: usize = 64;
 /// Maximum number of functions, files, findings and edges in an answer.
-const MOST: usize = 200;
+const MAX_RESULTS: usize = 200;
 
 /// `analyze_code`.
 #[derive(Debug)]
 pub(crate) struct AnalyzeCode {
-    pub(crate) project: Arc<Project>,
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Type of analysis.
@@ -59,7 +59,7 @@ pub enum AnalysisType {
 /// Arguments of `analyze_code`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct AnalyzeArgs {
+pub struct AnalyzeCodeArgs {
     /// File path to analyze, or a folder to analyze the source files in it.
     #[schemars(length(min = 1))]
     pub file: String,
@@ -70,7 +70,7 @@ pub struct AnalyzeArgs {
 /// Answer of `analyze_code`; holds the results of the requested analysis only.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AnalyzeAnswer {
+pub struct AnalyzeCodeAnswer {
     /// The file or folder.
     pub file: String,
     /// Language of the file; omitted for a folder.
@@ -119,33 +119,33 @@ pub struct InFile<T> {
     pub found: T,
 }
 
-impl Tool for AnalyzeCode {
+impl TypedTool for AnalyzeCode {
     const NAME: &'static str = "analyze_code";
     const TITLE: &'static str = "Analyze source code";
-    const ABOUT: &'static str = "Perform detailed code analysis of a file or folder: complexity of each function and its causes; imports resolved to files and packages, \
+    const DESCRIPTION: &'static str = "Perform detailed code analysis of a file or folder: complexity of each function and its causes; imports resolved to files and packages, \
          with dependents and cycles; patterns and code smells; or security findings with CWE, each with its line and a fix.";
     const APP: Option<&'static str> = Some(apps::CODE_MAP.uri);
-    type Args = AnalyzeArgs;
-    type Answer = AnalyzeAnswer;
+    type Args = AnalyzeCodeArgs;
+    type Answer = AnalyzeCodeAnswer;
 
     async fn call(
         &self,
-        args: AnalyzeArgs,
+        args: AnalyzeCodeArgs,
         context: &CallContext,
-    ) -> Result<Answer<AnalyzeAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<AnalyzeCodeAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| analyze(&project, &args, context)).await
     }
 }
 
 fn analyze(
-    project: &Project,
-    args: &AnalyzeArgs,
+    project: &CodeProject,
+    args: &AnalyzeCodeArgs,
     context: &CallContext,
-) -> Result<Answer<AnalyzeAnswer>, ToolError> {
+) -> Result<ToolAnswer<AnalyzeCodeAnswer>, ToolError> {
     let place = project.roots.resolve(&args.file).map_err(|error| error.into_tool_error("file"))?;
     let kind = project.roots.kind(&place).map_err(|problem| problem.into_tool_error("file"))?;
-    let mut found = AnalyzeAnswer {
+    let mut found = AnalyzeCodeAnswer {
         file: project.path_of(&place),
         language: None,
         analysis_type: args.analysis_type,
@@ -160,28 +160,28 @@ fn analyze(
         total: None,
         problems: Vec::new(),
     };
-    let partial = if kind == Kind::Folder {
+    let partial = if kind == PathKind::Folder {
         folder(project, &place, &mut found, context)?
     } else {
         file(project, &place, &mut found, context)?
     };
-    let mut text = told::tell(&found);
+    let mut text = rendering::render(&found);
     if partial {
         text.push_str("\n\nThis is partial: time ran out before everything was analyzed.");
     }
-    Ok(Answer::new(found, text).partial(partial))
+    Ok(ToolAnswer::new(found, text).partial(partial))
 }
 
 fn file(
-    project: &Project,
-    place: &Place,
-    found: &mut AnalyzeAnswer,
+    project: &CodeProject,
+    place: &RootPath,
+    found: &mut AnalyzeCodeAnswer,
     context: &CallContext,
 ) -> Result<bool, ToolError> {
     let halt = || context.stop().is_some();
-    let refuse = |unread: Unread| match unread {
-        Unread::Problem(problem) => ToolError::argument("file", problem.to_string()),
-        stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
+    let refuse = |unread: ParseFailure| match unread {
+        ParseFailure::Problem(problem) => ToolError::argument("file", problem.to_string()),
+        stopped @ ParseFailure::Stopped => stopped.into_tool_error(context.stop()),
     };
     let parsed = project.parse(place, None, &halt).map_err(refuse)?;
     found.language = Some(parsed.language);
@@ -200,21 +200,21 @@ fn file(
         }
         AnalysisType::Patterns | AnalysisType::Security => {
             let rules = rules_of(project, found);
-            let looked = look(&parsed, found.analysis_type, &rules, &halt);
-            found.take(looked);
+            let looked = analyze_file(&parsed, found.analysis_type, &rules, &halt);
+            found.add(looked);
         }
     }
     parsed.check().map_err(refuse)?;
-    if context.stop() == Some(Stop::Cancelled) {
-        return Err(ToolError::Stopped(Stop::Cancelled));
+    if context.stop() == Some(CallStop::Cancelled) {
+        return Err(ToolError::Stopped(CallStop::Cancelled));
     }
     Ok(halt())
 }
 
 fn folder(
-    project: &Project,
-    place: &Place,
-    found: &mut AnalyzeAnswer,
+    project: &CodeProject,
+    place: &RootPath,
+    found: &mut AnalyzeCodeAnswer,
     context: &CallContext,
 ) -> Result<bool, ToolError> {
     if found.analysis_type == AnalysisType::Dependencies {
@@ -223,7 +223,7 @@ fn folder(
         let name = if place.is_top() { "" } else { found.file.as_str() };
         let folder = of_folder(&needs.graph, name);
         found.files = folder.files;
-        found.folder_dependencies = Some(bounded(folder));
+        found.folder_dependencies = Some(truncate_lists(folder));
         return Ok(needs.partial);
     }
     let (places, mut partial) = sources(project, place, found, context)?;
@@ -233,46 +233,46 @@ fn folder(
         rules_of(project, found)
     };
     let halt = || context.stop().is_some();
-    for some in places.chunks(AT_ONCE) {
+    for some in places.chunks(FILES_PER_STOP_CHECK) {
         if stopped(context)? {
             partial = true;
             break;
         }
         let kind = found.analysis_type;
-        let read = |place: &Place| -> Result<Looked, Unread> {
+        let read = |place: &RootPath| -> Result<FileAnalysis, ParseFailure> {
             if halt() {
-                return Err(Unread::Stopped);
+                return Err(ParseFailure::Stopped);
             }
             let parsed = project.parse(place, None, &halt)?;
-            let looked = look(&parsed, kind, &rules, &halt);
+            let looked = analyze_file(&parsed, kind, &rules, &halt);
             parsed.check().map(|()| looked)
         };
-        for read in lanes::run(|| some.par_iter().map(read).collect::<Vec<_>>()) {
+        for read in worker_pools::run(|| some.par_iter().map(read).collect::<Vec<_>>()) {
             match read {
                 Ok(looked) => {
                     found.files += 1;
                     found.take(looked);
                 }
-                Err(Unread::Problem(problem)) => found.problems.push(problem.into()),
-                Err(Unread::Stopped) => partial = true,
+                Err(ParseFailure::Problem(problem)) => found.problems.push(problem.into()),
+                Err(ParseFailure::Stopped) => partial = true,
             }
         }
         context.progress(found.files as u64, Some(places.len() as u64), "analyzing");
     }
-    found.settle();
+    found.sort_and_truncate();
     Ok(partial)
 }
 
 /// Lists the source files of a folder. Also returns whether the list is incomplete. Unreadable entries become problems.
 fn sources(
-    project: &Project,
-    folder: &Place,
-    found: &mut AnalyzeAnswer,
+    project: &CodeProject,
+    folder: &RootPath,
+    found: &mut AnalyzeCodeAnswer,
     context: &CallContext,
-) -> Result<(Vec<Place>, bool), ToolError> {
+) -> Result<(Vec<RootPath>, bool), ToolError> {
     let mut places = Vec::new();
     for entry in project.roots.walk(folder) {
-        if stopped(context)? || places.len() >= MOST_FILES {
+        if stopped(context)? || places.len() >= MAX_FILES {
             return Ok((places, true));
         }
         let entry = match entry {
@@ -283,14 +283,14 @@ fn sources(
             }
         };
         let language = Language::of(entry.place.relative());
-        if entry.kind == Kind::File && language.is_some_and(|one| !one.is_outline()) {
+        if entry.kind == PathKind::File && language.is_some_and(|one| !one.is_outline()) {
             places.push(entry.place);
         }
     }
     Ok((places, false))
 }
 
-fn rules_of(project: &Project, found: &mut AnalyzeAnswer) -> Arc<RuleSet> {
+fn rules_of(project: &CodeProject, found: &mut AnalyzeCodeAnswer) -> Arc<RuleSet> {
     let (rules, problems) = project.rules.read(project);
     found.problems.extend(problems.into_iter().map(Into::into));
     rules
@@ -298,15 +298,15 @@ fn rules_of(project: &Project, found: &mut AnalyzeAnswer) -> Arc<RuleSet> {
 
 /// Results for one file.
 #[derive(Debug, Default)]
-struct Looked {
+struct FileAnalysis {
     hardest: Vec<InFile<FunctionFigures>>,
     patterns: Vec<InFile<Pattern>>,
     findings: Vec<InFile<Finding>>,
 }
 
-fn look(parsed: &Parsed, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() -> bool) -> Looked {
+fn analyze_file(parsed: &ParsedFile, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() -> bool) -> FileAnalysis {
     let source = parsed.source();
-    let mut looked = Looked::default();
+    let mut looked = FileAnalysis::default();
     let check = |analysis| in_file(parsed, rules::check_with(rules, &source, analysis, halt));
     match kind {
         AnalysisType::Complexity => {
@@ -315,22 +315,22 @@ fn look(parsed: &Parsed, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() ->
         AnalysisType::Patterns => {
             looked.patterns = in_file(parsed, patterns::find(&source, halt));
             if !halt() {
-                looked.findings = check(Analysis::Patterns);
+                looked.findings = check(RuleAnalysis::Patterns);
             }
         }
-        AnalysisType::Security => looked.findings = check(Analysis::Security),
+        AnalysisType::Security => looked.findings = check(RuleAnalysis::Security),
         // The dependency graph is not built file by file.
         AnalysisType::Dependencies => {}
     }
     looked
 }
 
-fn in_file<T>(parsed: &Parsed, all: Vec<T>) -> Vec<InFile<T>> {
+fn in_file<T>(parsed: &ParsedFile, all: Vec<T>) -> Vec<InFile<T>> {
     all.into_iter().map(|found| InFile { file: parsed.path.clone(), found }).collect()
 }
 
-impl AnalyzeAnswer {
-    fn take(&mut self, looked: Looked) {
+impl AnalyzeCodeAnswer {
+    fn add(&mut self, looked: FileAnalysis) {
         match self.analysis_type {
             AnalysisType::Complexity => self.hardest.get_or_insert_default().extend(looked.hardest),
             AnalysisType::Patterns => {
@@ -343,34 +343,34 @@ impl AnalyzeAnswer {
     }
 
     /// Sorts the results of all files, worst first, and truncates them to the size of an answer.
-    fn settle(&mut self) {
+    fn sort_and_truncate(&mut self) {
         let mut total = 0;
         if let Some(hardest) = &mut self.hardest {
             hardest
                 .sort_by_key(|one| std::cmp::Reverse((one.found.cognitive, one.found.cyclomatic)));
             total += hardest.len();
-            hardest.truncate(MOST);
+            hardest.truncate(MAX_RESULTS);
         }
         if let Some(findings) = &mut self.findings {
             findings.sort_by_key(|one| one.found.severity);
             total += findings.len();
-            findings.truncate(MOST);
+            findings.truncate(MAX_RESULTS);
         }
         if let Some(patterns) = &mut self.patterns {
             total += patterns.len();
-            patterns.truncate(MOST);
+            patterns.truncate(MAX_RESULTS);
         }
         self.total = Some(total);
     }
 }
 
 /// Truncates the lists to the size of an answer.
-fn bounded(mut folder: FolderDependencies) -> FolderDependencies {
-    folder.parts.truncate(MOST);
-    folder.incoming.truncate(MOST);
-    folder.outgoing.truncate(MOST);
-    folder.packages.truncate(MOST);
-    folder.cycles.truncate(MOST);
-    folder.part_cycles.truncate(MOST);
+fn truncate_lists(mut folder: FolderDependencies) -> FolderDependencies {
+    folder.parts.truncate(MAX_RESULTS);
+    folder.incoming.truncate(MAX_RESULTS);
+    folder.outgoing.truncate(MAX_RESULTS);
+    folder.packages.truncate(MAX_RESULTS);
+    folder.cycles.truncate(MAX_RESULTS);
+    folder.part_cycles.truncate(MAX_RESULTS);
     folder
 }

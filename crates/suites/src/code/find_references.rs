@@ -1,12 +1,12 @@
 //! `find_references`: finds every occurrence of a symbol.
 
 use super::{
-    parse_files::{FileProblem, counted},
-    project::Project,
+    parse_files::{FileProblem, count_noun},
+    project::CodeProject,
     references::{self, Occurrence},
 };
 use docent_syntax::references::{Role, is_called};
-use docent_tool::{Answer, CallContext, Tool, ToolError};
+use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
@@ -14,7 +14,7 @@ use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 /// `find_references`.
 #[derive(Debug)]
 pub(crate) struct FindReferences {
-    pub(crate) project: Arc<Project>,
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Arguments of `find_references`.
@@ -37,7 +37,7 @@ pub struct ReferencesArgs {
 }
 
 /// Maximum number of skipped files listed in the text.
-const MOST_PROBLEMS: usize = 10;
+const MAX_PROBLEMS: usize = 10;
 
 fn hundred() -> usize {
     100
@@ -62,10 +62,10 @@ pub struct ReferencesAnswer {
     pub problems: Vec<FileProblem>,
 }
 
-impl Tool for FindReferences {
+impl TypedTool for FindReferences {
     const NAME: &'static str = "find_references";
     const TITLE: &'static str = "Find references to a symbol";
-    const ABOUT: &'static str = "Find every place where a function, type or other symbol is defined, called, imported or used, with file, line and the \
+    const DESCRIPTION: &'static str = "Find every place where a function, type or other symbol is defined, called, imported or used, with file, line and the \
          enclosing definition. Reads the current files; ignores comments and strings. Matching is by name only: the answer lists \
          all definitions with that name.";
     type Args = ReferencesArgs;
@@ -75,7 +75,7 @@ impl Tool for FindReferences {
         &self,
         args: ReferencesArgs,
         context: &CallContext,
-    ) -> Result<Answer<ReferencesAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<ReferencesAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| find(&project, &args, context)).await
     }
@@ -85,7 +85,7 @@ impl Tool for FindReferences {
 pub(crate) fn name_of(symbol: &str) -> (String, String) {
     let parts: Vec<&str> = symbol.splitn(3, ':').collect();
     let path = match parts.as_slice() {
-        [kind, file, path] if docent_syntax::Kind::named(kind).is_some() && !file.is_empty() => {
+        [kind, file, path] if docent_syntax::Kind::from_name(kind).is_some() && !file.is_empty() => {
             path
         }
         _ => symbol,
@@ -104,10 +104,10 @@ pub(crate) fn name_of(symbol: &str) -> (String, String) {
 }
 
 fn find(
-    project: &Project,
+    project: &CodeProject,
     args: &ReferencesArgs,
     context: &CallContext,
-) -> Result<Answer<ReferencesAnswer>, ToolError> {
+) -> Result<ToolAnswer<ReferencesAnswer>, ToolError> {
     let (name, path) = name_of(&args.symbol);
     if name.is_empty() {
         return Err(ToolError::argument("symbol", "give a name, such as save or Row.save"));
@@ -120,7 +120,7 @@ fn find(
     let known = references::find(project, &name, context)?;
     let definitions: BTreeSet<String> =
         known.definitions.iter().map(|one| one.annotation.qualified_name.clone()).collect();
-    let is_one = |one: &references::Defined| is_called(&one.annotation, &path);
+    let is_one = |one: &references::SymbolDefinition| is_called(&one.annotation, &path);
     if path != name && !definitions.is_empty() && !known.definitions.iter().any(is_one) {
         let all: Vec<String> = definitions.iter().take(10).cloned().collect();
         return Err(ToolError::not_found(format!(
@@ -145,17 +145,17 @@ fn find(
         files: known.files,
         problems: known.problems.into_iter().map(FileProblem::from).collect(),
     };
-    let mut text = tell(&answer);
-    for FileProblem { path, reason } in answer.problems.iter().take(MOST_PROBLEMS) {
+    let mut text = render(&answer);
+    for FileProblem { path, reason } in answer.problems.iter().take(MAX_PROBLEMS) {
         let _ok = write!(text, "\n{path}: {reason}");
     }
     if known.partial {
         text.push_str("\n\nThis is partial: time ran out before every file was searched.");
     }
-    Ok(Answer::new(answer, text).partial(known.partial))
+    Ok(ToolAnswer::new(answer, text).partial(known.partial))
 }
 
-fn tell(answer: &ReferencesAnswer) -> String {
+fn render(answer: &ReferencesAnswer) -> String {
     let ReferencesAnswer { name, references, total, definitions, files, .. } = answer;
     if *total == 0 {
         return format!(

@@ -1,20 +1,20 @@
 //! `index_status`: reports what the index contains and whether it is up to date.
 
-use super::{parse_files::counted, project::Project, query_annotations::state};
-use crate::indexing::{CODE, DOCS, LeftOut, Phase};
+use super::{parse_files::count_noun, project::CodeProject, query_annotations::state};
+use crate::indexing::{CODE, DOCS, ExcludedFiles, IndexPhase};
 use docent_syntax::Language;
-use docent_tool::{Answer, CallContext, Tool, ToolError};
+use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 /// Maximum number of problems listed.
-const LISTED: usize = 50;
+const MAX_LISTED_PROBLEMS: usize = 50;
 
 /// `index_status`.
 #[derive(Debug)]
 pub(crate) struct IndexStatus {
-    pub(crate) project: Arc<Project>,
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Arguments of `index_status`: none.
@@ -54,7 +54,7 @@ pub struct StatusAnswer {
     pub model: String,
     /// Number of excluded files by reason; known after a full scan.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<LeftOut>,
+    pub left_out: Option<ExcludedFiles>,
     /// Unreadable files, and why.
     pub problems: Vec<String>,
     /// Remarks on the index.
@@ -62,10 +62,10 @@ pub struct StatusAnswer {
     pub notes: Vec<String>,
 }
 
-impl Tool for IndexStatus {
+impl TypedTool for IndexStatus {
     const NAME: &'static str = "index_status";
     const TITLE: &'static str = "Index status";
-    const ABOUT: &'static str = "Report what the project's search index contains and whether it is up to date: generation, languages, definitions by kind, excluded \
+    const DESCRIPTION: &'static str = "Report what the project's search index contains and whether it is up to date: generation, languages, definitions by kind, excluded \
          files, problems. Starts building the index if needed.";
     type Args = StatusArgs;
     type Answer = StatusAnswer;
@@ -74,15 +74,15 @@ impl Tool for IndexStatus {
         &self,
         _: StatusArgs,
         context: &CallContext,
-    ) -> Result<Answer<StatusAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<StatusAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| status(&project, context)).await
     }
 }
 
-fn status(project: &Project, context: &CallContext) -> Result<Answer<StatusAnswer>, ToolError> {
+fn status(project: &CodeProject, context: &CallContext) -> Result<ToolAnswer<StatusAnswer>, ToolError> {
     let (view, phase) = project.live.view(context)?;
-    let failed = |error: docent_index::StoreError| ToolError::failed(error.to_string());
+    let failed = |error: docent_index::IndexStoreError| ToolError::failed(error.to_string());
     let code = view.sources(CODE).map_err(failed)?;
     let documents = view.sources(DOCS).map_err(failed)?.len();
     let (mut languages, mut kinds) = (BTreeMap::new(), BTreeMap::new());
@@ -99,9 +99,9 @@ fn status(project: &Project, context: &CallContext) -> Result<Answer<StatusAnswe
     let answer = StatusAnswer {
         generation: status.generation,
         freshness: match phase {
-            Phase::InStep => Freshness::InStep,
-            Phase::Idle | Phase::Building(..) => Freshness::Building,
-            Phase::Failed(_) => Freshness::Behind,
+            IndexPhase::UpToDate => Freshness::InStep,
+            IndexPhase::Idle | IndexPhase::Building(..) => Freshness::Building,
+            IndexPhase::Failed(_) => Freshness::Behind,
         },
         units: status.units,
         languages,
@@ -112,16 +112,16 @@ fn status(project: &Project, context: &CallContext) -> Result<Answer<StatusAnswe
         problems: report
             .iter()
             .flat_map(|report| &report.problems)
-            .take(LISTED)
+            .take(MAX_LISTED_PROBLEMS)
             .map(ToString::to_string)
             .collect(),
         notes: state(&phase).into_iter().collect(),
     };
-    let text = tell(&answer);
-    Ok(Answer::new(answer, text))
+    let text = render(&answer);
+    Ok(ToolAnswer::new(answer, text))
 }
 
-fn tell(answer: &StatusAnswer) -> String {
+fn render(answer: &StatusAnswer) -> String {
     let files: usize = answer.languages.values().sum();
     let fresh = match answer.freshness {
         Freshness::InStep => "up to date",
@@ -139,7 +139,7 @@ fn tell(answer: &StatusAnswer) -> String {
         let _ok = write!(text, "\n- {language}: {}", counted(*files, "file"));
     }
     if let Some(left) = answer.left_out.filter(|left| left.total() > 0) {
-        let LeftOut { vendored, generated, minified, too_large } = left;
+        let ExcludedFiles { vendored, generated, minified, too_large } = left;
         let _ok = write!(
             text,
             "\nExcluded: {vendored} vendored, {generated} generated, {minified} minified, {too_large} too large"

@@ -2,9 +2,9 @@
 
 use super::{
     address,
-    project::{LARGEST_FILE, Project},
+    project::{MAX_FILE_BYTES, CodeProject},
 };
-use crate::lanes;
+use crate::worker_pools;
 use docent_syntax::{Language, about, parse};
 use docent_tool::{CallContext, ResourceInfo};
 use rayon::prelude::*;
@@ -15,18 +15,18 @@ const MAX_HEAD_BYTES: u64 = 32 << 10;
 
 /// Cached paths of the source files, for clients that page through them.
 #[derive(Debug, Default)]
-pub(super) struct Listing {
-    state: Mutex<State>,
+pub(super) struct SourceListing {
+    state: Mutex<SourceListingState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SourceListingState {
     /// Number of changes, so that a list built during a change is not cached.
     changes: u64,
     paths: Option<Arc<[String]>>,
 }
 
-impl Listing {
+impl SourceListing {
     /// Clears the cached list because files have changed.
     pub(super) fn clear(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +55,7 @@ impl Listing {
 }
 
 /// Paths of all source files that belong in the index, whether it is ready or not. Empty if the call is stopped.
-pub(super) fn paths(project: &Project, context: &CallContext) -> Arc<[String]> {
+pub(super) fn paths(project: &CodeProject, context: &CallContext) -> Arc<[String]> {
     let stopped = || context.stop().is_some();
     project.listing.get(project.live.is_listening(), || {
         let mut paths = project.live.code_files(&stopped);
@@ -66,13 +66,13 @@ pub(super) fn paths(project: &Project, context: &CallContext) -> Arc<[String]> {
 }
 
 /// All source files as a list of resources, without descriptions.
-pub(super) fn resources(project: &Project, context: &CallContext) -> Vec<ResourceInfo> {
+pub(super) fn resources(project: &CodeProject, context: &CallContext) -> Vec<ResourceInfo> {
     paths(project, context).iter().map(|path| resource(path)).collect()
 }
 
 fn resource(path: &str) -> ResourceInfo {
     ResourceInfo {
-        uri: address::of(path),
+        uri: address::annotation_uri(path),
         name: path.rsplit('/').next().unwrap_or(path).to_owned(),
         title: Some(path.to_owned()),
         mime: Some("application/json".into()),
@@ -82,21 +82,21 @@ fn resource(path: &str) -> ResourceInfo {
 
 /// Describes the files at these URIs.
 pub(super) fn describe(
-    project: &Project,
+    project: &CodeProject,
     uris: &[String],
     context: &CallContext,
 ) -> Vec<Option<String>> {
-    lanes::run(|| uris.par_iter().map(|uri| describe_file(project, uri, context)).collect())
+    worker_pools::run(|| uris.par_iter().map(|uri| describe_file(project, uri, context)).collect())
 }
 
 /// Describes a file from its first bytes; falls back to its language.
-fn describe_file(project: &Project, uri: &str, context: &CallContext) -> Option<String> {
+fn describe_file(project: &CodeProject, uri: &str, context: &CallContext) -> Option<String> {
     let path = address::path(uri)?.ok()?;
     let place = project.roots.resolve(&path).ok()?;
     let (bytes, size) = project.roots.read_start(&place, MAX_HEAD_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let language = project.live.wanted(&place).or_else(|| Language::of_text(&path, &text))?;
-    let is_source = size <= LARGEST_FILE && !text.contains('\0');
+    let is_source = size <= MAX_FILE_BYTES && !text.contains('\0');
     let tree = is_source.then(|| parse::tree(language, &text, &|| context.stop().is_some()));
     let tree = tree.and_then(Result::ok);
     let found = tree.and_then(|tree| about(language, &path, &text, &tree));
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_list_is_kept_until_a_change() {
-        let listing = Listing::default();
+        let listing = SourceListing::default();
         let list = |name: &str| Some(vec![name.to_owned()]);
         assert_eq!(listing.get(false, || list("a"))[0], "a");
         assert_eq!(

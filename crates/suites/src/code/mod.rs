@@ -9,7 +9,7 @@ mod graph;
 mod index_status;
 mod listing;
 mod outline;
-mod own_rules;
+mod project_rules;
 mod parse_files;
 mod project;
 mod query_annotations;
@@ -18,13 +18,13 @@ mod references;
 mod sweep;
 mod units;
 
-pub use analyze_code::{AnalysisType, AnalyzeAnswer, AnalyzeArgs, InFile};
+pub use analyze_code::{AnalysisType, AnalyzeCodeAnswer, AnalyzeCodeArgs, InFile};
 pub use docent_syntax::{
-    Annotation, Documentation, Kind, Language, Parameter, Summary, documentation,
+    Annotation, DocumentationRange, Kind, Language, Parameter, Summary, documentation,
 };
 pub use find_references::{ReferencesAnswer, ReferencesArgs};
 pub use index_status::{Freshness, StatusAnswer, StatusArgs};
-pub use outline::{Detail, FileOutline, Item, OutlineAnswer, OutlineArgs};
+pub use outline::{Detail, FileOutline, OutlineItem, OutlineAnswer, OutlineArgs};
 pub use parse_files::{
     FileProblem, FileReport, ParseFilesAnswer, ParseFilesArgs, ParseFilesOptions,
 };
@@ -36,34 +36,34 @@ pub(crate) use units::try_code_units;
 
 use crate::{
     apps,
-    files::{Place, Roots},
-    indexing::{CODE, Live},
+    files::{RootPath, ServedRoots},
+    indexing::{CODE, BackgroundIndex},
 };
 use analyze_code::AnalyzeCode;
-use docent_syntax::Counts;
+use docent_syntax::KindCounts;
 use docent_tool::{
-    AnyTool, App, CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider,
-    Reading, ResourceInfo, Running, TemplateInfo, ToolError, erase, nobody,
+    AnyTool, App, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider,
+    ResourceReading, ResourceInfo, BoxedFuture, TemplateInfo, ToolError, erase, no_client,
 };
 use find_references::FindReferences;
 use index_status::IndexStatus;
-use outline::Outline;
+use outline::OutlineTool;
 use parse_files::{ParseFiles, Totals, json_resource};
-pub(crate) use project::LARGEST_FILE;
-use project::{Project, Unread};
+pub(crate) use project::MAX_FILE_BYTES;
+use project::{CodeProject, ParseFailure};
 use query_annotations::QueryAnnotations;
 use read_symbol::ReadSymbol;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
 /// Maximum number of completion values.
-const COMPLETIONS: usize = 100;
+const MAX_COMPLETIONS: usize = 100;
 /// Maximum number of files scanned for a completion.
-const LOOKED_AT: usize = 5000;
+const MAX_COMPLETION_FILES: usize = 5000;
 
 /// Tools and resources about source code.
 pub struct CodeSuite {
-    project: Arc<Project>,
+    project: Arc<CodeProject>,
     /// Whether listing the source files starts building the index.
     pub(crate) index_when_listed: bool,
     tools: Vec<Arc<dyn AnyTool>>,
@@ -77,8 +77,8 @@ impl std::fmt::Debug for CodeSuite {
 
 impl CodeSuite {
     /// Creates the suite for these roots and their index. Reads nothing until a tool is called.
-    pub fn new(roots: Roots, live: Arc<Live>) -> Self {
-        let project = Project::new(roots, live);
+    pub fn new(roots: ServedRoots, live: Arc<BackgroundIndex>) -> Self {
+        let project = CodeProject::new(roots, live);
         let tools = vec![
             erase(ParseFiles { project: Arc::clone(&project) }),
             erase(QueryAnnotations { project: Arc::clone(&project) }),
@@ -92,7 +92,7 @@ impl CodeSuite {
     }
 }
 
-impl Provider for CodeSuite {
+impl ToolProvider for CodeSuite {
     fn key(&self) -> &'static str {
         "code"
     }
@@ -105,14 +105,14 @@ impl Provider for CodeSuite {
         vec![apps::CODE_MAP, apps::SEARCH]
     }
 
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         let project = Arc::clone(&self.project);
         if self.index_when_listed {
             project.live.start();
         }
         Box::pin(async move {
             let list = move |context: &CallContext| Ok(listing::resources(&project, context));
-            nobody().blocking(list).await.unwrap_or_default()
+            no_client().blocking(list).await.unwrap_or_default()
         })
     }
 
@@ -120,11 +120,11 @@ impl Provider for CodeSuite {
         true
     }
 
-    fn describe(&self, uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+    fn describe(&self, uris: Vec<String>) -> BoxedFuture<'_, Vec<Option<String>>> {
         let project = Arc::clone(&self.project);
         Box::pin(async move {
             let work = move |context: &CallContext| Ok(listing::describe(&project, &uris, context));
-            nobody().blocking(work).await.unwrap_or_default()
+            no_client().blocking(work).await.unwrap_or_default()
         })
     }
 
@@ -143,7 +143,7 @@ impl Provider for CodeSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(async move {
             let path = match address::path(uri)? {
                 Ok(path) => path,
@@ -172,29 +172,29 @@ impl Provider for CodeSuite {
         place.is_some_and(|place| self.project.subscribe(&place))
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         let ours =
             matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
         if !ours || argument != "path" {
-            return Box::pin(std::future::ready(Completed::default()));
+            return Box::pin(std::future::ready(CompletionValues::default()));
         }
         let (project, typed) = (Arc::clone(&self.project), typed.to_owned());
         Box::pin(async move {
             let work = move |context: &CallContext| Ok(paths(&project, &typed, context));
-            nobody().blocking(work).await.unwrap_or_default().into()
+            no_client().blocking(work).await.unwrap_or_default().into()
         })
     }
 
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         Some(self.project.changes())
     }
 }
 
 /// What all files of the index hold together.
-fn totals(project: &Project, context: &CallContext) -> Result<Totals, ToolError> {
+fn totals(project: &CodeProject, context: &CallContext) -> Result<Totals, ToolError> {
     let sources = project.live.sources(CODE, context)?;
-    let mut counts = Counts::default();
+    let mut counts = KindCounts::default();
     for source in &sources {
         let kinds = source.kinds.iter();
         counts
@@ -205,7 +205,7 @@ fn totals(project: &Project, context: &CallContext) -> Result<Totals, ToolError>
 }
 
 fn read_file(
-    project: &Project,
+    project: &CodeProject,
     uri: &str,
     path: &str,
     context: &CallContext,
@@ -217,29 +217,29 @@ fn read_file(
         .map_err(|error| ToolError::not_found(format!("{uri}: {error}")))?;
     match project.annotations(&place, &|| context.stop().is_some()) {
         Ok(file) => Ok(vec![json_resource(uri, &file)?]),
-        Err(Unread::Problem(problem)) => Err(ToolError::not_found(format!("{uri}: {problem}"))),
-        Err(stopped @ Unread::Stopped) => Err(stopped.into_tool_error(context.stop())),
+        Err(ParseFailure::Problem(problem)) => Err(ToolError::not_found(format!("{uri}: {problem}"))),
+        Err(stopped @ ParseFailure::Stopped) => Err(stopped.into_tool_error(context.stop())),
     }
 }
 
 /// Paths of source files that start with the typed text; if there are none, those that contain it.
-fn paths(project: &Project, typed: &str, context: &CallContext) -> Vec<String> {
+fn paths(project: &CodeProject, typed: &str, context: &CallContext) -> Vec<String> {
     let folder = typed.rsplit_once('/').and_then(|(folder, _)| project.roots.resolve(folder).ok());
-    let start: Place = folder.unwrap_or_else(|| project.roots.top());
+    let start: RootPath = folder.unwrap_or_else(|| project.roots.top());
     let files = project
         .roots
         .walk(&start)
         .flatten()
-        .take(LOOKED_AT)
+        .take(MAX_COMPLETION_FILES)
         .take_while(|_| context.stop().is_none())
         .map(|entry| project.path_of(&entry.place));
-    let files: Vec<String> = files.filter(|path| Language::of(path).is_some()).collect();
+    let files: Vec<String> = files.filter(|path| Language::from_path(path).is_some()).collect();
     let begins: Vec<String> =
-        files.iter().filter(|path| path.starts_with(typed)).take(COMPLETIONS).cloned().collect();
+        files.iter().filter(|path| path.starts_with(typed)).take(MAX_COMPLETIONS).cloned().collect();
     if !begins.is_empty() {
         return begins;
     }
-    files.into_iter().filter(|path| path.contains(typed)).take(COMPLETIONS).collect()
+    files.into_iter().filter(|path| path.contains(typed)).take(MAX_COMPLETIONS).collect()
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! `outline`: shows the nested definitions of a file or folder within a token budget.
 
 use super::{
-    parse_files::{FileProblem, counted},
-    project::{Project, Unread},
+    parse_files::{FileProblem, count_noun},
+    project::{CodeProject, ParseFailure},
     sweep::stopped,
 };
 use crate::{
     apps,
-    files::{Kind as EntryKind, Place, Problem},
-    lanes,
+    files::{PathKind as EntryKind, RootPath, ReadFailure},
+    worker_pools,
 };
 use docent_syntax::{Annotation, Kind, Language, parse};
-use docent_tool::{Answer, CallContext, Tool, ToolError};
+use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,16 +22,16 @@ use std::{
 };
 
 /// Maximum number of files read in a folder; for a larger one, the caller must name subfolders.
-const MOST_FILES: usize = 2000;
+const MAX_FILES: usize = 2000;
 /// Average number of letters per token.
-const LETTERS: usize = 4;
+const LETTERS_PER_TOKEN: usize = 4;
 /// Maximum number of problems listed in the text.
-const LISTED_PROBLEMS: usize = 10;
+const MAX_LISTED_PROBLEMS: usize = 10;
 
 /// `outline`.
 #[derive(Debug)]
-pub(crate) struct Outline {
-    pub(crate) project: Arc<Project>,
+pub(crate) struct OutlineTool {
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Arguments of `outline`.
@@ -97,7 +97,7 @@ pub struct FileOutline {
     pub path: String,
     /// Definitions in source order; omitted if they do not fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<Item>,
+    pub items: Vec<OutlineItem>,
     /// Number of definitions.
     pub definitions: usize,
 }
@@ -106,7 +106,7 @@ pub struct FileOutline {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Item")]
-pub struct Item {
+pub struct OutlineItem {
     /// Name.
     pub name: String,
     /// Kind of definition.
@@ -120,13 +120,13 @@ pub struct Item {
     pub signature: String,
     /// Nested definitions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<Item>,
+    pub items: Vec<OutlineItem>,
 }
 
-impl Tool for Outline {
+impl TypedTool for OutlineTool {
     const NAME: &'static str = "outline";
     const TITLE: &'static str = "Outline of a file or folder";
-    const ABOUT: &'static str = "Show the definitions of a file, a folder or the whole project, nested, with line numbers, in as much detail as fits the token limit: from \
+    const DESCRIPTION: &'static str = "Show the definitions of a file, a folder or the whole project, nested, with line numbers, in as much detail as fits the token limit: from \
          every method down to folders with counts. Use it before reading files.";
     const APP: Option<&'static str> = Some(apps::CODE_MAP.uri);
     type Args = OutlineArgs;
@@ -136,17 +136,17 @@ impl Tool for Outline {
         &self,
         args: OutlineArgs,
         context: &CallContext,
-    ) -> Result<Answer<OutlineAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<OutlineAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| outline(&project, &args, context)).await
     }
 }
 
 fn outline(
-    project: &Project,
+    project: &CodeProject,
     args: &OutlineArgs,
     context: &CallContext,
-) -> Result<Answer<OutlineAnswer>, ToolError> {
+) -> Result<ToolAnswer<OutlineAnswer>, ToolError> {
     let place = project.roots.resolve(&args.path).map_err(|error| error.into_tool_error("path"))?;
     let kind = project.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?;
     let single = kind != EntryKind::Folder;
@@ -157,18 +157,18 @@ fn outline(
         files(project, &place, &mut problems, context)?
     };
     let mut all = Vec::with_capacity(places.len());
-    let read = |place: &Place| file(project, place, context);
-    for read in lanes::run(|| places.par_iter().map(read).collect::<Vec<_>>()) {
+    let read = |place: &RootPath| file(project, place, context);
+    for read in worker_pools::run(|| places.par_iter().map(read).collect::<Vec<_>>()) {
         match read {
             Ok(file) => all.push(file),
             Err(unread) if single => {
                 return Err(match unread {
-                    Unread::Problem(problem) => ToolError::argument("path", problem.to_string()),
-                    stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
+                    ParseFailure::Problem(problem) => ToolError::argument("path", problem.to_string()),
+                    stopped @ ParseFailure::Stopped => stopped.into_tool_error(context.stop()),
                 });
             }
-            Err(Unread::Problem(problem)) => problems.push(problem),
-            Err(Unread::Stopped) => {}
+            Err(ParseFailure::Problem(problem)) => problems.push(problem),
+            Err(ParseFailure::Stopped) => {}
         }
     }
     let partial = stopped(context)?;
@@ -180,7 +180,7 @@ fn outline(
         counted(total_files, "file"),
         counted(total_definitions, "definition")
     );
-    let (shown, detail, mut text) = fit(&head, &path, all, args.max_tokens * LETTERS);
+    let (shown, detail, mut text) = fit(&head, &path, all, args.max_tokens * LETTERS_PER_TOKEN);
     if detail < Detail::Whole {
         text.push_str(
             "\n\nNot everything fits: set path to a folder or file inside it, or raise maxTokens.",
@@ -193,7 +193,7 @@ fn outline(
         );
     }
     push_problems(&mut text, &problems);
-    let tokens = text.len() / LETTERS;
+    let tokens = text.len() / LETTERS_PER_TOKEN;
     let problems = problems.into_iter().map(Into::into).collect();
     let answer = OutlineAnswer {
         path,
@@ -204,33 +204,33 @@ fn outline(
         tokens,
         problems,
     };
-    Ok(Answer::new(answer, text).partial(partial))
+    Ok(ToolAnswer::new(answer, text).partial(partial))
 }
 
 /// Lists the first problems; the structured answer has all of them.
-fn push_problems(text: &mut String, problems: &[Problem]) {
+fn push_problems(text: &mut String, problems: &[ReadFailure]) {
     if problems.is_empty() {
         return;
     }
     text.push_str("\n\nProblems:");
-    for problem in problems.iter().take(LISTED_PROBLEMS) {
+    for problem in problems.iter().take(MAX_LISTED_PROBLEMS) {
         let _ok = write!(text, "\n- {problem}");
     }
-    if let Some(more @ 1..) = problems.len().checked_sub(LISTED_PROBLEMS) {
+    if let Some(more @ 1..) = problems.len().checked_sub(MAX_LISTED_PROBLEMS) {
         let _ok = write!(text, "\n- and {more} more");
     }
 }
 
 /// Lists the source files of a folder. Also returns whether there are more. Unreadable entries become problems.
 fn files(
-    project: &Project,
-    folder: &Place,
-    problems: &mut Vec<Problem>,
+    project: &CodeProject,
+    folder: &RootPath,
+    problems: &mut Vec<ReadFailure>,
     context: &CallContext,
-) -> Result<(Vec<Place>, bool), ToolError> {
+) -> Result<(Vec<RootPath>, bool), ToolError> {
     let mut places = Vec::new();
     for entry in project.roots.walk(folder) {
-        if stopped(context)? || places.len() > MOST_FILES {
+        if stopped(context)? || places.len() > MAX_FILES {
             break;
         }
         let entry = match entry {
@@ -245,16 +245,16 @@ fn files(
             places.push(entry.place);
         }
     }
-    let more = places.len() > MOST_FILES;
-    places.truncate(MOST_FILES);
+    let more = places.len() > MAX_FILES;
+    places.truncate(MAX_FILES);
     Ok((places, more))
 }
 
-fn file(project: &Project, place: &Place, context: &CallContext) -> Result<FileOutline, Unread> {
+fn file(project: &CodeProject, place: &RootPath, context: &CallContext) -> Result<FileOutline, ParseFailure> {
     let halt = || context.stop().is_some();
     let parsed = project.parse(place, None, &halt)?;
     if halt() {
-        return Err(Unread::Stopped);
+        return Err(ParseFailure::Stopped);
     }
     let all = parse::definitions(parsed.language, &parsed.path, &parsed.text, &parsed.tree);
     parsed.check()?;
@@ -264,14 +264,14 @@ fn file(project: &Project, place: &Place, context: &CallContext) -> Result<FileO
 }
 
 /// Nests definitions. The input is in source order, outer definitions first.
-fn nest(annotations: Vec<Annotation>) -> Vec<Item> {
+fn nest(annotations: Vec<Annotation>) -> Vec<OutlineItem> {
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut parents: Vec<Option<usize>> = Vec::new();
-    let mut items: Vec<Option<Item>> = Vec::new();
+    let mut items: Vec<Option<OutlineItem>> = Vec::new();
     for one in annotations {
         parents.push(one.parent.as_ref().and_then(|parent| by_id.get(parent).copied()));
         by_id.insert(one.id, items.len());
-        items.push(Some(Item {
+        items.push(Some(OutlineItem {
             name: one.name,
             kind: one.kind,
             line: one.line,
@@ -313,7 +313,7 @@ fn fit(
     ];
     let mut last = (Vec::new(), Detail::Folders, head.to_owned());
     for (shown, detail) in steps {
-        let text = tell(head, &shown);
+        let text = render(head, &shown);
         if text.len() <= letters {
             return (shown, detail, text);
         }
@@ -323,13 +323,13 @@ fn fit(
     let (mut shown, detail, mut text) = last;
     while text.len() > letters && shown.len() > 1 {
         shown.truncate(shown.len() * letters / text.len().max(1));
-        text = tell(head, &shown);
+        text = render(head, &shown);
     }
     (shown, detail, text)
 }
 
 fn without_members(file: &FileOutline) -> FileOutline {
-    let bare = |item: &Item| Item { items: Vec::new(), ..item.clone() };
+    let bare = |item: &OutlineItem| OutlineItem { items: Vec::new(), ..item.clone() };
     FileOutline { items: file.items.iter().map(bare).collect(), ..file.clone() }
 }
 
@@ -352,14 +352,14 @@ fn folders(path: &str, all: &[FileOutline]) -> Vec<FileOutline> {
     sums.into_iter().map(folder).collect()
 }
 
-fn tell(head: &str, files: &[FileOutline]) -> String {
+fn render(head: &str, files: &[FileOutline]) -> String {
     let mut text = head.to_owned();
     for file in files {
         let _ok = write!(text, "\n{}", file.path);
         if file.items.is_empty() && file.definitions > 0 {
             let _ok = write!(text, ": {}", counted(file.definitions, "definition"));
         }
-        let mut pending: Vec<(&Item, usize)> =
+        let mut pending: Vec<(&OutlineItem, usize)> =
             file.items.iter().rev().map(|item| (item, 1)).collect();
         while let Some((item, depth)) = pending.pop() {
             let lines = if item.line == item.end_line {

@@ -2,18 +2,18 @@
 
 use super::{
     address,
-    project::Project,
-    sweep::{Reading, Report, Sweep, Targets},
+    project::CodeProject,
+    sweep::{ParseMode, ParseReport, ParseSweep, ParseTargets},
 };
-use crate::files::Problem;
-use docent_syntax::{Annotation, Counts, Kind, Language, Parameter, Summary};
-use docent_tool::{Answer, Block, CallContext, Contents, Failure, FailureKind, Tool, ToolError};
+use crate::files::ReadFailure;
+use docent_syntax::{Annotation, KindCounts, Kind, Language, Parameter, Summary};
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, Contents, ToolFailure, FailureKind, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
 
 /// Maximum number of files listed in the text; the structured answer has all of them.
-const LISTED: usize = 50;
+const MAX_LISTED_FILES: usize = 50;
 /// Maximum length of a signature or description; longer ones are truncated.
 const MAX_TEXT_CHARS: usize = 300;
 /// Maximum number of parameters per definition.
@@ -22,7 +22,7 @@ const MAX_PARAMETERS: usize = 20;
 /// `parse_files`.
 #[derive(Debug)]
 pub(crate) struct ParseFiles {
-    pub(crate) project: Arc<Project>,
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Arguments of `parse_files`.
@@ -127,16 +127,16 @@ impl From<Annotation> for ParsedDefinition {
         Self {
             name: one.qualified_name,
             kind: one.kind,
-            signature: cut(&one.signature),
+            signature: truncate_text(&one.signature),
             parameters: one.parameters.map(first),
-            return_type: one.return_type.as_deref().map(cut),
-            description: one.description.as_deref().map(cut),
+            return_type: one.return_type.as_deref().map(truncate_text),
+            description: one.description.as_deref().map(truncate_text),
             line: one.line,
         }
     }
 }
 
-fn cut(text: &str) -> String {
+fn truncate_text(text: &str) -> String {
     match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
         None => text.to_owned(),
@@ -152,8 +152,8 @@ pub struct FileProblem {
     pub reason: String,
 }
 
-impl From<Problem> for FileProblem {
-    fn from(problem: Problem) -> Self {
+impl From<ReadFailure> for FileProblem {
+    fn from(problem: ReadFailure) -> Self {
         Self { path: problem.path, reason: problem.reason }
     }
 }
@@ -167,10 +167,10 @@ pub(crate) struct Totals {
     pub(crate) summary: Summary,
 }
 
-impl Tool for ParseFiles {
+impl TypedTool for ParseFiles {
     const NAME: &'static str = "parse_files";
     const TITLE: &'static str = "Parse source files";
-    const ABOUT: &'static str = "Parse source code files and extract AST annotations: functions, classes, interfaces and other definitions with \
+    const DESCRIPTION: &'static str = "Parse source code files and extract AST annotations: functions, classes, interfaces and other definitions with \
          signature, parameters, doc comment and line. Takes paths, folders and patterns. Not needed before query_annotations; outline is shorter.";
     type Args = ParseFilesArgs;
     type Answer = ParseFilesAnswer;
@@ -179,21 +179,21 @@ impl Tool for ParseFiles {
         &self,
         args: ParseFilesArgs,
         context: &CallContext,
-    ) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<ParseFilesAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| parse(&project, &args, context)).await
     }
 }
 
 fn parse(
-    project: &Arc<Project>,
+    project: &Arc<CodeProject>,
     args: &ParseFilesArgs,
     context: &CallContext,
-) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+) -> Result<ToolAnswer<ParseFilesAnswer>, ToolError> {
     let reading =
-        Reading { language: args.options.language, comments: args.options.include_comments };
+        ParseMode { language: args.options.language, comments: args.options.include_comments };
     project.live.start();
-    let mut targets = Targets::new(project, reading, args.options.recursive, context);
+    let mut targets = ParseTargets::new(project, reading, args.options.recursive, context);
     let mut refused = Vec::new();
     for raw in &args.files {
         match targets.add(raw) {
@@ -210,7 +210,7 @@ fn parse(
     if sweep.reports.is_empty() && !sweep.partial {
         return Err(nothing(refused, &sweep.problems));
     }
-    let problem = |(raw, error): (&String, ToolError)| Problem {
+    let problem = |(raw, error): (&String, ToolError)| ReadFailure {
         path: raw.clone(),
         reason: error.to_string(),
     };
@@ -219,7 +219,7 @@ fn parse(
 }
 
 /// The error when no file was parsed.
-fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> ToolError {
+fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[ReadFailure]) -> ToolError {
     if refused.len() == 1 && problems.is_empty() {
         return refused.remove(0).1;
     }
@@ -231,14 +231,14 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
     let reasons = refused
         .iter()
         .map(|(_, error)| error.to_string())
-        .chain(problems.iter().map(Problem::to_string));
+        .chain(problems.iter().map(ReadFailure::to_string));
     let reasons: Vec<String> = reasons.take(5).collect();
     let message = if reasons.is_empty() {
         "found no source file in a supported language".into()
     } else {
         reasons.join("; ")
     };
-    let failure = Failure::new(kind, format!("No file was parsed: {message}"));
+    let failure = ToolFailure::new(kind, format!("No file was parsed: {message}"));
     // The hint does not apply to a file that exists but can't be parsed.
     if problems.is_empty() {
         return failure
@@ -249,11 +249,11 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
 }
 
 fn answer(
-    sweep: Sweep,
-    reading: Reading,
+    sweep: ParseSweep,
+    reading: ParseMode,
     generation: u64,
-) -> Result<Answer<ParseFilesAnswer>, ToolError> {
-    let mut counts = Counts::default();
+) -> Result<ToolAnswer<ParseFilesAnswer>, ToolError> {
+    let mut counts = KindCounts::default();
     sweep.reports.iter().for_each(|(_, report)| counts.merge(&report.counts));
     let text = text(&sweep, &counts, reading);
     let definitions = definitions_text(&sweep);
@@ -263,7 +263,7 @@ fn answer(
         summary: counts.summary(),
     };
     let embedded = json_resource(address::ANNOTATIONS, &totals)?;
-    let file = |(_, report): (crate::files::Place, Report)| FileReport {
+    let file = |(_, report): (crate::files::RootPath, ParseReport)| FileReport {
         annotations: report.counts.total(),
         summary: report.counts.summary(),
         omitted: report.counts.total() - report.definitions.len(),
@@ -279,9 +279,9 @@ fn answer(
         problems: sweep.problems.into_iter().map(Into::into).collect(),
         generation,
     };
-    let mut answer = Answer::new(structured, text).with(Block::Embedded(embedded));
+    let mut answer = ToolAnswer::new(structured, text).with(AnswerBlock::Embedded(embedded));
     if let Some(definitions) = definitions {
-        answer = answer.with(Block::text(definitions));
+        answer = answer.with(AnswerBlock::text(definitions));
     }
     Ok(answer.partial(sweep.partial))
 }
@@ -293,18 +293,18 @@ pub(crate) fn json_resource(uri: &str, value: &impl Serialize) -> Result<Content
 }
 
 /// Formats a count with its noun: `1 file`, `2 files`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub(crate) fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
+fn text(sweep: &ParseSweep, counts: &KindCounts, reading: ParseMode) -> String {
     let mut text =
         format!("{} and extracted {}.", parsed(sweep), counted(counts.total(), "annotation"));
     if !sweep.reports.is_empty() {
         text.push_str("\n\nFiles processed:");
     }
-    for (_, report) in sweep.reports.iter().take(LISTED) {
-        let found = counted(report.counts.total(), "annotation");
+    for (_, report) in sweep.reports.iter().take(MAX_LISTED_FILES) {
+        let found = count_noun(report.counts.total(), "annotation");
         let kinds = report.counts.words();
         let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
         // Writing to a string can't fail.
@@ -325,13 +325,13 @@ fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
 }
 
 /// Summarizes how many files were parsed fully or partially.
-fn parsed(sweep: &Sweep) -> String {
-    let (done, found) = (sweep.reports.len(), sweep.found);
+fn parse_summary(sweep: &ParseSweep) -> String {
+    let (done, found) = (sweep.reports.len(), sweep.definition_count);
     let broken = sweep.reports.iter().filter(|(_, report)| report.broken_at.is_some()).count();
     let files = if sweep.partial && found > 0 {
         format!("{done} of {}", counted(found, "file"))
     } else {
-        counted(done, "file")
+        count_noun(done, "file")
     };
     match broken {
         0 if sweep.problems.is_empty() && !sweep.partial => format!("Successfully parsed {files}"),
@@ -342,7 +342,7 @@ fn parsed(sweep: &Sweep) -> String {
 }
 
 /// Lists the definitions by file; `None` if there are none.
-fn definitions_text(sweep: &Sweep) -> Option<String> {
+fn definitions_text(sweep: &ParseSweep) -> Option<String> {
     let shown: usize = sweep.reports.iter().map(|(_, report)| report.definitions.len()).sum();
     if shown == 0 {
         return None;
@@ -371,18 +371,18 @@ fn definitions_text(sweep: &Sweep) -> Option<String> {
 }
 
 fn push_rest(text: &mut String, all: usize, noun: &str) {
-    if all > LISTED {
+    if all > MAX_LISTED_FILES {
         let _ok = write!(text, "\n- and {} more {noun}", all - LISTED);
     }
 }
 
 /// Lists problems at the end of a text.
-pub(crate) fn push_problems(text: &mut String, problems: &[Problem]) {
+pub(crate) fn push_problems(text: &mut String, problems: &[ReadFailure]) {
     if problems.is_empty() {
         return;
     }
     text.push_str("\n\nProblems:");
-    for problem in problems.iter().take(LISTED) {
+    for problem in problems.iter().take(MAX_LISTED_FILES) {
         let _ok = write!(text, "\n- {problem}");
     }
     push_rest(text, problems.len(), "problems");

@@ -2,17 +2,17 @@
 
 use super::{
     address,
-    parse_files::{counted, json_resource},
-    project::Project,
+    parse_files::{count_noun, json_resource},
+    project::CodeProject,
 };
 use crate::{
     apps,
-    files::Place,
-    indexing::{CODE, Phase, Searched, Why, digest_now, score},
+    files::RootPath,
+    indexing::{CODE, IndexPhase, IndexSearchAnswer, HitExplanation, digest_now, score},
 };
-use docent_index::{Filter, Hit, Paths, Query, StoreError};
+use docent_index::{UnitFilter, IndexHit, PathPatterns, IndexQuery, IndexStoreError};
 use docent_syntax::{Kind, Language};
-use docent_tool::{Answer, Block, CallContext, Tool, ToolError};
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 /// `query_annotations`.
 #[derive(Debug)]
 pub(crate) struct QueryAnnotations {
-    pub(crate) project: Arc<Project>,
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Arguments of `query_annotations`.
@@ -100,7 +100,7 @@ pub struct QueryHit {
     pub similarity: f64,
     /// How the similarity was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<Why>,
+    pub why: Option<HitExplanation>,
     /// Signature on one line.
     pub signature: String,
     /// Doc comment.
@@ -120,8 +120,8 @@ pub struct QueryHit {
 }
 
 impl QueryHit {
-    fn new(hit: Hit, changed: bool) -> Self {
-        let why = Some(Why::of(&hit));
+    fn new(hit: IndexHit, changed: bool) -> Self {
+        let why = Some(HitExplanation::of(&hit));
         let unit = hit.found.unit;
         // The index keeps the qualified name with the signature.
         let qualified = unit.id.rsplit(':').next().unwrap_or_default();
@@ -146,10 +146,10 @@ impl QueryHit {
     }
 }
 
-impl Tool for QueryAnnotations {
+impl TypedTool for QueryAnnotations {
     const NAME: &'static str = "query_annotations";
     const TITLE: &'static str = "Find code by meaning";
-    const ABOUT: &'static str = "Query the project's code by meaning, in plain words or by name: returns functions, classes and other definitions \
+    const DESCRIPTION: &'static str = "Query the project's code by meaning, in plain words or by name: returns functions, classes and other definitions \
          with file, line, signature and matching lines. For a known name use read_symbol or find_references. Lower the threshold to see more.";
     const APP: Option<&'static str> = Some(apps::SEARCH.uri);
     type Args = QueryArgs;
@@ -159,40 +159,40 @@ impl Tool for QueryAnnotations {
         &self,
         args: QueryArgs,
         context: &CallContext,
-    ) -> Result<Answer<QueryAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<QueryAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| query(&project, &args, context)).await
     }
 }
 
 fn query(
-    project: &Project,
+    project: &CodeProject,
     args: &QueryArgs,
     context: &CallContext,
-) -> Result<Answer<QueryAnswer>, ToolError> {
+) -> Result<ToolAnswer<QueryAnswer>, ToolError> {
     let options = &args.options;
-    let wrong = |error: StoreError| ToolError::argument("options.paths", error.to_string());
+    let wrong = |error: IndexStoreError| ToolError::argument("options.paths", error.to_string());
     // The query is the same whether the kind is an option or a word in it, so that scores stay comparable.
     let (named, question) = asked_for(&args.query);
     let kinds = options.kind.map_or(named, |kind| vec![kind]);
-    let filter = Filter {
+    let filter = UnitFilter {
         kinds: kinds.iter().map(|kind| kind.singular().to_owned()).collect(),
         collections: vec![CODE.to_owned()],
         languages: options.language.iter().map(|language| language.word().to_owned()).collect(),
-        paths: Paths::parse(&options.paths).map_err(wrong)?,
+        paths: PathPatterns::parse(&options.paths).map_err(wrong)?,
     };
     #[expect(clippy::cast_possible_truncation, reason = "a share needs no more digits")]
     let (limit, threshold) = (options.limit, options.threshold as f32);
-    let query = Query { limit, threshold, filter, ..Query::new(question) };
+    let query = IndexQuery { limit, threshold, filter, ..IndexQuery::new(question) };
     let mut found = project.live.search(&query, context)?;
     let mut changed = changed(project, &found);
-    if !changed.is_empty() && found.phase == Phase::InStep {
+    if !changed.is_empty() && found.phase == IndexPhase::UpToDate {
         project.live.refresh(changed.into_values(), found.answer.generation, context);
         found = project.live.search(&query, context)?;
         changed = self::changed(project, &found);
     }
-    let Searched { answer, phase } = found;
-    let hit = |hit: Hit| {
+    let IndexSearchAnswer { answer, phase } = found;
+    let hit = |hit: IndexHit| {
         let changed = changed.contains_key(&hit.found.path);
         QueryHit::new(hit, changed)
     };
@@ -220,14 +220,14 @@ fn query(
         threshold: options.threshold,
         files: project.live.status().map_or(0, |status| status.sources),
         generation: answer.generation,
-        complete: phase == Phase::InStep,
+        complete: phase == IndexPhase::UpToDate,
         notes,
     };
-    Ok(Answer::new(structured, text).with(Block::Embedded(embedded)))
+    Ok(ToolAnswer::new(structured, text).with(AnswerBlock::Embedded(embedded)))
 }
 
 /// Words without content: "functions that handle logins" is about logins.
-const EMPTY: [&str; 16] = [
+const GENERIC_WORDS: [&str; 16] = [
     "that",
     "which",
     "handle",
@@ -251,7 +251,7 @@ fn asked_for(query: &str) -> (Vec<Kind>, &str) {
     let (first, rest) = query.trim().split_once(' ').unwrap_or((query, ""));
     let second = rest.split_whitespace().next().unwrap_or_default().to_lowercase();
     let kind = Kind::ALL.into_iter().find(|kind| kind.plural() == first.to_lowercase());
-    let kinds = match kind.filter(|_| EMPTY.contains(&second.as_str())) {
+    let kinds = match kind.filter(|_| GENERIC_WORDS.contains(&second.as_str())) {
         Some(Kind::Function | Kind::Method) => vec![Kind::Function, Kind::Method],
         Some(Kind::Class | Kind::Struct) => vec![Kind::Class, Kind::Struct],
         Some(other) => vec![other],
@@ -259,7 +259,7 @@ fn asked_for(query: &str) -> (Vec<Kind>, &str) {
     };
     let mut left = rest.trim_start();
     while let Some((_, after)) =
-        left.split_once(' ').filter(|(word, _)| EMPTY.contains(&word.to_lowercase().as_str()))
+        left.split_once(' ').filter(|(word, _)| GENERIC_WORDS.contains(&word.to_lowercase().as_str()))
     {
         left = after.trim_start();
     }
@@ -267,24 +267,24 @@ fn asked_for(query: &str) -> (Vec<Kind>, &str) {
 }
 
 /// Describes an index that is not up to date.
-pub(crate) fn state(phase: &Phase) -> Option<String> {
+pub(crate) fn state(phase: &IndexPhase) -> Option<String> {
     match phase {
-        Phase::InStep => None,
-        Phase::Idle | Phase::Building(_, 0) => {
+        IndexPhase::UpToDate => None,
+        IndexPhase::Idle | IndexPhase::Building(_, 0) => {
             Some("The index is being built: results may be incomplete. Ask again in a moment.".into())
         }
-        Phase::Building(done, total) => Some(format!(
+        IndexPhase::Building(done, total) => Some(format!(
             "The index is being built, {done} of {total} files so far: results may be incomplete. Ask again in a moment."
         )),
-        Phase::Failed(reason) => {
+        IndexPhase::Failed(reason) => {
             Some(format!("The index is not being updated: {reason}."))
         }
     }
 }
 
 /// Returns the files of hits that changed since they were indexed.
-fn changed(project: &Project, found: &Searched) -> BTreeMap<String, Place> {
-    let mut seen: BTreeMap<&str, Option<Place>> = BTreeMap::new();
+fn changed(project: &CodeProject, found: &IndexSearchAnswer) -> BTreeMap<String, RootPath> {
+    let mut seen: BTreeMap<&str, Option<RootPath>> = BTreeMap::new();
     for hit in found.answer.hits.iter().chain(&found.answer.below) {
         let path = hit.found.path.as_str();
         seen.entry(path).or_insert_with(|| {
@@ -305,7 +305,7 @@ fn text(args: &QueryArgs, passing: &[QueryHit], nearest: &[QueryHit]) -> String 
         let what = match (one_kind, passing.len()) {
             (Some(kind), 1) => format!("1 {}", kind.singular()),
             (Some(kind), n) => format!("{n} {}", kind.plural()),
-            (None, n) => counted(n, "definition"),
+            (None, n) => count_noun(n, "definition"),
         };
         let mut text = format!("Found {what} related to \"{query}\":\n");
         push_hits(&mut text, passing);

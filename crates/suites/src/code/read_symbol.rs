@@ -2,17 +2,17 @@
 
 use super::{
     find_references::name_of,
-    parse_files::counted,
-    project::{Parsed, Project, Unread},
-    references::{self, Defined, Known, Occurrence},
+    parse_files::count_noun,
+    project::{ParsedFile, CodeProject, ParseFailure},
+    references::{self, SymbolDefinition, SymbolReferences, Occurrence},
 };
 use crate::indexing::CODE;
-use docent_index::{Filter, Found, View, named};
+use docent_index::{UnitFilter, FoundUnit, StoreView, units_named};
 use docent_syntax::{
     Annotation, Kind, annotate,
     references::{Role, is_called},
 };
-use docent_tool::{Answer, CallContext, Tool, ToolError};
+use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -22,16 +22,16 @@ use std::{
 };
 
 /// Maximum number of source lines; the rest is truncated.
-const LONGEST_SOURCE: usize = 400;
+const MAX_SOURCE_LINES: usize = 400;
 /// Maximum number of callers, callees and tests listed.
-const LISTED: usize = 30;
+const MAX_LISTED: usize = 30;
 /// Maximum number of candidates for a called name.
-const LOOKED_AT: usize = 50;
+const MAX_CALLEE_CANDIDATES: usize = 50;
 
 /// `read_symbol`.
 #[derive(Debug)]
 pub(crate) struct ReadSymbol {
-    pub(crate) project: Arc<Project>,
+    pub(crate) project: Arc<CodeProject>,
 }
 
 /// Arguments of `read_symbol`.
@@ -93,10 +93,10 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-impl Tool for ReadSymbol {
+impl TypedTool for ReadSymbol {
     const NAME: &'static str = "read_symbol";
     const TITLE: &'static str = "Read one symbol";
-    const ABOUT: &'static str = "Read the source of one function, class or other symbol instead of its whole file, with signature, doc comment, \
+    const DESCRIPTION: &'static str = "Read the source of one function, class or other symbol instead of its whole file, with signature, doc comment, \
          callers, callees and tests. Takes a name, a qualified name or an id from query_annotations.";
     type Args = SymbolArgs;
     type Answer = SymbolAnswer;
@@ -105,17 +105,17 @@ impl Tool for ReadSymbol {
         &self,
         args: SymbolArgs,
         context: &CallContext,
-    ) -> Result<Answer<SymbolAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<SymbolAnswer>, ToolError> {
         let project = Arc::clone(&self.project);
         context.blocking(move |context| read(&project, &args, context)).await
     }
 }
 
 fn read(
-    project: &Project,
+    project: &CodeProject,
     args: &SymbolArgs,
     context: &CallContext,
-) -> Result<Answer<SymbolAnswer>, ToolError> {
+) -> Result<ToolAnswer<SymbolAnswer>, ToolError> {
     let (name, path) = name_of(&args.symbol);
     if name.is_empty() {
         return Err(ToolError::argument("symbol", "give a name, such as save or Row.save"));
@@ -124,8 +124,8 @@ fn read(
     let (chosen, others) = choose(project, args, &path, &known)?;
     let stopped = || context.stop().is_some();
     let parsed = project.parse(&chosen.place, None, &stopped);
-    let parsed = parsed.map_err(|unread: Unread| unread.into_tool_error(context.stop()))?;
-    let Parsed { path: file, language, text, tree } = &parsed;
+    let parsed = parsed.map_err(|unread: ParseFailure| unread.into_tool_error(context.stop()))?;
+    let ParsedFile { path: file, language, text, tree } = &parsed;
     let whole = annotate::file(*language, file, text, tree);
     parsed.check().map_err(|unread| unread.into_tool_error(context.stop()))?;
     let annotation = whole.annotations.iter().find(|one| one.id == chosen.annotation.id);
@@ -145,23 +145,23 @@ fn read(
         file: file.clone(),
         source,
         cut,
-        callers: callers.into_iter().take(LISTED).collect(),
+        callers: callers.into_iter().take(MAX_LISTED).collect(),
         callees: called,
-        tests: tests.into_iter().take(LISTED).collect(),
-        others: others.into_iter().map(|one| one.annotation.id).take(LISTED).collect(),
+        tests: tests.into_iter().take(MAX_LISTED).collect(),
+        others: others.into_iter().map(|one| one.annotation.id).take(MAX_LISTED).collect(),
         annotation,
     };
-    let text = tell(&answer);
-    Ok(Answer::new(answer, text).partial(known.partial))
+    let text = render(&answer);
+    Ok(ToolAnswer::new(answer, text).partial(known.partial))
 }
 
 /// Picks the definition by id, or else by the end of its qualified name. Also returns the other candidates.
 fn choose(
-    project: &Project,
+    project: &CodeProject,
     args: &SymbolArgs,
     path: &str,
-    known: &Known,
-) -> Result<(Defined, Vec<Defined>), ToolError> {
+    known: &SymbolReferences,
+) -> Result<(SymbolDefinition, Vec<SymbolDefinition>), ToolError> {
     let file = args.file.as_deref().map(|raw| {
         let place = project.roots.resolve(raw).map_err(|error| error.into_tool_error("file"));
         place.map(|place| project.path_of(&place))
@@ -172,8 +172,8 @@ fn choose(
         return Ok((one.clone(), Vec::new()));
     }
     let in_file =
-        |one: &&Defined| file.as_ref().is_none_or(|file| project.path_of(&one.place) == *file);
-    let mut fitting: Vec<Defined> = known
+        |one: &&SymbolDefinition| file.as_ref().is_none_or(|file| project.path_of(&one.place) == *file);
+    let mut fitting: Vec<SymbolDefinition> = known
         .definitions
         .iter()
         .filter(|one| is_called(&one.annotation, path))
@@ -204,13 +204,13 @@ fn choose(
 fn source(text: &str, annotation: &Annotation) -> (String, usize) {
     let first = annotation.line.saturating_sub(1) as usize;
     let lines = (annotation.end_line.saturating_sub(annotation.line) + 1) as usize;
-    let shown: Vec<&str> = text.lines().skip(first).take(lines.min(LONGEST_SOURCE)).collect();
-    (shown.join("\n"), lines.saturating_sub(LONGEST_SOURCE))
+    let shown: Vec<&str> = text.lines().skip(first).take(lines.min(MAX_SOURCE_LINES)).collect();
+    (shown.join("\n"), lines.saturating_sub(MAX_SOURCE_LINES))
 }
 
 /// Resolves what a definition calls: in its own file first, then anywhere in the index, by name.
 fn callees(
-    view: Option<&dyn View>,
+    view: Option<&dyn StoreView>,
     annotation: &Annotation,
     file: &str,
     here: &[Annotation],
@@ -220,7 +220,7 @@ fn callees(
     let mut seen = HashSet::new();
     let calls = here.iter().filter(inside).flat_map(|one| &one.calls);
     let names = calls.filter(|name| seen.insert(name.as_str()));
-    let filter = Filter { collections: vec![CODE.to_owned()], ..Filter::default() };
+    let filter = UnitFilter { collections: vec![CODE.to_owned()], ..UnitFilter::default() };
     let callee = |name: &String| {
         let own: Vec<&Annotation> =
             here.iter().filter(|one| one.name == *name && is_callable(one.kind)).collect();
@@ -235,10 +235,10 @@ fn callees(
             };
         }
         let found =
-            view.and_then(|view| named(view, name, &filter, LOOKED_AT).ok()).unwrap_or_default();
-        let found: Vec<Found> = found
+            view.and_then(|view| units_named(view, name, &filter, MAX_CALLEE_CANDIDATES).ok()).unwrap_or_default();
+        let found: Vec<FoundUnit> = found
             .into_iter()
-            .filter(|one| Kind::named(&one.unit.kind).is_some_and(is_callable))
+            .filter(|one| Kind::from_name(&one.unit.kind).is_some_and(is_callable))
             .collect();
         let nearest = found.iter().min_by_key(|one| (distance(&one.path, file), one.path.clone()));
         Callee {
@@ -249,7 +249,7 @@ fn callees(
             candidates: found.len(),
         }
     };
-    names.take(LISTED).map(callee).collect()
+    names.take(MAX_LISTED).map(callee).collect()
 }
 
 /// Whether a definition of this kind can be called; classes can.
@@ -284,7 +284,7 @@ fn is_test_path(path: &str) -> bool {
         || ["_test.", ".test.", ".spec.", "_spec.", "tests."].iter().any(|mark| name.contains(mark))
 }
 
-fn tell(answer: &SymbolAnswer) -> String {
+fn render(answer: &SymbolAnswer) -> String {
     let SymbolAnswer { annotation, file, source, cut, .. } = answer;
     let mut text = format!(
         "{} {} ({file}:{}-{})",

@@ -1,34 +1,34 @@
 //! Parses many files at once, named by file, folder or pattern.
 
-use super::project::{Project, Unread};
+use super::project::{CodeProject, ParseFailure};
 use crate::{
-    files::{Entry, Kind, Place, Problem},
-    lanes,
+    files::{WalkEntry, PathKind, RootPath, ReadFailure},
+    worker_pools,
 };
-use docent_syntax::{Annotation, Counts, Language, parse};
-use docent_tool::{CallContext, Stop, ToolError};
+use docent_syntax::{Annotation, KindCounts, Language, parse};
+use docent_tool::{CallContext, CallStop, ToolError};
 use globset::GlobBuilder;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
 /// Maximum number of files per call; for larger projects the caller must name folders.
-const MOST_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 /// Files parsed between two progress reports.
-const AT_ONCE: usize = 64;
+const FILES_PER_PROGRESS: usize = 64;
 
 /// Maximum number of definitions kept per file and per call.
 pub(crate) const MAX_DEFINITIONS: usize = 200;
 
 /// How to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ParseMode {
     /// Parse as this language, regardless of the file name.
     pub(crate) language: Option<Language>,
     /// Include descriptions from comments.
     pub(crate) comments: bool,
 }
 
-impl Reading {
+impl ParseMode {
     /// Whether files are read the same way as for the index.
     pub(crate) fn is_plain(self) -> bool {
         self.language.is_none() && self.comments
@@ -37,13 +37,13 @@ impl Reading {
 
 /// Result of parsing one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct ParseReport {
     /// Path of the file.
     pub(crate) path: String,
     /// Language of the file.
     pub(crate) language: Language,
     /// Definitions by kind.
-    pub(crate) counts: Counts,
+    pub(crate) counts: KindCounts,
     /// First definitions, in source order.
     pub(crate) definitions: Vec<Annotation>,
     /// Line of the first syntax error.
@@ -52,43 +52,43 @@ pub(crate) struct Report {
 
 /// Results of parsing all targets.
 #[derive(Debug, Default)]
-pub(crate) struct Sweep {
+pub(crate) struct ParseSweep {
     /// One report per parsed file.
-    pub(crate) reports: Vec<(Place, Report)>,
+    pub(crate) reports: Vec<(RootPath, ParseReport)>,
     /// What was skipped, and why.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<ReadFailure>,
     /// Files named individually.
-    pub(crate) by_name: BTreeSet<Place>,
+    pub(crate) by_name: BTreeSet<RootPath>,
     /// Number of files found to parse.
-    pub(crate) found: usize,
+    pub(crate) definition_count: usize,
     /// Whether it stopped before all files were parsed.
     pub(crate) partial: bool,
     /// Number of definitions kept, over all files.
-    kept: usize,
+    kept_definitions: usize,
 }
 
 /// Files to parse, and how.
 #[derive(Debug)]
-pub(crate) struct Targets<'a> {
-    project: &'a Project,
+pub(crate) struct ParseTargets<'a> {
+    project: &'a CodeProject,
     context: &'a CallContext,
-    reading: Reading,
+    reading: ParseMode,
     recursive: bool,
     /// In the order they were named; files of a folder are sorted.
-    files: Vec<Place>,
-    seen: BTreeSet<Place>,
-    sweep: Sweep,
+    files: Vec<RootPath>,
+    seen: BTreeSet<RootPath>,
+    sweep: ParseSweep,
 }
 
-impl<'a> Targets<'a> {
+impl<'a> ParseTargets<'a> {
     /// Creates an empty list of targets.
     pub(crate) fn new(
-        project: &'a Project,
-        reading: Reading,
+        project: &'a CodeProject,
+        reading: ParseMode,
         recursive: bool,
         context: &'a CallContext,
     ) -> Self {
-        let (files, seen, sweep) = (Vec::new(), BTreeSet::new(), Sweep::default());
+        let (files, seen, sweep) = (Vec::new(), BTreeSet::new(), ParseSweep::default());
         Self { project, context, reading, recursive, files, seen, sweep }
     }
 
@@ -103,9 +103,9 @@ impl<'a> Targets<'a> {
         }
     }
 
-    fn add_place(&mut self, place: &Place) -> Result<(), ToolError> {
+    fn add_place(&mut self, place: &RootPath) -> Result<(), ToolError> {
         let kind = self.project.roots.kind(place);
-        if kind.map_err(|problem| problem.into_tool_error("files"))? != Kind::Folder {
+        if kind.map_err(|problem| problem.into_tool_error("files"))? != PathKind::Folder {
             self.add_file(place.clone());
             self.sweep.by_name.insert(place.clone());
             return Ok(());
@@ -116,7 +116,7 @@ impl<'a> Targets<'a> {
         })
     }
 
-    fn add_file(&mut self, place: Place) {
+    fn add_file(&mut self, place: RootPath) {
         if self.seen.insert(place.clone()) {
             self.files.push(place);
         }
@@ -141,24 +141,24 @@ impl<'a> Targets<'a> {
         Ok(())
     }
 
-    fn walk(&mut self, place: &Place, takes: &dyn Fn(&Entry) -> bool) -> Result<(), ToolError> {
+    fn walk(&mut self, place: &RootPath, takes: &dyn Fn(&WalkEntry) -> bool) -> Result<(), ToolError> {
         for entry in self.project.roots.walk(place) {
             if stopped(self.context)? {
                 self.sweep.partial = true;
                 break;
             }
             match entry {
-                Ok(entry) if entry.kind == Kind::File && self.reads(&entry) && takes(&entry) => {
+                Ok(entry) if entry.kind == PathKind::File && self.reads(&entry) && takes(&entry) => {
                     self.add_file(entry.place);
                 }
                 Ok(_) => {}
                 Err(problem) => self.sweep.problems.push(problem),
             }
-            if self.files.len() >= MOST_FILES {
+            if self.files.len() >= MAX_FILES {
                 let reason = format!(
                     "more than {MOST_FILES} files; the rest was skipped: name the folders to parse"
                 );
-                self.sweep.problems.push(Problem { path: self.project.path_of(place), reason });
+                self.sweep.problems.push(ReadFailure { path: self.project.path_of(place), reason });
                 break;
             }
         }
@@ -166,21 +166,21 @@ impl<'a> Targets<'a> {
     }
 
     /// Whether to read a file found in a folder: one in the requested language, or else any source file.
-    fn reads(&self, entry: &Entry) -> bool {
-        Language::of(entry.place.relative()).is_some_and(|language| match self.reading.language {
+    fn reads(&self, entry: &WalkEntry) -> bool {
+        Language::from_path(entry.place.relative()).is_some_and(|language| match self.reading.language {
             Some(wanted) => wanted == language,
             None => language.settings().searched,
         })
     }
 
     /// Parses all files and reports progress.
-    pub(crate) fn parse(mut self) -> Result<Sweep, ToolError> {
+    pub(crate) fn parse(mut self) -> Result<ParseSweep, ToolError> {
         let (project, context) = (self.project, self.context);
         let files = std::mem::take(&mut self.files);
-        self.sweep.found = files.len();
+        self.sweep.definition_count = files.len();
         let total = files.len() as u64;
         let mut done = 0_u64;
-        for some in files.chunks(AT_ONCE) {
+        for some in files.chunks(FILES_PER_PROGRESS) {
             if stopped(context)? {
                 self.sweep.partial = true;
                 break;
@@ -190,12 +190,12 @@ impl<'a> Targets<'a> {
             let stop = || context.stop().is_some();
             let reading = self.reading;
             let parse = |place| report(project, place, reading, &stop);
-            let read: Vec<_> = lanes::run(|| some.par_iter().map(parse).collect());
+            let read: Vec<_> = worker_pools::run(|| some.par_iter().map(parse).collect());
             for (place, read) in some.iter().zip(read) {
                 match read {
                     Ok(report) => self.sweep.add(place.clone(), report),
-                    Err(Unread::Stopped) => self.sweep.partial = true,
-                    Err(Unread::Problem(problem)) => self.sweep.problems.push(problem),
+                    Err(ParseFailure::Stopped) => self.sweep.partial = true,
+                    Err(ParseFailure::Problem(problem)) => self.sweep.problems.push(problem),
                 }
             }
             done += some.len() as u64;
@@ -209,17 +209,17 @@ impl<'a> Targets<'a> {
 }
 
 fn report(
-    project: &Project,
-    place: &Place,
-    reading: Reading,
+    project: &CodeProject,
+    place: &RootPath,
+    reading: ParseMode,
     stopped: &(dyn Fn() -> bool + Sync),
-) -> Result<Report, Unread> {
+) -> Result<ParseReport, ParseFailure> {
     if stopped() {
-        return Err(Unread::Stopped);
+        return Err(ParseFailure::Stopped);
     }
     let file = project.parse(place, reading.language, stopped)?;
     if stopped() {
-        return Err(Unread::Stopped);
+        return Err(ParseFailure::Stopped);
     }
     let definitions = parse::definitions(file.language, &file.path, &file.text, &file.tree);
     let counts = definitions.iter().map(|one| &one.annotation).collect();
@@ -227,7 +227,7 @@ fn report(
     file.check()?;
     if let (true, Some(line)) = (definitions.is_empty(), broken_at) {
         let reason = format!("could not be parsed: syntax error near line {line}");
-        return Err(Unread::Problem(Problem { path: file.path, reason }));
+        return Err(ParseFailure::Problem(ReadFailure { path: file.path, reason }));
     }
     let mut definitions: Vec<Annotation> =
         definitions.into_iter().take(MAX_DEFINITIONS).map(|one| one.annotation).collect();
@@ -236,16 +236,16 @@ fn report(
             (one.description, one.doc) = (None, None);
         }
     }
-    Ok(Report { path: file.path, language: file.language, counts, definitions, broken_at })
+    Ok(ParseReport { path: file.path, language: file.language, counts, definitions, broken_at })
 }
 
-impl Sweep {
-    fn add(&mut self, place: Place, mut report: Report) {
-        report.definitions.truncate(MAX_DEFINITIONS - self.kept);
-        self.kept += report.definitions.len();
+impl ParseSweep {
+    fn add(&mut self, place: RootPath, mut report: ParseReport) {
+        report.definitions.truncate(MAX_DEFINITIONS - self.kept_definitions);
+        self.kept_definitions += report.definitions.len();
         if let Some(line) = report.broken_at {
             let reason = format!("syntax error near line {line}; the rest of the file was read");
-            self.problems.push(Problem { path: report.path.clone(), reason });
+            self.problems.push(ReadFailure { path: report.path.clone(), reason });
         }
         self.reports.push((place, report));
     }
@@ -254,7 +254,7 @@ impl Sweep {
 /// Whether time is up. A canceled call ends with an error.
 pub(crate) fn stopped(context: &CallContext) -> Result<bool, ToolError> {
     match context.stop() {
-        Some(Stop::Cancelled) => Err(ToolError::Stopped(Stop::Cancelled)),
+        Some(CallStop::Cancelled) => Err(ToolError::Stopped(CallStop::Cancelled)),
         other => Ok(other.is_some()),
     }
 }

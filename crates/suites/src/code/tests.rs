@@ -1,6 +1,6 @@
 use super::*;
-use crate::indexing::Phase;
-use docent_tool::{Audience, Block, Level, Outcome, Progress, Slot, Stop, nobody};
+use crate::indexing::IndexPhase;
+use docent_tool::{CallClient, AnswerBlock, SyslogLevel, ToolOutcome, Progress, ShareSlot, CallStop, no_client};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -52,9 +52,9 @@ fn project() -> (TempDir, CodeSuite) {
     put(folder.path(), "src/auth.ts", AUTH);
     put(folder.path(), "README.md", "# Sample");
     put(folder.path(), "odd.xyz", "odd");
-    let roots = Roots::open(&[folder.path().to_owned()]).unwrap();
+    let roots = ServedRoots::open(&[folder.path().to_owned()]).unwrap();
     let index = crate::test_index(&folder.path().join(".docent"));
-    let live = Live::new(roots.clone(), index);
+    let live = BackgroundIndex::new(roots.clone(), index);
     (folder, CodeSuite::new(roots, live))
 }
 
@@ -64,11 +64,11 @@ fn put(root: &Path, path: &str, text: &str) {
     fs::write(full, text).unwrap();
 }
 
-async fn call(suite: &CodeSuite, tool: &str, args: Value) -> Result<Outcome, ToolError> {
+async fn call(suite: &CodeSuite, tool: &str, args: Value) -> Result<ToolOutcome, ToolError> {
     if matches!(tool, "query_annotations" | "read_symbol" | "index_status") {
         index_is_built(suite).await;
     }
-    call_in(suite, tool, args, &nobody()).await
+    call_in(suite, tool, args, &no_client()).await
 }
 
 /// Waits for the index: a call waits only briefly, too short on a busy machine.
@@ -87,22 +87,22 @@ async fn call_in(
     tool: &str,
     args: Value,
     context: &CallContext,
-) -> Result<Outcome, ToolError> {
+) -> Result<ToolOutcome, ToolError> {
     let found = suite.tools().into_iter().find(|one| one.name() == tool).unwrap();
     let Value::Object(args) = args else { panic!("arguments are an object") };
     found.call(args, context).await
 }
 
-fn text_of(outcome: &Outcome) -> &str {
+fn text_of(outcome: &ToolOutcome) -> &str {
     match &outcome.content[0] {
-        Block::Text { text, .. } => text,
+        AnswerBlock::Text { text, .. } => text,
         other => panic!("{other:?}"),
     }
 }
 
-fn embedded(outcome: &Outcome, uri: &str) -> Value {
+fn embedded(outcome: &ToolOutcome, uri: &str) -> Value {
     let found = outcome.content.iter().find_map(|block| match block {
-        Block::Embedded(Contents::Text { uri: at, mime, text }) if at == uri => {
+        AnswerBlock::Embedded(Contents::Text { uri: at, mime, text }) if at == uri => {
             Some((mime.clone(), text.clone()))
         }
         _ => None,
@@ -113,7 +113,7 @@ fn embedded(outcome: &Outcome, uri: &str) -> Value {
 }
 
 async fn annotations(suite: &CodeSuite, uri: &str) -> Result<Value, ToolError> {
-    let mut contents = suite.read(uri, &nobody()).await.unwrap()?.contents;
+    let mut contents = suite.read(uri, &no_client()).await.unwrap()?.contents;
     match contents.remove(0) {
         Contents::Text { uri: at, mime, text } => {
             assert_eq!((at.as_str(), mime.as_deref()), (uri, Some("application/json")));
@@ -175,7 +175,7 @@ async fn options_choose_what_is_parsed() {
     let (folder, suite) = project();
     put(folder.path(), "src/deep/x.py", "def f():\n    \"\"\"Says.\"\"\"\n");
     put(folder.path(), "src/odd.txt", "function odd() {}");
-    let files = |got: Outcome| {
+    let files = |got: ToolOutcome| {
         let files = got.structured.unwrap()["files"].clone();
         files
             .as_array()
@@ -605,27 +605,27 @@ async fn paths_are_completed() {
 
 /// Records progress and waits.
 #[derive(Default)]
-struct Listener {
+struct RecordingAudience {
     steps: Mutex<Vec<Progress>>,
     /// Number of waits for an index update.
     waits: AtomicUsize,
 }
 
-impl Audience for Listener {
+impl CallClient for RecordingAudience {
     fn progress(&self, progress: Progress) {
         self.steps.lock().unwrap().push(progress);
     }
-    fn log(&self, _: Level, _: &str, _: Value) {}
-    fn emit(&self, _: Block) -> Running<'_, ()> {
+    fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+    fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {
         None
     }
-    fn index_slot(&self) -> Option<Slot> {
+    fn index_slot(&self) -> Option<ShareSlot> {
         self.waits.fetch_add(1, Ordering::Relaxed);
         Some(Box::new(()))
     }
@@ -634,13 +634,13 @@ impl Audience for Listener {
 #[tokio::test]
 async fn progress_grows_and_says_what_is_done() {
     let (_folder, suite) = project();
-    let listener = Arc::new(Listener::default());
+    let listener = Arc::new(RecordingAudience::default());
     let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
     call_in(&suite, "query_annotations", json!({"query": "user"}), &context).await.unwrap();
     let steps = listener.steps.lock().unwrap().clone();
     let done: Vec<f64> = steps.iter().map(|step| step.done).collect();
     assert!(done.is_sorted() && done.len() < 5, "{steps:?}");
-    let listener = Arc::new(Listener::default());
+    let listener = Arc::new(RecordingAudience::default());
     let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
     call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap();
     let steps = listener.steps.lock().unwrap().clone();
@@ -655,12 +655,12 @@ async fn a_stop_ends_the_work() {
     let (_folder, suite) = project();
     let cancelled = CancellationToken::new();
     cancelled.cancel();
-    let context = CallContext::new(Arc::new(Listener::default()), cancelled, None);
+    let context = CallContext::new(Arc::new(RecordingAudience::default()), cancelled, None);
     let error =
         call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap_err();
     assert!(matches!(error, ToolError::Stopped(Stop::Cancelled)), "{error}");
     let context = CallContext::new(
-        Arc::new(Listener::default()),
+        Arc::new(RecordingAudience::default()),
         CancellationToken::new(),
         Some(Instant::now()),
     );

@@ -1,9 +1,9 @@
 //! Converts source text into units of the index.
 
-use docent_index::{Span, Unit};
+use docent_index::{LineSpan, IndexUnit};
 use docent_syntax::{
     Language,
-    parse::{self, Definition, ParseError},
+    parse::{self, LocatedDefinition, ParseError},
 };
 
 /// Definitions nest, so their bodies repeat text: beyond this multiple of the text, bodies are truncated.
@@ -13,8 +13,8 @@ const SHORT_BODY_BYTES: usize = 2_000;
 
 /// Returns the definitions of a text. The language is a name (`python`) or a path with its file extension. Empty if the
 /// language is not supported, or if the text exceeds the parser's budget.
-pub fn code_units(language: &str, path: &str, text: &str) -> Vec<Unit> {
-    let language = Language::named(language).or_else(|| Language::of(language));
+pub fn code_units(language: &str, path: &str, text: &str) -> Vec<IndexUnit> {
+    let language = Language::from_name(language).or_else(|| Language::from_path(language));
     let units = language.map(|language| try_code_units(language, path, text));
     units.and_then(Result::ok).unwrap_or_default()
 }
@@ -24,7 +24,7 @@ pub(crate) fn try_code_units(
     language: Language,
     path: &str,
     text: &str,
-) -> Result<Vec<Unit>, ParseError> {
+) -> Result<Vec<IndexUnit>, ParseError> {
     let tree = parse::tree(language, text, &|| false)?;
     let definitions = parse::definitions(language, path, text, &tree);
     tree.check()?;
@@ -32,8 +32,8 @@ pub(crate) fn try_code_units(
     Ok(definitions.into_iter().map(|one| unit(language, text, one, &mut room)).collect())
 }
 
-fn unit(language: Language, text: &str, one: Definition, room: &mut usize) -> Unit {
-    let Definition { annotation, range, .. } = one;
+fn unit(language: Language, text: &str, one: LocatedDefinition, room: &mut usize) -> IndexUnit {
+    let LocatedDefinition { annotation, range, .. } = one;
     let body = text.get(range).unwrap_or_default();
     let body = match room.checked_sub(body.len()) {
         Some(left) => {
@@ -47,7 +47,7 @@ fn unit(language: Language, text: &str, one: Definition, room: &mut usize) -> Un
     } else {
         format!("{} {}", annotation.qualified_name, annotation.signature)
     };
-    Unit {
+    IndexUnit {
         id: annotation.id,
         kind: annotation.kind.singular().to_owned(),
         language: language.word().to_owned(),
@@ -55,7 +55,7 @@ fn unit(language: Language, text: &str, one: Definition, room: &mut usize) -> Un
         signature,
         doc: annotation.description.unwrap_or_default(),
         body: body.to_owned(),
-        span: Span { first: annotation.line, last: annotation.end_line },
+        span: LineSpan { first: annotation.line, last: annotation.end_line },
         extra: String::new(),
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn every_field_of_a_unit() {
         let text = "use a;\n\nimpl<T> Table<T> {\n    /// Counts.\n    ///\n    /// All.\n    #[must_use]\n    pub fn len(&self) -> usize {\n        0\n    }\n}\n";
-        let want = Unit {
+        let want = IndexUnit {
             id: "method:src/t.rs:Table::len".into(),
             kind: "method".into(),
             language: "rust".into(),
@@ -75,7 +75,7 @@ mod tests {
             signature: "Table::len pub fn len(&self) -> usize".into(),
             doc: "Counts.\n\nAll.".into(),
             body: "pub fn len(&self) -> usize {\n        0\n    }".into(),
-            span: Span { first: 8, last: 10 },
+            span: LineSpan { first: 8, last: 10 },
             extra: String::new(),
         };
         assert_eq!(code_units("rust", "src/t.rs", text), std::slice::from_ref(&want));
@@ -101,8 +101,8 @@ mod tests {
         let shown: Vec<_> =
             units.iter().map(|one| (one.kind.as_str(), one.body.as_str(), one.span)).collect();
         let want = [
-            ("struct", "type A struct {\n\tb int\n}", Span { first: 4, last: 6 }),
-            ("constant", "const C = 1", Span { first: 8, last: 8 }),
+            ("struct", "type A struct {\n\tb int\n}", LineSpan { first: 4, last: 6 }),
+            ("constant", "const C = 1", LineSpan { first: 8, last: 8 }),
         ];
         assert_eq!(shown, want);
     }

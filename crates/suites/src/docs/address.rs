@@ -2,24 +2,24 @@
 //!
 //! A collection without a type uses its name as the type, and `docs` as the collection.
 
-use super::Collection;
+use super::CollectionSettings;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 const SCHEME: &str = "techdoc://";
 /// Collection name in the URI of a collection without a type of its own.
-const ONLY: &str = "docs";
+const DEFAULT_COLLECTION: &str = "docs";
 /// URI template of the tables of contents.
 pub(crate) const CONTENTS_TEMPLATE: &str = "techdoc://{doc_type}/{collection}";
 /// URI template of the documents.
 pub(crate) const DOCUMENT_TEMPLATE: &str = "techdoc://{doc_type}/{collection}/{+path}";
 
 /// Characters that are percent-encoded in a path.
-const KEPT: &AsciiSet =
+const ENCODED_IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// A parsed document URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct DocumentAddress {
     doc_type: String,
     collection: String,
     /// Path of the document; `None` for the table of contents.
@@ -28,38 +28,38 @@ pub(crate) struct Address {
     pub(crate) section: Option<String>,
 }
 
-impl Address {
+impl DocumentAddress {
     /// Whether it belongs to this collection.
-    pub(crate) fn is_in(&self, collection: &Collection) -> bool {
+    pub(crate) fn is_in(&self, collection: &CollectionSettings) -> bool {
         let (doc_type, name) = parts(collection);
         self.doc_type == doc_type && self.collection == name
     }
 }
 
 /// Type and name of a collection in its URIs.
-pub(crate) fn parts(collection: &Collection) -> (&str, &str) {
+pub(crate) fn parts(collection: &CollectionSettings) -> (&str, &str) {
     match &collection.kind {
         Some(kind) => (kind, &collection.name),
-        None => (&collection.name, ONLY),
+        None => (&collection.name, DEFAULT_COLLECTION),
     }
 }
 
 /// The URI of a collection's table of contents.
-pub(crate) fn contents(collection: &Collection) -> String {
+pub(crate) fn contents(collection: &CollectionSettings) -> String {
     let (doc_type, name) = parts(collection);
-    let encode = |text| utf8_percent_encode(text, KEPT);
+    let encode = |text| utf8_percent_encode(text, ENCODED_IN_PATH);
     format!("{SCHEME}{}/{}", encode(doc_type), encode(name))
 }
 
 /// The URI of a document, or of a section of it.
-pub(crate) fn document(collection: &Collection, path: &str, section: Option<&str>) -> String {
-    let encode = |text| utf8_percent_encode(text, KEPT);
+pub(crate) fn document(collection: &CollectionSettings, path: &str, section: Option<&str>) -> String {
+    let encode = |text| utf8_percent_encode(text, ENCODED_IN_PATH);
     let section = section.map(|section| format!("#{}", encode(section))).unwrap_or_default();
     format!("{}/{}{section}", contents(collection), encode(path))
 }
 
 /// Parses a URI: `None` if it has another scheme, an error if it is malformed.
-pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
+pub(crate) fn parse(uri: &str) -> Option<Result<DocumentAddress, String>> {
     let rest = uri.strip_prefix(SCHEME)?;
     let (rest, section) = match rest.split_once('#') {
         Some((rest, section)) => (rest, Some(section)),
@@ -75,7 +75,7 @@ pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
             Some(section) => Some(decode(section)?).filter(|section| !section.is_empty()),
             None => None,
         };
-        Some(Address {
+        Some(DocumentAddress {
             doc_type: named(doc_type)?,
             collection: named(collection)?,
             path: Some(decode(path)?).filter(|path| !path.is_empty()),
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn addresses_are_read_back() {
-        let plain = Collection::new("postgresql", ".", "");
-        let mut typed = Collection::new("pg 16", ".", "");
+        let plain = CollectionSettings::new("postgresql", ".", "");
+        let mut typed = CollectionSettings::new("pg 16", ".", "");
         typed.kind = Some("postgresql".into());
         assert_eq!(contents(&plain), "techdoc://postgresql/docs");
         assert_eq!(contents(&typed), "techdoc://postgresql/pg%2016");

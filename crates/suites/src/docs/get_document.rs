@@ -2,28 +2,28 @@
 
 use super::{
     Metadata, address,
-    collection::Shelf,
-    library::{Library, Links},
+    collection::DocumentCollection,
+    library::{Library, DocumentLinks},
     search_documentation::as_object,
 };
-use docent_prose::{Document, Section};
-use docent_tool::{Answer, Block, CallContext, Failure, FailureKind, Off, Tool, ToolError};
+use docent_prose::{ProseDocument, DocumentSection};
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, ToolFailure, FailureKind, DisabledTool, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
 
 /// Maximum number of names suggested in an error.
-const OFFERED: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 /// Maximum length compared of two names, in characters.
-const LONGEST_COMPARED: usize = 200;
+const MAX_COMPARED_CHARS: usize = 200;
 /// Minimum similarity of a suggested name.
 const MIN_SIMILARITY: f64 = 0.65;
 /// Minimum length for a match by containment; shorter names match by chance.
 const MIN_CONTAINED_BYTES: usize = 4;
 /// Maximum size returned at once; a longer document is split into pages, unless it has its own.
-const WHOLE: usize = 200_000;
+const MAX_WHOLE_DOCUMENT_BYTES: usize = 200_000;
 /// Page size for a document without pages, in bytes.
-const PAGE: usize = 24_000;
+const PAGE_BYTES: usize = 24_000;
 
 /// `get_document`.
 #[derive(Debug)]
@@ -84,15 +84,15 @@ pub struct SectionInfo {
     pub page: Option<u32>,
 }
 
-impl Tool for GetDocument {
+impl TypedTool for GetDocument {
     const NAME: &'static str = "get_document";
     const TITLE: &'static str = "Read a document";
-    const ABOUT: &'static str = "Retrieve a specific document by ID or path, or one section or page of it, as Markdown. Get ids from \
+    const DESCRIPTION: &'static str = "Retrieve a specific document by ID or path, or one section or page of it, as Markdown. Get ids from \
          search_documentation (source) or the tables of contents; links lead to further documents.";
     type Args = GetArgs;
     type Answer = GetAnswer;
 
-    fn off(&self) -> Option<Off> {
+    fn off(&self) -> Option<DisabledTool> {
         self.library.off()
     }
 
@@ -100,7 +100,7 @@ impl Tool for GetDocument {
         &self,
         args: GetArgs,
         context: &CallContext,
-    ) -> Result<Answer<GetAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<GetAnswer>, ToolError> {
         let library = Arc::clone(&self.library);
         context.blocking(move |context| get(&library, &args, context)).await
     }
@@ -110,7 +110,7 @@ fn get(
     library: &Library,
     args: &GetArgs,
     context: &CallContext,
-) -> Result<Answer<GetAnswer>, ToolError> {
+) -> Result<ToolAnswer<GetAnswer>, ToolError> {
     let missing = || missing(library, &args.document_id, context);
     let (shelf, path, named) = find(library, &args.document_id).ok_or_else(missing)?;
     let document = library.document(&shelf, &path, context).ok_or_else(missing)??;
@@ -120,13 +120,13 @@ fn get(
         Some(name) => document.section(name).ok_or_else(|| no_section(&document, name))?,
     };
     let section = wanted.and_then(|_| document.sections.get(range.start));
-    let links = Links::new(&shelf, &path, context);
+    let links = DocumentLinks::new(&shelf, &path, context);
     let shown = show(&links, &document, range, args.page)?;
     if let Some(stop) = context.stop() {
         return Err(ToolError::Stopped(stop));
     }
     let metadata = Metadata::of_section(&shelf.collection, &path, &document, section);
-    let info = |section: &Section| {
+    let info = |section: &DocumentSection| {
         let heading = section.heading()?.to_owned();
         let (level, anchor, page) = (section.level, section.anchor.clone(), section.page);
         Some(SectionInfo { heading, level, anchor, page })
@@ -146,39 +146,39 @@ fn get(
     if let (Some(page), Some(pages)) = (shown.page, shown.pages)
         && args.page.is_none()
     {
-        blocks.push(Block::text(format!(
+        blocks.push(AnswerBlock::text(format!(
             "This is page {page} of {pages}. Request the next with \"page\": {}, or a section by its heading.",
             page + 1
         )));
     }
-    Ok(Answer { structured, content: blocks, partial: false })
+    Ok(ToolAnswer { structured, content: blocks, partial: false })
 }
 
 /// The requested text.
-struct Shown {
+struct DocumentText {
     text: String,
     page: Option<u32>,
     pages: Option<u32>,
 }
 
 fn show(
-    links: &Links<'_>,
-    document: &Document,
+    links: &DocumentLinks<'_>,
+    document: &ProseDocument,
     range: Range<usize>,
     page: Option<u32>,
-) -> Result<Shown, ToolError> {
+) -> Result<DocumentText, ToolError> {
     let resolve = |target: &str| links.resolve(target);
     let sections = document.sections.get(range).unwrap_or_default();
-    let last = |section: &Section| section.blocks.iter().filter_map(|block| block.page).max();
+    let last = |section: &DocumentSection| section.blocks.iter().filter_map(|block| block.page).max();
     let own_pages = document.sections.iter().filter_map(last).max();
     let pieces = pieces(sections, &resolve);
-    let whole = |pieces: &[Piece]| {
+    let whole = |pieces: &[DocumentPiece]| {
         pieces.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n\n")
     };
     let Some(page) = page else {
         let text = whole(&pieces);
-        if text.len() <= WHOLE {
-            return Ok(Shown { text, page: None, pages: own_pages });
+        if text.len() <= MAX_WHOLE_DOCUMENT_BYTES {
+            return Ok(DocumentText { text, page: None, pages: own_pages });
         }
         let parts = parts(&pieces);
         let text = parts.first().map(|part| whole(part)).unwrap_or_default();
@@ -186,10 +186,10 @@ fn show(
         // A book's own pages are too short for a first answer.
         let (page, pages) =
             if own_pages.is_some() { (None, own_pages) } else { (Some(1), Some(pages)) };
-        return Ok(Shown { text, page, pages });
+        return Ok(DocumentText { text, page, pages });
     };
     let (text, pages) = if let Some(pages) = own_pages {
-        let on: Vec<Piece> = pieces.into_iter().filter(|piece| piece.page == Some(page)).collect();
+        let on: Vec<DocumentPiece> = pieces.into_iter().filter(|piece| piece.page == Some(page)).collect();
         ((page <= pages).then(|| whole(&on)), pages)
     } else {
         let parts = parts(&pieces);
@@ -199,37 +199,37 @@ fn show(
     let text = text.ok_or_else(|| {
         ToolError::argument("page", format!("{} has {pages} pages", document.title))
     })?;
-    Ok(Shown { text, page: Some(page), pages: Some(pages) })
+    Ok(DocumentText { text, page: Some(page), pages: Some(pages) })
 }
 
 /// A heading or block as Markdown.
 #[derive(Debug, Clone)]
-struct Piece {
+struct DocumentPiece {
     text: String,
     page: Option<u32>,
 }
 
-fn pieces(sections: &[Section], resolve: &dyn Fn(&str) -> Option<String>) -> Vec<Piece> {
+fn pieces(sections: &[DocumentSection], resolve: &dyn Fn(&str) -> Option<String>) -> Vec<DocumentPiece> {
     let mut all = Vec::new();
     for section in sections {
         if let Some(heading) = section.heading() {
             let text = format!("{} {heading}", "#".repeat(section.level.into()));
-            all.push(Piece { text, page: section.page });
+            all.push(DocumentPiece { text, page: section.page });
         }
         let blocks = section.blocks.iter();
         all.extend(
-            blocks.map(|block| Piece { text: block.text.linked(resolve), page: block.page }),
+            blocks.map(|block| DocumentPiece { text: block.text.linked(resolve), page: block.page }),
         );
     }
     all
 }
 
 /// Splits pieces into pages of similar length, at least one piece each.
-fn parts(pieces: &[Piece]) -> Vec<Vec<Piece>> {
-    let mut all: Vec<Vec<Piece>> = vec![Vec::new()];
+fn parts(pieces: &[DocumentPiece]) -> Vec<Vec<DocumentPiece>> {
+    let mut all: Vec<Vec<DocumentPiece>> = vec![Vec::new()];
     let mut bytes = 0;
     for piece in pieces {
-        if bytes > 0 && bytes + piece.text.len() > PAGE {
+        if bytes > 0 && bytes + piece.text.len() > PAGE_BYTES {
             all.push(Vec::new());
             bytes = 0;
         }
@@ -242,7 +242,7 @@ fn parts(pieces: &[Piece]) -> Vec<Vec<Piece>> {
 }
 
 /// Finds a document by id, by URI, or by a path that only one collection has. Also returns the section in the name.
-pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Option<String>)> {
+pub(crate) fn find(library: &Library, name: &str) -> Option<(DocumentCollection, String, Option<String>)> {
     let shelves = library.shelves();
     if let Some(Ok(address)) = address::parse(name) {
         let shelf = shelves.iter().find(|shelf| address.is_in(&shelf.collection))?;
@@ -270,7 +270,7 @@ pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Opti
 
 /// The error for a missing document, with the ids closest to the requested one.
 pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> ToolError {
-    let failure = Failure::new(FailureKind::NotFound, "Document not found");
+    let failure = ToolFailure::new(FailureKind::NotFound, "Document not found");
     if let Some(off) = library.off() {
         return failure.hint(off.remedy).into();
     }
@@ -283,11 +283,11 @@ pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> T
     if ids.is_empty() {
         return failure.hint("no documents indexed; list_collections shows what is available").into();
     }
-    let near = nearest(stem(name), ids, stem);
+    let near = closest_names(stem(name), ids, stem);
     if near.is_empty() {
         let lists: Vec<String> = shelves
             .iter()
-            .take(OFFERED)
+            .take(MAX_SUGGESTIONS)
             .map(|shelf| address::contents(&shelf.collection))
             .collect();
         let hint = format!(
@@ -299,18 +299,18 @@ pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> T
     failure.hint(format!("similar ids: {}", near.join(", "))).into()
 }
 
-fn no_section(document: &Document, name: &str) -> ToolError {
+fn no_section(document: &ProseDocument, name: &str) -> ToolError {
     let headings: Vec<String> =
-        document.sections.iter().filter_map(Section::heading).map(str::to_owned).collect();
-    let failure = Failure::new(
+        document.sections.iter().filter_map(DocumentSection::heading).map(str::to_owned).collect();
+    let failure = ToolFailure::new(
         FailureKind::NotFound,
         format!("{} has no section named {name}", document.title),
     );
     if headings.is_empty() {
         return failure.hint("it has no headings; read the whole document").into();
     }
-    let first = headings.iter().take(OFFERED).cloned().collect::<Vec<_>>().join(", ");
-    let near = nearest(name, headings, |heading| heading);
+    let first = headings.iter().take(MAX_SUGGESTIONS).cloned().collect::<Vec<_>>().join(", ");
+    let near = closest_names(name, headings, |heading| heading);
     if near.is_empty() {
         return failure.hint(format!("its first sections: {first}")).into();
     }
@@ -325,7 +325,7 @@ fn stem(id: &str) -> &str {
 }
 
 /// The known names most similar to the wanted one, best first; `part` selects what is compared.
-fn nearest(wanted: &str, known: Vec<String>, part: fn(&str) -> &str) -> Vec<String> {
+fn closest_names(wanted: &str, known: Vec<String>, part: fn(&str) -> &str) -> Vec<String> {
     let wanted = comparable(wanted);
     let mut known: Vec<(f64, String)> = known
         .into_iter()
@@ -333,12 +333,12 @@ fn nearest(wanted: &str, known: Vec<String>, part: fn(&str) -> &str) -> Vec<Stri
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .collect();
     known.sort_by(|a, b| b.0.total_cmp(&a.0));
-    known.into_iter().map(|(_, one)| one).take(OFFERED).collect()
+    known.into_iter().map(|(_, one)| one).take(MAX_SUGGESTIONS).collect()
 }
 
 /// The start of a name in lower case: comparison time grows with the product of the lengths.
 fn comparable(text: &str) -> String {
-    text.chars().take(LONGEST_COMPARED).flat_map(char::to_lowercase).collect()
+    text.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase).collect()
 }
 
 /// Similarity of two names from 0 to 1, by edit distance. A name contained in another is always similar to it.
@@ -370,7 +370,7 @@ mod tests {
             ("", &[]),
         ];
         for (wanted, want) in cases {
-            let got = nearest(stem(wanted), ids.clone(), stem);
+            let got = closest_names(stem(wanted), ids.clone(), stem);
             let got: Vec<&str> = got.iter().map(|id| stem(id)).collect();
             assert_eq!(got, want, "{wanted}");
         }

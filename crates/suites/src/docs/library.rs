@@ -1,19 +1,19 @@
 //! Access to the documents: searches them in the index and reads them from disk.
 
 use super::{
-    Collection, DocumentProblem, Metadata, address,
-    collection::{Item, Reader, Shelf, Site, Stamp},
-    shelves::Shelves,
-    units::Extra,
+    CollectionSettings, DocumentProblem, Metadata, address,
+    collection::{CollectionFile, DocumentReader, DocumentCollection, CollectionFolder, FileStamp},
+    collections::DocumentCollections,
+    units::DocumentUnitMetadata,
     versions::{self, Scored, Versioned},
 };
 use crate::{
-    indexing::{Live, Phase, Why, score},
-    watch::Batch,
+    indexing::{BackgroundIndex, IndexPhase, HitExplanation, score},
+    watch::ChangeBatch,
 };
-use docent_index::{Filter, Hit, Query, Synonyms};
-use docent_prose::{Document, Entry, Format, Limits, Unreadable};
-use docent_tool::{CallContext, Off, ToolError};
+use docent_index::{UnitFilter, IndexHit, IndexQuery, Synonyms};
+use docent_prose::{ProseDocument, ArchiveEntry, ProseFormat, ArchiveLimits, Unreadable};
+use docent_tool::{CallContext, DisabledTool, ToolError};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -22,11 +22,11 @@ use std::{
 };
 
 /// Number of cached documents: the reader of one page of a book often reads the next.
-const AT_HAND: usize = 4;
+const CACHED_DOCUMENTS: usize = 4;
 /// Maximum number of chunks per document before other documents get their turn.
-const PER_DOCUMENT: usize = 2;
+const CHUNKS_PER_DOCUMENT: usize = 2;
 /// Minimum similarity of meaning for a hit without any word of the query.
-const LIKE_ENOUGH: f32 = 0.3;
+const MIN_SIMILARITY: f32 = 0.3;
 /// How to add the first collection.
 pub(crate) const HOW_TO_ADD: &str =
     "run `docent docs add NAME FOLDER`, or add a collection under docs.collections in docent.toml";
@@ -34,17 +34,17 @@ pub(crate) const HOW_TO_ADD: &str =
 /// The documents of all collections.
 #[derive(Debug)]
 pub(crate) struct Library {
-    pub(crate) live: Arc<Live<Shelves>>,
+    pub(crate) live: Arc<BackgroundIndex<DocumentCollections>>,
     synonyms: Arc<Synonyms>,
-    at_hand: Mutex<VecDeque<Held>>,
+    at_hand: Mutex<VecDeque<CachedDocument>>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct CachedDocument {
     key: String,
     path: String,
-    stamp: Stamp,
-    document: Arc<Document>,
+    stamp: FileStamp,
+    document: Arc<ProseDocument>,
 }
 
 /// A chunk that matches a query.
@@ -53,29 +53,29 @@ pub(crate) struct Passage {
     pub(crate) text: String,
     pub(crate) metadata: Metadata,
     pub(crate) score: f64,
-    pub(crate) why: Why,
+    pub(crate) why: HitExplanation,
 }
 
 /// Result of a search.
 #[derive(Debug)]
 pub(crate) struct Passages {
     pub(crate) all: Vec<Passage>,
-    pub(crate) phase: Phase,
+    pub(crate) phase: IndexPhase,
     pub(crate) generation: u64,
     pub(crate) notes: Vec<String>,
 }
 
 /// The collections selected by `doc_type`.
 #[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) shelves: Vec<Shelf>,
+pub(crate) struct RequestedCollections {
+    pub(crate) collections: Vec<DocumentCollection>,
     /// Whether one was requested by its own name, which fixes the version.
     by_name: bool,
 }
 
 impl Library {
     /// Creates the library. Reads nothing yet.
-    pub(crate) fn new(live: Arc<Live<Shelves>>) -> Self {
+    pub(crate) fn new(live: Arc<BackgroundIndex<DocumentCollections>>) -> Self {
         Self { live, synonyms: Arc::default(), at_hand: Mutex::default() }
     }
 
@@ -85,13 +85,13 @@ impl Library {
     }
 
     /// All collections, in configured order.
-    pub(crate) fn shelves(&self) -> Arc<[Shelf]> {
+    pub(crate) fn shelves(&self) -> Arc<[DocumentCollection]> {
         self.live.ground().all()
     }
 
     /// Why its tools are off; `None` if there is a collection.
-    pub(crate) fn off(&self) -> Option<Off> {
-        self.shelves().is_empty().then(|| Off {
+    pub(crate) fn off(&self) -> Option<DisabledTool> {
+        self.shelves().is_empty().then(|| DisabledTool {
             reason: "no documentation is configured".to_owned(),
             remedy: format!("no documentation is configured: {HOW_TO_ADD}"),
         })
@@ -111,20 +111,20 @@ impl Library {
     }
 
     /// The collections of a type, or the one with that name; `None` if there is none.
-    pub(crate) fn asked(&self, doc_type: &str) -> Option<Asked> {
+    pub(crate) fn requested(&self, doc_type: &str) -> Option<RequestedCollections> {
         let shelves = self.shelves();
-        let of = |wanted: &dyn Fn(&Collection) -> bool| -> Vec<Shelf> {
+        let of = |wanted: &dyn Fn(&CollectionSettings) -> bool| -> Vec<DocumentCollection> {
             shelves.iter().filter(|shelf| wanted(&shelf.collection)).cloned().collect()
         };
-        if doc_type == super::search_documentation::ALL {
-            return Some(Asked { shelves: shelves.to_vec(), by_name: false });
+        if doc_type == super::search_documentation::ALL_COLLECTIONS {
+            return Some(RequestedCollections { collections: shelves.to_vec(), by_name: false });
         }
         let typed = of(&|one| one.doc_type() == doc_type);
         if !typed.is_empty() {
-            return Some(Asked { by_name: typed.len() == 1, shelves: typed });
+            return Some(RequestedCollections { by_name: typed.len() == 1, collections: typed });
         }
         let named = of(&|one| one.name == doc_type);
-        (!named.is_empty()).then_some(Asked { shelves: named, by_name: true })
+        (!named.is_empty()).then_some(RequestedCollections { collections: named, by_name: true })
     }
 
     /// Finds the best chunks for a query, best first.
@@ -132,31 +132,31 @@ impl Library {
         &self,
         text: &str,
         limit: usize,
-        asked: &Asked,
+        asked: &RequestedCollections,
         context: &CallContext,
     ) -> Result<Passages, ToolError> {
-        let mut query = Query::new(text);
+        let mut query = IndexQuery::new(text);
         // Some hits are copies, or other versions of the same page.
-        query.limit = if asked.shelves.len() > 1 { limit * 2 + 10 } else { limit + 5 };
+        query.limit = if asked.collections.len() > 1 { limit * 2 + 10 } else { limit + 5 };
         query.copies = true;
         query.snippets = false;
-        query.per_source = Some(PER_DOCUMENT);
+        query.per_source = Some(CHUNKS_PER_DOCUMENT);
         query.synonyms = Arc::clone(&self.synonyms);
-        query.filter = Filter {
-            collections: asked.shelves.iter().map(|shelf| shelf.key.clone()).collect(),
-            ..Filter::default()
+        query.filter = UnitFilter {
+            collections: asked.collections.iter().map(|shelf| shelf.key.clone()).collect(),
+            ..UnitFilter::default()
         };
         let mut found = self.live.search(&query, context)?;
         let mut stale = self.stale(&found.answer.hits, asked);
         if !stale.is_empty() {
-            let batch = Batch { paths: stale.into_values().collect(), lost: false };
+            let batch = ChangeBatch { paths: stale.into_values().collect(), lost: false };
             self.live.look_again(batch, found.answer.generation, context);
             found = self.live.search(&query, context)?;
             stale = self.stale(&found.answer.hits, asked);
         }
         // Drop hits whose file has changed since.
         let is_stale =
-            |hit: &Hit| stale.contains_key(&(hit.found.collection.clone(), hit.found.path.clone()));
+            |hit: &IndexHit| stale.contains_key(&(hit.found.collection.clone(), hit.found.path.clone()));
         found.answer.hits.retain(|hit| !is_stale(hit));
         if !stale.is_empty() {
             found.answer.notes.push(format!(
@@ -164,7 +164,7 @@ impl Library {
                 stale.keys().map(|(_, path)| path.as_str()).collect::<Vec<_>>().join(", ")
             ));
         }
-        let likely = |hit: &Hit| hit.parts.meaning >= LIKE_ENOUGH || !hit.matched.is_empty();
+        let likely = |hit: &IndexHit| hit.parts.meaning >= MIN_SIMILARITY || !hit.matched.is_empty();
         let hits = found.answer.hits.into_iter().filter(likely);
         let passages = hits.filter_map(|hit| passage(hit, asked));
         let mut all: Vec<Versioned<Passage>> = passages.collect();
@@ -180,7 +180,7 @@ impl Library {
     }
 
     /// Documents of hits whose files changed since they were indexed, by collection and path.
-    fn stale(&self, hits: &[Hit], asked: &Asked) -> BTreeMap<(String, String), PathBuf> {
+    fn stale(&self, hits: &[IndexHit], asked: &RequestedCollections) -> BTreeMap<(String, String), PathBuf> {
         let mut stale = BTreeMap::new();
         let mut seen = HashSet::new();
         for shelf in &asked.shelves {
@@ -205,14 +205,14 @@ impl Library {
     /// Returns a document by collection and path; rereads it if its file changed.
     pub(crate) fn document(
         &self,
-        on: &Shelf,
+        on: &DocumentCollection,
         path: &str,
         context: &CallContext,
-    ) -> Option<Result<Arc<Document>, ToolError>> {
+    ) -> Option<Result<Arc<ProseDocument>, ToolError>> {
         let (site, item) = on.find(path)?;
         let stamp = site.stamp(&item.place)?;
         let at_hand = || self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |held: &&Held| held.key == on.key && held.path == path && held.stamp == stamp;
+        let is_it = |held: &&CachedDocument| held.key == on.key && held.path == path && held.stamp == stamp;
         let held = at_hand().iter().find(is_it).map(|held| Arc::clone(&held.document));
         if let Some(document) = held {
             return Some(Ok(document));
@@ -223,15 +223,15 @@ impl Library {
             Err(error) => return Some(Err(error)),
         };
         let (key, path) = (on.key.clone(), path.to_owned());
-        let held = Held { key, path, stamp, document: Arc::clone(&document) };
+        let held = CachedDocument { key, path, stamp, document: Arc::clone(&document) };
         let mut at_hand = at_hand();
-        at_hand.truncate(AT_HAND - 1);
+        at_hand.truncate(CACHED_DOCUMENTS - 1);
         at_hand.push_front(held);
         Some(Ok(document))
     }
 
     /// Replaces the collections. Returns whether anything changed.
-    pub(crate) fn replace(&self, collections: Vec<Collection>) -> bool {
+    pub(crate) fn replace(&self, collections: Vec<CollectionSettings>) -> bool {
         let is_other = self.live.ground().replace(collections);
         if is_other {
             self.live.look_at_everything();
@@ -240,9 +240,9 @@ impl Library {
     }
 
     /// Problems of these collections in their last scan.
-    pub(crate) fn problems(&self, asked: &Asked) -> Vec<DocumentProblem> {
-        let of = |shelf: &Shelf| self.problems_of(&shelf.collection.name);
-        asked.shelves.iter().flat_map(of).collect()
+    pub(crate) fn problems(&self, asked: &RequestedCollections) -> Vec<DocumentProblem> {
+        let of = |shelf: &DocumentCollection| self.problems_of(&shelf.collection.name);
+        asked.collections.iter().flat_map(of).collect()
     }
 
     /// Problems of one collection.
@@ -254,7 +254,7 @@ impl Library {
     /// Path and title of every indexed document, sorted by path.
     pub(crate) fn titles(
         &self,
-        on: &Shelf,
+        on: &DocumentCollection,
         context: &CallContext,
     ) -> Result<Vec<(String, String)>, ToolError> {
         self.live.ready(context)?;
@@ -267,24 +267,24 @@ impl Library {
     }
 }
 
-fn read(site: &Site, item: &Item, context: &CallContext) -> Result<Document, ToolError> {
+fn read(site: &CollectionFolder, item: &CollectionFile, context: &CallContext) -> Result<ProseDocument, ToolError> {
     let stopped = || context.stop().is_some();
     let mut bytes = site.read(item).map_err(|problem| problem.into_tool_error("document_id"))?;
-    if let Reader::Archive(archive) = item.reader {
+    if let DocumentReader::Archive(archive) = item.reader {
         let mut found = None;
         let within = site.path_in(item);
         // Once stopped, nothing more is unpacked.
         let wanted = |path: &str| Some(path) == within && !stopped();
-        let mut each = |entry: Entry<'_>| {
+        let mut each = |entry: ArchiveEntry<'_>| {
             if wanted(entry.path) {
                 found = Some(entry.bytes.to_vec());
             }
         };
         // Entries before the damaged part of an archive are still read.
-        drop(archive.entries(&bytes, &Limits::default(), &wanted, &mut each));
+        drop(archive.entries(&bytes, &ArchiveLimits::default(), &wanted, &mut each));
         bytes = found.ok_or_else(|| ToolError::not_found("Document not found"))?;
     }
-    let format = Format::guess(&item.path, &bytes)
+    let format = ProseFormat::guess(&item.path, &bytes)
         .ok_or_else(|| ToolError::failed(format!("{} is not a document", item.path)))?;
     format.read_until(&item.path, &bytes, &stopped).map_err(|error| match context.stop() {
         Some(stop) if error == Unreadable::Stopped => ToolError::Stopped(stop),
@@ -292,9 +292,9 @@ fn read(site: &Site, item: &Item, context: &CallContext) -> Result<Document, Too
     })
 }
 
-fn passage(hit: Hit, asked: &Asked) -> Option<Versioned<Passage>> {
+fn passage(hit: IndexHit, asked: &RequestedCollections) -> Option<Versioned<Passage>> {
     let shelf = asked.shelves.iter().find(|shelf| shelf.key == hit.found.collection)?;
-    let (why, extra) = (Why::of(&hit), Extra::of(&hit.found.unit));
+    let (why, extra) = (HitExplanation::of(&hit), DocumentUnitMetadata::from_unit(&hit.found.unit));
     let section = (hit.found.unit.signature.clone(), hit.found.unit.name.clone());
     let metadata =
         Metadata::of_unit(&shelf.collection, &hit.found.path, hit.found.unit.name, extra);
@@ -313,16 +313,16 @@ impl Scored for Passage {
 }
 
 /// Resolves the links of one document. Looks up each target on disk once, and none after the call was stopped.
-pub(crate) struct Links<'a> {
-    shelf: &'a Shelf,
+pub(crate) struct DocumentLinks<'a> {
+    collection: &'a DocumentCollection,
     from: &'a str,
     context: &'a CallContext,
     known: RefCell<HashMap<String, Option<String>>>,
 }
 
-impl<'a> Links<'a> {
-    pub(crate) fn new(shelf: &'a Shelf, from: &'a str, context: &'a CallContext) -> Self {
-        Self { shelf, from, context, known: RefCell::default() }
+impl<'a> DocumentLinks<'a> {
+    pub(crate) fn new(collection: &'a DocumentCollection, from: &'a str, context: &'a CallContext) -> Self {
+        Self { collection, from, context, known: RefCell::default() }
     }
 
     /// The URI of a link target; `None` if it can't be resolved.
@@ -333,14 +333,14 @@ impl<'a> Links<'a> {
         if self.context.stop().is_some() {
             return None;
         }
-        let found = resolve(self.shelf, self.from, target);
+        let found = resolve(self.collection, self.from, target);
         self.known.borrow_mut().insert(target.to_owned(), found.clone());
         found
     }
 }
 
 /// Resolves a link: to the URI of a document in the same collection, or unchanged to the web.
-fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
+fn resolve(shelf: &DocumentCollection, from: &str, target: &str) -> Option<String> {
     let (path, anchor) = match target.split_once('#') {
         Some((path, anchor)) => (path, Some(anchor)),
         None => (target, None),
@@ -353,7 +353,7 @@ fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
         return is_open.iter().any(|scheme| path.starts_with(scheme)).then(|| target.to_owned());
     }
     let path = path.split(['?']).next().unwrap_or(path);
-    let inside = joined(from, &percent_encoding::percent_decode_str(path).decode_utf8_lossy())?;
+    let inside = join_path(from, &percent_encoding::percent_decode_str(path).decode_utf8_lossy())?;
     let candidates = [
         inside.clone(),
         format!("{inside}/index.html"),
@@ -372,7 +372,7 @@ fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
 }
 
 /// Joins a relative path to the path of a document; `None` if it leaves the collection.
-fn joined(from: &str, path: &str) -> Option<String> {
+fn join_path(from: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = match path.strip_prefix('/') {
         Some(_) => Vec::new(),
         None => from.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect(),

@@ -1,8 +1,8 @@
 //! `list_collections`: lists the documentation collections.
 
-use super::{DocumentProblem, Library, address, collection::Origin};
-use crate::indexing::Phase;
-use docent_tool::{Answer, Block, CallContext, Tool, ToolError};
+use super::{DocumentProblem, Library, address, collection::CollectionOrigin};
+use crate::indexing::IndexPhase;
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
@@ -16,11 +16,11 @@ pub(crate) struct ListCollections {
 /// Arguments of `list_collections`: none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ListArgs {}
+pub struct ListCollectionsArgs {}
 
 /// Answer of `list_collections`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct ListAnswer {
+pub struct ListCollectionsAnswer {
     /// Collections, in configured order.
     pub collections: Vec<CollectionInfo>,
     /// Whether all documents have been read; if not, counts may grow.
@@ -55,27 +55,27 @@ pub struct CollectionInfo {
     pub problems: Vec<DocumentProblem>,
 }
 
-impl Tool for ListCollections {
+impl TypedTool for ListCollections {
     const NAME: &'static str = "list_collections";
     const TITLE: &'static str = "List the documentation";
-    const ABOUT: &'static str = "List the documentation collections that search_documentation searches: name, version, description, number of documents, \
+    const DESCRIPTION: &'static str = "List the documentation collections that search_documentation searches: name, version, description, number of documents, \
          and unreadable files.";
-    type Args = ListArgs;
-    type Answer = ListAnswer;
+    type Args = ListCollectionsArgs;
+    type Answer = ListCollectionsAnswer;
 
     async fn call(
         &self,
-        _args: ListArgs,
+        _args: ListCollectionsArgs,
         context: &CallContext,
-    ) -> Result<Answer<ListAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<ListCollectionsAnswer>, ToolError> {
         let library = Arc::clone(&self.library);
         context.blocking(move |context| list(&library, context)).await
     }
 }
 
-fn list(library: &Library, context: &CallContext) -> Result<Answer<ListAnswer>, ToolError> {
+fn list(library: &Library, context: &CallContext) -> Result<ToolAnswer<ListCollectionsAnswer>, ToolError> {
     let shelves = library.shelves();
-    let phase = if shelves.is_empty() { Phase::InStep } else { library.live.ready(context)? };
+    let phase = if shelves.is_empty() { IndexPhase::UpToDate } else { library.live.ready(context)? };
     let mut collections = Vec::with_capacity(shelves.len());
     for shelf in shelves.iter() {
         let sources = library.live.sources(&shelf.key, context)?;
@@ -87,8 +87,8 @@ fn list(library: &Library, context: &CallContext) -> Result<Answer<ListAnswer>, 
             description: one.description.clone(),
             uri: address::contents(one),
             path: match &one.origin {
-                Origin::Roots(path) => path.clone(),
-                Origin::Anywhere(path) => path.display().to_string(),
+                CollectionOrigin::Roots(path) => path.clone(),
+                CollectionOrigin::Anywhere(path) => path.display().to_string(),
             },
             url: one.url.clone(),
             documents: sources.iter().filter(|one| !one.kinds.is_empty()).count(),
@@ -96,13 +96,13 @@ fn list(library: &Library, context: &CallContext) -> Result<Answer<ListAnswer>, 
             problems: library.problems_of(&one.name),
         });
     }
-    let complete = phase == Phase::InStep;
-    let structured = ListAnswer { collections, complete };
+    let complete = phase == IndexPhase::UpToDate;
+    let structured = ListCollectionsAnswer { collections, complete };
     let text = text(&structured);
-    Ok(Answer { structured, content: vec![Block::text(text)], partial: false })
+    Ok(ToolAnswer { structured, content: vec![Block::text(text)], partial: false })
 }
 
-fn text(answer: &ListAnswer) -> String {
+fn text(answer: &ListCollectionsAnswer) -> String {
     if answer.collections.is_empty() {
         return "No documentation is configured: run `docent docs add NAME FOLDER`.".into();
     }

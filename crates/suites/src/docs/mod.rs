@@ -9,44 +9,44 @@ mod get_document;
 mod library;
 mod list_collections;
 mod search_documentation;
-mod shelves;
-mod stock;
+mod collections;
+mod index_updater;
 mod units;
 mod versions;
 
-pub use collection::{Collection, Origin, shelved};
+pub use collection::{CollectionSettings, CollectionOrigin, collection_places};
 pub use get_document::{GetAnswer, GetArgs, SectionInfo};
-pub use list_collections::{CollectionInfo, ListAnswer, ListArgs};
-pub use search_documentation::{SearchAnswer, SearchArgs, SearchHit};
-pub use stock::{CollectionReport, DocsReport, behind, held, sync};
+pub use list_collections::{CollectionInfo, ListCollectionsAnswer, ListCollectionsArgs};
+pub use search_documentation::{SearchDocumentationAnswer, SearchDocumentationArgs, SearchHit};
+pub use index_updater::{CollectionReport, DocsReport, outdated_counts, indexed_counts, sync};
 pub use units::prose_units;
 
 use crate::{
     apps,
-    files::{Problem, Roots},
-    indexing::{Live, Opener},
+    files::{ReadFailure, ServedRoots},
+    indexing::{BackgroundIndex, StoreOpener},
 };
 use docent_index::Synonyms;
-use docent_prose::{Document, Section};
+use docent_prose::{ProseDocument, DocumentSection};
 use docent_tool::{
-    AnyTool, App, CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider,
-    Reading, ResourceInfo, Running, TemplateInfo, ToolError, erase, nobody,
+    AnyTool, App, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider,
+    ResourceReading, ResourceInfo, BoxedFuture, TemplateInfo, ToolError, erase, no_client,
 };
 use get_document::GetDocument;
-use library::{Library, Links};
+use library::{Library, DocumentLinks};
 use list_collections::ListCollections;
 use schemars::JsonSchema;
 use search_documentation::SearchDocumentation;
 use serde::Serialize;
-use shelves::Shelves;
+use collections::DocumentCollections;
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use tokio::sync::broadcast;
-use units::Extra;
+use units::DocumentUnitMetadata;
 
 /// Maximum number of completion values.
-const COMPLETIONS: usize = 100;
+const MAX_COMPLETIONS: usize = 100;
 /// Maximum number of documents in a table of contents; the rest is counted.
-const LISTED: usize = 2000;
+const MAX_LISTED_DOCUMENTS: usize = 2000;
 
 /// Source of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -80,7 +80,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    fn of_unit(collection: &Collection, path: &str, title: String, extra: Extra) -> Self {
+    fn of_unit(collection: &CollectionSettings, path: &str, title: String, extra: DocumentUnitMetadata) -> Self {
         Self {
             source: format!("{}/{path}", collection.name),
             page: extra.page,
@@ -96,24 +96,24 @@ impl Metadata {
     }
 
     fn of_section(
-        collection: &Collection,
+        collection: &CollectionSettings,
         path: &str,
-        document: &Document,
-        section: Option<&Section>,
+        document: &ProseDocument,
+        section: Option<&DocumentSection>,
     ) -> Self {
-        let extra = Extra {
+        let extra = DocumentUnitMetadata {
             path: section.map(|section| section.path.clone()).unwrap_or_default(),
             anchor: section.and_then(|section| section.anchor.clone()),
             page: section.and_then(|section| section.page),
             version: collection.version.clone().or_else(|| document.version.clone()),
-            ..Extra::default()
+            ..DocumentUnitMetadata::default()
         };
         Self::of_unit(collection, path, document.title.clone(), extra)
     }
 }
 
 /// URL of a document on the web.
-fn web_address(collection: &Collection, path: &str, anchor: Option<&str>) -> Option<String> {
+fn web_address(collection: &CollectionSettings, path: &str, anchor: Option<&str>) -> Option<String> {
     let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
     if let Some(address) = collection.addresses.get(path) {
         return Some(format!("{address}{anchor}"));
@@ -131,8 +131,8 @@ pub struct DocumentProblem {
     pub reason: String,
 }
 
-impl From<Problem> for DocumentProblem {
-    fn from(problem: Problem) -> Self {
+impl From<ReadFailure> for DocumentProblem {
+    fn from(problem: ReadFailure) -> Self {
         Self { path: problem.path, reason: problem.reason }
     }
 }
@@ -152,8 +152,8 @@ impl std::fmt::Debug for DocsSuite {
 
 impl DocsSuite {
     /// Creates the suite for these collections, in this order. Reads nothing until a tool is called.
-    pub fn new(roots: Roots, collections: Vec<Collection>, index: Opener) -> Self {
-        Self::of(Library::new(Live::on(Shelves::new(roots, collections), index)))
+    pub fn new(roots: ServedRoots, collections: Vec<CollectionSettings>, index: StoreOpener) -> Self {
+        Self::of(Library::new(BackgroundIndex::with_source(DocumentCollections::new(roots, collections), index)))
     }
 
     /// Returns the suite with these synonyms.
@@ -178,16 +178,16 @@ impl DocsSuite {
     }
 
     /// Replaces the collections, and notifies clients if anything changed.
-    pub fn replace(&self, collections: Vec<Collection>) {
+    pub fn replace(&self, collections: Vec<CollectionSettings>) {
         if self.library.replace(collections) {
             let shelves = self.library.live.ground();
-            shelves.tell(Change::Tools);
-            shelves.tell(Change::Resources);
+            shelves.tell(ProviderChange::Tools);
+            shelves.tell(ProviderChange::Resources);
         }
     }
 }
 
-impl Provider for DocsSuite {
+impl ToolProvider for DocsSuite {
     fn key(&self) -> &'static str {
         "docs"
     }
@@ -200,8 +200,8 @@ impl Provider for DocsSuite {
         vec![apps::SEARCH]
     }
 
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
-        let resource = |collection: &Collection| ResourceInfo {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
+        let resource = |collection: &CollectionSettings| ResourceInfo {
             uri: address::contents(collection),
             name: collection.title.as_ref().unwrap_or(&collection.name).clone(),
             title: collection.title.clone(),
@@ -243,7 +243,7 @@ impl Provider for DocsSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(async move {
             if let Err(problem) = address::parse(uri)? {
                 return Some(Err(ToolError::not_found(problem)));
@@ -273,18 +273,18 @@ impl Provider for DocsSuite {
         self.library.live.ground().unwatch(uri);
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         let ours = matches!(target, CompletionTarget::Template(template)
             if [address::CONTENTS_TEMPLATE, address::DOCUMENT_TEMPLATE].contains(&template.as_str()));
         if !ours {
-            return Box::pin(std::future::ready(Completed::default()));
+            return Box::pin(std::future::ready(CompletionValues::default()));
         }
         let shelves = self.library.shelves();
         let named = |part: fn((&str, &str)) -> String| -> Vec<String> {
             let all: BTreeSet<String> =
                 shelves.iter().map(|shelf| part(address::parts(&shelf.collection))).collect();
-            all.into_iter().filter(|name| name.starts_with(typed)).take(COMPLETIONS).collect()
+            all.into_iter().filter(|name| name.starts_with(typed)).take(MAX_COMPLETIONS).collect()
         };
         let ready = match argument {
             "doc_type" => named(|(doc_type, _)| doc_type.to_owned()),
@@ -293,7 +293,7 @@ impl Provider for DocsSuite {
                 let (library, typed) = (Arc::clone(&self.library), typed.to_owned());
                 let work = move |context: &CallContext| Ok(paths(&library, &typed, context));
                 return Box::pin(async move {
-                    nobody().blocking(work).await.unwrap_or_default().into()
+                    no_client().blocking(work).await.unwrap_or_default().into()
                 });
             }
             _ => Vec::new(),
@@ -301,7 +301,7 @@ impl Provider for DocsSuite {
         Box::pin(std::future::ready(ready.into()))
     }
 
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         Some(self.library.live.ground().changes())
     }
 }
@@ -321,7 +321,7 @@ fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Conte
         let missing = || get_document::missing(library, uri, context);
         let (shelf, path, section) = get_document::find(library, uri).ok_or_else(missing)?;
         let document = library.document(&shelf, &path, context).ok_or_else(missing)??;
-        let links = Links::new(&shelf, &path, context);
+        let links = DocumentLinks::new(&shelf, &path, context);
         let resolve = |target: &str| links.resolve(target);
         let text = match section {
             None => document.markdown(&resolve),
@@ -342,16 +342,16 @@ fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Conte
 }
 
 /// The table of contents of a collection, as Markdown.
-fn contents(collection: &Collection, titles: &[(String, String)]) -> String {
+fn contents(collection: &CollectionSettings, titles: &[(String, String)]) -> String {
     let described = Some(&collection.description).filter(|description| !description.is_empty());
     let heading = collection.title.as_ref().or(described).unwrap_or(&collection.name);
     let mut text = format!("# {heading}\n");
-    for (path, title) in titles.iter().take(LISTED) {
+    for (path, title) in titles.iter().take(MAX_LISTED_DOCUMENTS) {
         let uri = address::document(collection, path, None);
         // Writing to a string can't fail.
         let _ok = write!(text, "\n- [{title}]({uri})");
     }
-    if titles.len() > LISTED {
+    if titles.len() > MAX_LISTED_DOCUMENTS {
         let _ok = write!(
             text,
             "\n\nAnd {} more: use search_documentation to find them.",
@@ -368,9 +368,9 @@ fn paths(library: &Library, typed: &str, context: &CallContext) -> Vec<String> {
     for shelf in library.shelves().iter() {
         let Ok(titles) = library.titles(shelf, context) else { continue };
         let all = titles.into_iter().map(|(path, _)| path);
-        found.extend(all.filter(|path| path.starts_with(typed)).take(COMPLETIONS));
+        found.extend(all.filter(|path| path.starts_with(typed)).take(MAX_COMPLETIONS));
     }
-    found.into_iter().take(COMPLETIONS).collect()
+    found.into_iter().take(MAX_COMPLETIONS).collect()
 }
 
 #[cfg(test)]

@@ -6,18 +6,18 @@ use super::{
 };
 use crate::{
     apps,
-    indexing::{Phase, Why},
+    indexing::{IndexPhase, HitExplanation},
 };
-use docent_tool::{Answer, Block, CallContext, Object, Off, Tool, ToolError, argument_schema};
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, Object, DisabledTool, TypedTool, ToolError, argument_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Value of `doc_type` for all collections.
-pub(crate) const ALL: &str = "all";
+pub(crate) const ALL_COLLECTIONS: &str = "all";
 /// Maximum number of problems listed in an answer without hits.
-const LISTED: usize = 5;
+const MAX_LISTED_PROBLEMS: usize = 5;
 /// Maximum length of the query as quoted in an answer without hits.
 const MAX_QUOTED_CHARS: usize = 80;
 
@@ -30,7 +30,7 @@ pub(crate) struct SearchDocumentation {
 /// Arguments of `search_documentation`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SearchArgs {
+pub struct SearchDocumentationArgs {
     /// The search query or question.
     #[schemars(length(min = 1, max = 1000))]
     pub query: String,
@@ -48,12 +48,12 @@ fn five() -> usize {
 }
 
 fn all() -> String {
-    ALL.into()
+    ALL_COLLECTIONS.into()
 }
 
 /// Answer of `search_documentation`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct SearchAnswer {
+pub struct SearchDocumentationAnswer {
     /// Results, best first.
     pub results: Vec<SearchHit>,
     /// Generation of the index that was searched.
@@ -76,22 +76,22 @@ pub struct SearchHit {
     /// Score from 0 to 1, higher is better.
     pub score: f64,
     /// How the score was computed.
-    pub why: Why,
+    pub why: HitExplanation,
 }
 
-impl Tool for SearchDocumentation {
+impl TypedTool for SearchDocumentation {
     const NAME: &'static str = "search_documentation";
     const TITLE: &'static str = "Search the documentation";
-    const ABOUT: &'static str = "Search technical documentation for a question or a setting: returns matching sections, best first, each under a line \
+    const DESCRIPTION: &'static str = "Search technical documentation for a question or a setting: returns matching sections, best first, each under a line \
          with source, section and score. Pass source and section to get_document to read on. For code use query_annotations.";
     const APP: Option<&'static str> = Some(apps::SEARCH.uri);
-    type Args = SearchArgs;
-    type Answer = SearchAnswer;
+    type Args = SearchDocumentationArgs;
+    type Answer = SearchDocumentationAnswer;
 
     fn input_schema(&self) -> Object {
-        let mut schema = argument_schema::<SearchArgs>();
+        let mut schema = argument_schema::<SearchDocumentationArgs>();
         let values: Vec<String> =
-            std::iter::once(ALL.to_owned()).chain(self.library.doc_types()).collect();
+            std::iter::once(ALL_COLLECTIONS.to_owned()).chain(self.library.doc_types()).collect();
         let property =
             schema.get_mut("properties").and_then(|properties| properties.get_mut("doc_type"));
         if let Some(Value::Object(property)) = property {
@@ -100,15 +100,15 @@ impl Tool for SearchDocumentation {
         schema
     }
 
-    fn off(&self) -> Option<Off> {
+    fn off(&self) -> Option<DisabledTool> {
         self.library.off()
     }
 
     async fn call(
         &self,
-        args: SearchArgs,
+        args: SearchDocumentationArgs,
         context: &CallContext,
-    ) -> Result<Answer<SearchAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<SearchDocumentationAnswer>, ToolError> {
         let library = Arc::clone(&self.library);
         context.blocking(move |context| search(&library, &args, context)).await
     }
@@ -116,12 +116,12 @@ impl Tool for SearchDocumentation {
 
 fn search(
     library: &Library,
-    args: &SearchArgs,
+    args: &SearchDocumentationArgs,
     context: &CallContext,
-) -> Result<Answer<SearchAnswer>, ToolError> {
+) -> Result<ToolAnswer<SearchDocumentationAnswer>, ToolError> {
     let asked = library.asked(&args.doc_type).ok_or_else(|| unknown(library, &args.doc_type))?;
     let found = if asked.shelves.is_empty() {
-        let (phase, notes) = (Phase::InStep, Vec::new());
+        let (phase, notes) = (IndexPhase::UpToDate, Vec::new());
         Passages { all: Vec::new(), phase, generation: 0, notes }
     } else {
         library.search(&args.query, args.max_results, &asked, context)?
@@ -129,23 +129,23 @@ fn search(
     let mut notes = found.notes;
     let partial = unfinished(&found.phase, &mut notes);
     let problems = library.problems(&asked);
-    let results: Vec<SearchHit> = found.all.into_iter().map(shown).collect();
+    let results: Vec<SearchHit> = found.all.into_iter().map(search_hit).collect();
     let mut blocks = Vec::with_capacity(results.len() + 1);
     for hit in &results {
-        blocks.push(Block::Text {
+        blocks.push(AnswerBlock::Text {
             text: format!("{}\n\n{}", citation(hit), hit.text),
             metadata: Some(as_object(&hit.metadata)?),
             score: Some(hit.score),
         });
     }
     if results.is_empty() {
-        blocks.push(Block::text(nothing(library, args, &problems)));
+        blocks.push(AnswerBlock::text(nothing(library, args, &problems)));
     }
     if results.is_empty() || partial {
-        blocks.extend(notes.iter().map(Block::text));
+        blocks.extend(notes.iter().map(AnswerBlock::text));
     }
-    let structured = SearchAnswer { results, generation: found.generation, notes, problems };
-    Ok(Answer { structured, content: blocks, partial })
+    let structured = SearchDocumentationAnswer { results, generation: found.generation, notes, problems };
+    Ok(ToolAnswer { structured, content: blocks, partial })
 }
 
 /// Formats the line above a passage. Many clients pass only the text to the model, which cites this line and passes its
@@ -158,33 +158,33 @@ fn citation(hit: &SearchHit) -> String {
 }
 
 /// Notes if not every document is in the index yet. Returns whether results are partial.
-fn unfinished(phase: &Phase, notes: &mut Vec<String>) -> bool {
+fn unfinished(phase: &IndexPhase, notes: &mut Vec<String>) -> bool {
     match phase {
-        Phase::Idle | Phase::Building(..) => {
+        IndexPhase::Idle | IndexPhase::Building(..) => {
             let (done, total) =
-                if let Phase::Building(done, total) = phase { (*done, *total) } else { (0, 0) };
+                if let IndexPhase::Building(done, total) = phase { (*done, *total) } else { (0, 0) };
             notes.push(format!("This is partial: the documents are being indexed ({done} of {total} files so far). Ask again in a moment."));
             true
         }
-        Phase::Failed(reason) => {
+        IndexPhase::Failed(reason) => {
             notes.push(format!(
                 "The documents are not watched for changes; results may be outdated: {reason}."
             ));
             false
         }
-        Phase::InStep => false,
+        IndexPhase::UpToDate => false,
     }
 }
 
 fn unknown(library: &Library, name: &str) -> ToolError {
-    let names = std::iter::once(ALL.to_owned()).chain(library.doc_types()).collect::<Vec<_>>();
+    let names = std::iter::once(ALL_COLLECTIONS.to_owned()).chain(library.doc_types()).collect::<Vec<_>>();
     ToolError::argument(
         "doc_type",
         format!("unknown collection {name}; expected one of {}", names.join(", ")),
     )
 }
 
-fn shown(passage: Passage) -> SearchHit {
+fn search_hit(passage: Passage) -> SearchHit {
     let Passage { text, metadata, score, why } = passage;
     SearchHit { text, metadata, score, why }
 }
@@ -198,13 +198,13 @@ pub(crate) fn as_object(metadata: &Metadata) -> Result<Object, ToolError> {
     }
 }
 
-fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -> String {
+fn nothing(library: &Library, args: &SearchDocumentationArgs, problems: &[DocumentProblem]) -> String {
     if library.shelves().is_empty() {
         return format!("No documentation is configured: {HOW_TO_ADD}.");
     }
     let query = truncate(&args.query, MAX_QUOTED_CHARS);
     let mut text = format!("No match in the documentation ({}) for \"{query}\".", args.doc_type);
-    for problem in problems.iter().take(LISTED) {
+    for problem in problems.iter().take(MAX_LISTED_PROBLEMS) {
         text.push_str("\n- ");
         text.push_str(&problem.path);
         text.push_str(": ");

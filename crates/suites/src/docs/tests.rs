@@ -1,5 +1,5 @@
 use super::*;
-use docent_tool::{Audience, Block, Level, Outcome, Progress, Stop, nobody};
+use docent_tool::{CallClient, AnswerBlock, SyslogLevel, ToolOutcome, Progress, CallStop, no_client};
 use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
@@ -32,15 +32,15 @@ fn project() -> (TempDir, DocsSuite) {
     put(folder.path(), "docs/ubuntu/network.md", NETPLAN);
     put(folder.path(), "docs/secret.md", "# outside");
     let mut postgresql =
-        Collection::new("postgresql", "docs/postgresql", "PostgreSQL documentation");
+        CollectionSettings::new("postgresql", "docs/postgresql", "PostgreSQL documentation");
     postgresql.url = Some("https://example.org/docs/".into());
-    let ubuntu = Collection::new("ubuntu", "docs/ubuntu", "Ubuntu server guide");
+    let ubuntu = CollectionSettings::new("ubuntu", "docs/ubuntu", "Ubuntu server guide");
     let suite = suite(folder.path(), vec![postgresql, ubuntu]);
     (folder, suite)
 }
 
-fn suite(folder: &Path, collections: Vec<Collection>) -> DocsSuite {
-    let roots = Roots::open(&[folder.to_owned()]).unwrap();
+fn suite(folder: &Path, collections: Vec<CollectionSettings>) -> DocsSuite {
+    let roots = ServedRoots::open(&[folder.to_owned()]).unwrap();
     DocsSuite::new(roots, collections, crate::test_index(&folder.join(".docent/index")))
 }
 
@@ -57,8 +57,8 @@ async fn eventually(suite: &DocsSuite, query: &str, want: &[&str]) {
     panic!("{query}: {got:?} is not {want:?}");
 }
 
-async fn call(suite: &DocsSuite, tool: &str, args: Value) -> Result<Outcome, ToolError> {
-    call_in(suite, tool, args, &nobody()).await
+async fn call(suite: &DocsSuite, tool: &str, args: Value) -> Result<ToolOutcome, ToolError> {
+    call_in(suite, tool, args, &no_client()).await
 }
 
 async fn call_in(
@@ -66,7 +66,7 @@ async fn call_in(
     tool: &str,
     args: Value,
     context: &CallContext,
-) -> Result<Outcome, ToolError> {
+) -> Result<ToolOutcome, ToolError> {
     let found = suite.tools().into_iter().find(|one| one.name() == tool).unwrap();
     let Value::Object(args) = args else { panic!("arguments are an object") };
     // A busy machine may answer before everything is indexed, with a note.
@@ -79,14 +79,14 @@ async fn call_in(
     panic!("the documents are never read");
 }
 
-fn text_of(outcome: &Outcome) -> &str {
+fn text_of(outcome: &ToolOutcome) -> &str {
     match &outcome.content[0] {
-        Block::Text { text, .. } => text,
+        AnswerBlock::Text { text, .. } => text,
         other => panic!("{other:?}"),
     }
 }
 
-fn sources(outcome: &Outcome) -> Vec<String> {
+fn sources(outcome: &ToolOutcome) -> Vec<String> {
     let results = outcome.structured.as_ref().unwrap()["results"].as_array().unwrap();
     results.iter().map(|hit| hit["metadata"]["source"].as_str().unwrap().to_owned()).collect()
 }
@@ -96,7 +96,7 @@ async fn the_section_that_answers_comes_first() {
     let (_folder, suite) = project();
     let args = json!({"query": "How do I create an index in PostgreSQL?", "max_results": 3, "doc_type": "postgresql"});
     let got = call(&suite, "search_documentation", args).await.unwrap();
-    let Block::Text { text, metadata, score } = got.content[0].clone() else {
+    let AnswerBlock::Text { text, metadata, score } = got.content[0].clone() else {
         panic!("{:?}", got.content)
     };
     let passage = "CREATE INDEX creates an index on the specified column of a table. B-trees handle equality and range queries.";
@@ -141,7 +141,7 @@ async fn the_section_that_answers_comes_first() {
     );
     assert_eq!(structured["results"][1]["metadata"]["path"], json!(["11.2. Index Types", "Hash"]));
     // What the second line cites can be read on as it is.
-    let Block::Text { text, .. } = &got.content[1] else { panic!("{:?}", got.content) };
+    let AnswerBlock::Text { text, .. } = &got.content[1] else { panic!("{:?}", got.content) };
     let section = "11.2. Index Types > Hash";
     let start = format!("source: postgresql/indexes.html | section: {section} | score: 0.");
     assert!(text.starts_with(&start), "{text}");
@@ -191,13 +191,13 @@ async fn a_long_query_without_hits_is_not_repeated_whole() {
 async fn a_collection_is_listed_by_its_title() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "pg/a.md", "# A\n\ntext\n");
-    let mut titled = Collection::new("pg", "pg", "PostgreSQL 16 official documentation");
+    let mut titled = CollectionSettings::new("pg", "pg", "PostgreSQL 16 official documentation");
     titled.title = Some("PostgreSQL Documentation".into());
     let suite = suite(folder.path(), vec![titled, Collection::new("other", "pg", "")]);
     let listed = suite.resources().await;
     let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["PostgreSQL Documentation", "other"]);
-    let text = suite.read("techdoc://pg/docs", &nobody()).await.unwrap().unwrap();
+    let text = suite.read("techdoc://pg/docs", &no_client()).await.unwrap().unwrap();
     let Contents::Text { text, .. } = &text.contents[0] else { panic!() };
     assert!(text.starts_with("# PostgreSQL Documentation\n"), "{text}");
 }
@@ -369,7 +369,7 @@ async fn only_what_lies_in_a_collection_is_found() {
         "techdoc://none/docs",
         "techdoc://x",
     ] {
-        let error = suite.read(uri, &nobody()).await.unwrap().unwrap_err();
+        let error = suite.read(uri, &no_client()).await.unwrap().unwrap_err();
         assert!(
             matches!(&error, ToolError::Failed(failure) if failure.kind.name() == "not_found"),
             "{uri}: {error}"
@@ -417,7 +417,7 @@ async fn edits_are_seen_by_the_next_call() {
 async fn a_folder_that_is_missing_is_a_problem_beside_the_rest() {
     let (folder, _) = project();
     put(folder.path(), "docs/postgresql/large.txt", &"x".repeat(9 << 20));
-    let mut broken = Collection::new("broken", "docs/ubuntu", "A pattern that is none");
+    let mut broken = CollectionSettings::new("broken", "docs/ubuntu", "A pattern that is none");
     broken.exclude = vec!["[".into()];
     let collections = vec![
         Collection::new("none", "docs/none", "Nothing"),
@@ -463,7 +463,7 @@ async fn collections_are_resources() {
     );
     assert_eq!(listed.len(), 2);
     let contents =
-        suite.read("techdoc://postgresql/docs", &nobody()).await.unwrap().unwrap().contents;
+        suite.read("techdoc://postgresql/docs", &no_client()).await.unwrap().unwrap().contents;
     assert_eq!(
         contents,
         [Contents::Text {
@@ -476,7 +476,7 @@ async fn collections_are_resources() {
         }]
     );
     let uri = "techdoc://postgresql/docs/vacuum.md";
-    let document = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
+    let document = suite.read(uri, &no_client()).await.unwrap().unwrap().contents;
     assert_eq!(
         document,
         [Contents::Text {
@@ -533,10 +533,10 @@ async fn a_changed_document_is_announced() {
     put(folder.path(), "docs/postgresql/vacuum.md", "# Short\n");
     for wanted in ["techdoc://postgresql/docs", uri] {
         let heard =
-            async { while changes.recv().await.unwrap() != Change::Updated(wanted.into()) {} };
+            async { while changes.recv().await.unwrap() != ProviderChange::Updated(wanted.into()) {} };
         tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
     }
-    let document = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
+    let document = suite.read(uri, &no_client()).await.unwrap().unwrap().contents;
     assert!(matches!(&document[0], Contents::Text { text, .. } if text == "# Short"));
 }
 
@@ -554,7 +554,7 @@ async fn a_subscription_that_has_ended_is_forgotten() {
     let heard = async {
         loop {
             match changes.recv().await.unwrap() {
-                Change::Updated(uri) if uri == kept => return,
+                ProviderChange::Updated(uri) if uri == kept => return,
                 change => assert_ne!(change, Change::Updated(ended.into())),
             }
         }
@@ -563,15 +563,15 @@ async fn a_subscription_that_has_ended_is_forgotten() {
 }
 
 /// An audience that ignores everything.
-struct Deaf;
+struct SilentDocsAudience;
 
-impl Audience for Deaf {
+impl CallClient for SilentDocsAudience {
     fn progress(&self, _: Progress) {}
-    fn log(&self, _: Level, _: &str, _: Value) {}
-    fn emit(&self, _: Block) -> Running<'_, ()> {
+    fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+    fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {
@@ -584,7 +584,7 @@ async fn a_stop_ends_the_reading() {
     let (_folder, suite) = project();
     let cancelled = CancellationToken::new();
     cancelled.cancel();
-    let context = CallContext::new(Arc::new(Deaf), cancelled, None);
+    let context = CallContext::new(Arc::new(SilentDocsAudience), cancelled, None);
     let error = call_in(&suite, "search_documentation", json!({"query": "vacuum"}), &context)
         .await
         .unwrap_err();
@@ -672,7 +672,7 @@ async fn of_several_versions_the_newest_answers_unless_one_is_asked_for() {
         let text = format!("# Vacuum\n\nVACUUM reclaims storage, says {version}.\n");
         put(folder.path(), &format!("pg{version}/vacuum.md"), &text);
         let name = format!("pg{version}");
-        let mut one = Collection::new(&name, &name, "PostgreSQL");
+        let mut one = CollectionSettings::new(&name, &name, "PostgreSQL");
         one.kind = Some("postgresql".into());
         one.version = Some(version.into());
         collections.push(one);
@@ -717,7 +717,7 @@ async fn links_lead_to_documents_by_their_addresses() {
          [here](techdoc://m/docs/a/one.html#here)."
     );
     let section =
-        suite.read("techdoc://m/docs/two.html#x", &nobody()).await.unwrap().unwrap().contents;
+        suite.read("techdoc://m/docs/two.html#x", &no_client()).await.unwrap().unwrap().contents;
     assert!(matches!(&section[0], Contents::Text { text, .. } if text == "## X\n\nSecond."));
 }
 
@@ -740,7 +740,7 @@ async fn without_a_collection_the_tools_that_need_one_are_off() {
         let infos = suite.tools().into_iter().map(|tool| tool.info());
         let off = infos.filter(|info| info.off.is_some());
         let is_described = |info: &docent_tool::ToolInfo| {
-            info.description().starts_with("Off: no documentation is configured; ")
+            info.listed_description().starts_with("Off: no documentation is configured; ")
         };
         off.inspect(|info| assert!(is_described(info), "{info:?}")).map(|info| info.name).collect()
     };

@@ -1,7 +1,7 @@
 //! Converts documents into units of the index, one per chunk.
 
-use docent_index::{Span, Unit};
-use docent_prose::{Document, Format, Unreadable, chunks};
+use docent_index::{LineSpan, IndexUnit};
+use docent_prose::{ProseDocument, ProseFormat, Unreadable, chunks};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{HashMap, HashSet},
@@ -9,12 +9,12 @@ use std::{
 };
 
 /// Time limit for reading a document; a slower one is listed as a problem.
-const LONGEST_READING: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Metadata stored with a unit of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Extra {
+pub(crate) struct DocumentUnitMetadata {
     /// Headings from the outermost down to its section.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) path: Vec<String>,
@@ -35,31 +35,31 @@ pub(crate) struct Extra {
     pub(crate) next: Option<String>,
 }
 
-impl Extra {
+impl DocumentUnitMetadata {
     /// Parses the metadata of a unit; empty if it has none.
-    pub(crate) fn of(unit: &Unit) -> Self {
+    pub(crate) fn from_unit(unit: &IndexUnit) -> Self {
         serde_json::from_str(&unit.extra).unwrap_or_default()
     }
 }
 
 /// Reads a document for the index. No call waits for it, so the time limit is generous.
-pub(crate) fn read_in_time(
-    format: Format,
+pub(crate) fn read_with_timeout(
+    format: ProseFormat,
     path: &str,
     bytes: &[u8],
-) -> Result<Document, Unreadable> {
+) -> Result<ProseDocument, Unreadable> {
     let start = Instant::now();
-    format.read_until(path, bytes, &|| start.elapsed() > LONGEST_READING)
+    format.read_until(path, bytes, &|| start.elapsed() > READ_TIMEOUT)
 }
 
 /// The chunks of a document; `None` if its name has no known format.
-pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<Unit>, Unreadable>> {
-    let read = read_in_time(Format::of(path)?, path, bytes);
+pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<IndexUnit>, Unreadable>> {
+    let read = read_with_timeout(ProseFormat::of(path)?, path, bytes);
     Some(read.map(|document| units(&document, None)))
 }
 
 /// The chunks of a document that describes a version.
-pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
+pub(crate) fn units(document: &ProseDocument, version: Option<&str>) -> Vec<IndexUnit> {
     // An index page or a redirect would match queries without answering them.
     if document.is_furniture {
         return Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
     let each = chunks(document).into_iter().filter_map(|chunk| {
         let section = document.sections.get(chunk.section)?;
         let own = section.anchor.clone().unwrap_or_else(|| slug(section.heading()));
-        let extra = Extra {
+        let extra = DocumentUnitMetadata {
             path: section.path.clone(),
             anchor: section.anchor.clone(),
             page: chunk.page,
@@ -81,7 +81,7 @@ pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
             previous: chunk.section.checked_sub(1).and_then(name),
             next: name(chunk.section + 1),
         };
-        Some(Unit {
+        Some(IndexUnit {
             id: names.distinct(&own),
             kind: "section".into(),
             language: String::new(),
@@ -89,7 +89,7 @@ pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
             signature: section.path.join(" > "),
             doc: String::new(),
             body: chunk.text,
-            span: Span::default(),
+            span: LineSpan::default(),
             extra: serde_json::to_string(&extra).unwrap_or_default(),
         })
     });
@@ -106,7 +106,7 @@ fn slug(heading: Option<&str>) -> String {
 /// Unit names used so far in a document.
 #[derive(Debug, Default)]
 struct UnitNames {
-    taken: HashSet<String>,
+    used: HashSet<String>,
     /// Last number used per name: a document may have a hundred thousand sections with one name.
     numbers: HashMap<String, usize>,
     /// Number of names tried.
@@ -125,7 +125,7 @@ impl UnitNames {
             {
                 self.tried += 1;
             }
-            if self.taken.insert(id.clone()) {
+            if self.used.insert(id.clone()) {
                 return id;
             }
         }
@@ -166,7 +166,7 @@ mod tests {
         ];
         assert_eq!(shown, want);
         assert!(units.iter().all(|one| one.kind == "section" && one.language.is_empty()));
-        let extra = Extra::of(&units[1]);
+        let extra = DocumentUnitMetadata::from_unit(&units[1]);
         assert_eq!(extra.anchor.as_deref(), Some("g"));
         assert_eq!(extra.previous, None, "what has no heading has no name");
         assert!(extra.next.is_some());
@@ -177,11 +177,11 @@ mod tests {
 
     #[test]
     fn the_collection_s_version_comes_before_the_document_s() {
-        let document = Document { version: Some("15".into()), ..Document::default() };
+        let document = ProseDocument { version: Some("15".into()), ..ProseDocument::default() };
         assert!(units(&document, Some("16")).is_empty());
-        let mut document = Format::Plain.read("a.txt", b"x").unwrap();
+        let mut document = ProseFormat::Plain.read("a.txt", b"x").unwrap();
         document.version = Some("15".into());
-        let version = |given| Extra::of(&units(&document, given)[0]).version;
+        let version = |given| DocumentUnitMetadata::from_unit(&units(&document, given)[0]).version;
         assert_eq!(version(Some("16")).as_deref(), Some("16"));
         assert_eq!(version(None).as_deref(), Some("15"));
     }

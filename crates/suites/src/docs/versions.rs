@@ -100,9 +100,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Clone, PartialEq)]
-    struct Page(&'static str, u8);
+    struct ScoredPage(&'static str, u8);
 
-    impl Scored for Page {
+    impl Scored for ScoredPage {
         fn take_score(&mut self, other: &Self) {
             self.1 = other.1;
         }
@@ -113,7 +113,7 @@ mod tests {
         let all = pages.iter().zip(scores).map(|((text, path, version), score)| {
             let section = ("S".to_owned(), "T".to_owned());
             let version = version.map(str::to_owned);
-            Versioned::new(Page(text, score), "pg".into(), path, section, version)
+            Versioned::new(ScoredPage(text, score), "pg".into(), path, section, version)
         });
         let got: Vec<(&str, u8)> =
             newest(all.collect(), question).into_iter().map(|one| (one.of.0, one.of.1)).collect();

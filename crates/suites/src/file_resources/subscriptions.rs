@@ -1,10 +1,10 @@
 //! Subscriptions to files by URI. Reports changes; knows nothing of file contents.
 
 use crate::{
-    files::{Place, Roots},
-    watch::{Batch, Watch},
+    files::{RootPath, ServedRoots},
+    watch::{ChangeBatch, FileWatcher},
 };
-use docent_tool::Change;
+use docent_tool::ProviderChange;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -19,15 +19,15 @@ const MAX_UNREAD_CHANGES: usize = 256;
 #[derive(Debug)]
 pub(super) struct Subscriptions {
     this: Weak<Self>,
-    roots: Roots,
-    changes: broadcast::Sender<Change>,
-    state: Mutex<State>,
+    roots: ServedRoots,
+    changes: broadcast::Sender<ProviderChange>,
+    state: Mutex<SubscriptionState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SubscriptionState {
     /// Started by the first subscription.
-    watch: Option<Watch>,
+    watch: Option<FileWatcher>,
     /// Paths per URI: the file as named in the URI, and the targets of symbolic links.
     files: BTreeMap<String, Vec<PathBuf>>,
     /// Watched folders, with the number of paths that need each.
@@ -35,7 +35,7 @@ struct State {
 }
 
 impl Subscriptions {
-    pub(super) fn new(roots: Roots) -> Arc<Self> {
+    pub(super) fn new(roots: ServedRoots) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             roots,
@@ -44,28 +44,28 @@ impl Subscriptions {
         })
     }
 
-    pub(super) fn changes(&self) -> broadcast::Receiver<Change> {
+    pub(super) fn changes(&self) -> broadcast::Receiver<ProviderChange> {
         self.changes.subscribe()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SubscriptionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts reporting changes to a file; `false` if the operating system can't watch more.
-    pub(super) fn add(&self, uri: &str, place: &Place) -> bool {
+    pub(super) fn add(&self, uri: &str, place: &RootPath) -> bool {
         let mut state = self.state();
         if state.files.contains_key(uri) {
             return true;
         }
         if state.watch.is_none() {
             let this = Weak::clone(&self.this);
-            let heard = move |batch: Batch| {
+            let heard = move |batch: ChangeBatch| {
                 if let Some(this) = this.upgrade() {
                     this.report(&batch);
                 }
             };
-            match Watch::start(heard) {
+            match FileWatcher::start(heard) {
                 Ok(watch) => state.watch = Some(watch),
                 Err(error) => return refuse(&error),
             }
@@ -91,7 +91,7 @@ impl Subscriptions {
         self.forget(&mut self.state(), uri);
     }
 
-    fn forget(&self, state: &mut State, uri: &str) {
+    fn forget(&self, state: &mut SubscriptionState, uri: &str) {
         for path in state.files.remove(uri).unwrap_or_default() {
             for folder in self.folders_of(&path) {
                 let Some(users) = state.folders.get_mut(folder) else { continue };
@@ -112,7 +112,7 @@ impl Subscriptions {
     }
 
     /// Watches the existing folders above a file; `false` if the file's own folder can't be watched.
-    fn listen(&self, state: &State, file: &Path) -> bool {
+    fn listen(&self, state: &SubscriptionState, file: &Path) -> bool {
         let Some(watch) = &state.watch else { return false };
         let results: Vec<_> = self.folders_of(file).map(|folder| watch.add(folder)).collect();
         match results.into_iter().next() {
@@ -122,7 +122,7 @@ impl Subscriptions {
     }
 
     /// Reports the files affected by a batch of changes.
-    fn report(&self, batch: &Batch) {
+    fn report(&self, batch: &ChangeBatch) {
         let state = self.state();
         let touches =
             |path: &Path| batch.lost || batch.paths.iter().any(|changed| path.starts_with(changed));
@@ -140,7 +140,7 @@ impl Subscriptions {
                     self.listen(&state, path);
                 }
                 // No receiver is not an error.
-                drop(self.changes.send(Change::Updated(uri.clone())));
+                drop(self.changes.send(ProviderChange::Updated(uri.clone())));
             }
         }
     }

@@ -1,19 +1,19 @@
 //! Project files as resources.
 
 use super::*;
-use docent_tool::nobody;
+use docent_tool::no_client;
 use std::{fs, time::Duration};
 
 /// Timeout for expected events.
-const SOON: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-struct Project {
+struct FileSuiteProject {
     _dir: tempfile::TempDir,
     root: std::path::PathBuf,
     suite: FileSuite,
 }
 
-impl Project {
+impl FileSuiteProject {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap().join("root");
@@ -23,7 +23,7 @@ impl Project {
         fs::write(root.join("latin.txt"), b"caf\xe9 au lait, na\xefve\n").unwrap();
         fs::write(root.join(".env"), "TOKEN=1\n").unwrap();
         fs::write(dir.path().join("outside"), "x").unwrap();
-        let suite = FileSuite::new(Roots::open(std::slice::from_ref(&root)).unwrap());
+        let suite = FileSuite::new(ServedRoots::open(std::slice::from_ref(&root)).unwrap());
         Self { _dir: dir, root, suite }
     }
 
@@ -31,21 +31,21 @@ impl Project {
         format!("file://{}/{path}", self.root.display())
     }
 
-    async fn read(&self, uri: &str) -> Option<Result<Reading, ToolError>> {
-        self.suite.read(uri, &nobody()).await
+    async fn read(&self, uri: &str) -> Option<Result<ResourceReading, ToolError>> {
+        self.suite.read(uri, &no_client()).await
     }
 
     /// Waits until a URI is reported as updated.
-    async fn hears(&self, changes: &mut broadcast::Receiver<Change>, uri: &str) {
+    async fn hears(&self, changes: &mut broadcast::Receiver<ProviderChange>, uri: &str) {
         let wait =
-            async { while changes.recv().await.unwrap() != Change::Updated(uri.to_owned()) {} };
-        tokio::time::timeout(SOON, wait).await.unwrap_or_else(|_| panic!("no update of {uri}"));
+            async { while changes.recv().await.unwrap() != ProviderChange::Updated(uri.to_owned()) {} };
+        tokio::time::timeout(EVENT_TIMEOUT, wait).await.unwrap_or_else(|_| panic!("no update of {uri}"));
     }
 }
 
 #[tokio::test]
 async fn text_is_sent_as_text_and_the_rest_as_base64() {
-    let project = Project::new();
+    let project = FileSuiteProject::new();
     let (spaced, logo, latin) =
         (project.uri("src/a%20b.ts"), project.uri("logo.png"), project.uri("latin.txt"));
     let text = |uri: &str, text: &str| Contents::Text {
@@ -81,7 +81,7 @@ fn secrets_do_not_hide_behind_zeros() {
 
 #[tokio::test]
 async fn what_may_not_be_read_is_refused_or_left_to_others() {
-    let project = Project::new();
+    let project = FileSuiteProject::new();
     let large = fs::File::create(project.root.join("large")).unwrap();
     large.set_len(MAX_FILE_BYTES + 1).unwrap();
     for path in [".env", "src", "large"] {
@@ -107,7 +107,7 @@ async fn what_may_not_be_read_is_refused_or_left_to_others() {
 #[tokio::test]
 async fn links_and_special_files_are_treated_as_everywhere_else() {
     use std::os::unix::fs::symlink;
-    let project = Project::new();
+    let project = FileSuiteProject::new();
     symlink("src/a b.ts", project.root.join("inside")).unwrap();
     symlink("../outside", project.root.join("out")).unwrap();
     symlink(".env", project.root.join("secret")).unwrap();
@@ -124,7 +124,7 @@ async fn links_and_special_files_are_treated_as_everywhere_else() {
 
 #[tokio::test]
 async fn subscribers_hear_of_writes_and_replaced_folders() {
-    let project = Project::new();
+    let project = FileSuiteProject::new();
     let uri = project.uri("src/a%20b.ts");
     let mut changes = project.suite.changes().unwrap();
     assert!(project.suite.can_watch(&uri) && project.suite.watch(&uri));
@@ -143,7 +143,7 @@ async fn subscribers_hear_of_writes_and_replaced_folders() {
 
 #[tokio::test]
 async fn a_subscription_ends_alone() {
-    let project = Project::new();
+    let project = FileSuiteProject::new();
     let (first, second) = (project.uri("src/a%20b.ts"), project.uri("latin.txt"));
     let mut changes = project.suite.changes().unwrap();
     assert!(project.suite.watch(&first) && project.suite.watch(&second));
@@ -151,19 +151,19 @@ async fn a_subscription_ends_alone() {
     project.suite.unwatch(&first);
     fs::write(project.root.join("src/a b.ts"), "2").unwrap();
     fs::write(project.root.join("latin.txt"), "2").unwrap();
-    let heard = tokio::time::timeout(SOON, changes.recv()).await.unwrap().unwrap();
+    let heard = tokio::time::timeout(EVENT_TIMEOUT, changes.recv()).await.unwrap().unwrap();
     assert_eq!(heard, Change::Updated(second), "the other one is not reported any more");
 }
 
 #[tokio::test]
 async fn each_root_has_a_template_whose_path_is_completed() {
-    let project = Project::new();
+    let project = FileSuiteProject::new();
     let templates = project.suite.templates();
     assert_eq!(templates.len(), 1);
     assert_eq!(templates[0].uri_template, project.uri("{+path}"));
     let target = || CompletionTarget::Template(templates[0].uri_template.clone());
     for (typed, want) in [("src/", vec!["src/a b.ts"]), ("lo", vec!["logo.png"]), (".e", vec![])] {
-        let asked = Completing::new(target(), "path", typed);
+        let asked = CompletionRequest::new(target(), "path", typed);
         assert_eq!(project.suite.complete(&asked).await.values, want, "{typed}");
     }
 }

@@ -1,19 +1,19 @@
 //! Completes a path that a client has begun to type.
 
-use super::{Kind, Place, Roots};
+use super::{PathKind, RootPath, ServedRoots};
 
 /// Maximum number of completion values.
 const MAX_VALUES: usize = 100;
 /// Maximum number of entries scanned per completion.
 const MAX_ENTRIES: usize = 5000;
 
-impl Roots {
+impl ServedRoots {
     /// Paths of files or folders under a root that start with the typed text.
     pub(crate) fn complete(
         &self,
-        top: &Place,
+        top: &RootPath,
         typed: &str,
-        kind: Kind,
+        kind: PathKind,
         stopped: &dyn Fn() -> bool,
     ) -> Vec<String> {
         let folder = typed.rsplit_once('/').and_then(|(folder, _)| top.join(folder));

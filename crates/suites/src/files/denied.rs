@@ -5,12 +5,12 @@ use std::path::Path;
 
 /// Access rules inside the roots: everything except secrets, unless the operator changes that.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct AccessRules {
     deny: Gitignore,
     allow: Gitignore,
 }
 
-impl Default for Rules {
+impl Default for AccessRules {
     fn default() -> Self {
         Self { deny: Gitignore::empty(), allow: Gitignore::empty() }
     }
@@ -24,7 +24,7 @@ pub struct BadPattern {
     reason: String,
 }
 
-impl Rules {
+impl AccessRules {
     /// Compiles patterns in `.gitignore` syntax. `deny` refuses files; `allow` serves files in spite of a secret name.
     pub fn new<'a>(
         deny: impl IntoIterator<Item = &'a str>,
@@ -38,7 +38,7 @@ impl Rules {
         if relative == "." {
             return None;
         }
-        let own = || denied(relative, is_folder).filter(|_| !self.lifts(relative, is_folder));
+        let own = || denied(relative, is_folder).filter(|_| !self.is_allowed(relative, is_folder));
         self.forbidden(relative, is_folder).or_else(own)
     }
 
@@ -48,7 +48,7 @@ impl Rules {
     }
 
     /// Whether the operator allows it explicitly.
-    pub(super) fn lifts(&self, relative: &str, is_folder: bool) -> bool {
+    pub(super) fn is_allowed(&self, relative: &str, is_folder: bool) -> bool {
         is_named(&self.allow, relative, is_folder)
     }
 }
@@ -73,20 +73,20 @@ fn patterns<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Gitignore, Bad
 }
 
 /// Folders of credentials.
-const FOLDERS: [&str; 3] = [".ssh", ".aws", ".gnupg"];
+const SECRET_FOLDERS: [&str; 3] = [".ssh", ".aws", ".gnupg"];
 /// Names of credential files.
-const FILES: [&str; 3] = [".netrc", ".git-credentials", ".pgpass"];
+const SECRET_FILES: [&str; 3] = [".netrc", ".git-credentials", ".pgpass"];
 /// Extensions of private key files.
-const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx"];
+const SECRET_ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx"];
 /// Names of key files made by `ssh-keygen`.
-const KEYS: [&str; 5] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
+const SSH_KEY_FILES: [&str; 5] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
 /// The rule that denies this path, if any. The path uses `/`; case is ignored.
 pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
     let path = relative.to_lowercase();
     let segments: Vec<&str> = path.split('/').collect();
     let (name, folders) = segments.split_last()?;
-    if segments.iter().any(|segment| FOLDERS.contains(segment)) {
+    if segments.iter().any(|segment| SECRET_FOLDERS.contains(segment)) {
         return Some("it is in a credentials folder");
     }
     // A folder of environments (`.env` as a Python virtual environment) is denied as a whole.
@@ -103,10 +103,10 @@ pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
     if folders.contains(&".docent") && name.starts_with("audit.jsonl") {
         return Some("it is docent's audit log");
     }
-    if FILES.contains(name) {
+    if SECRET_FILES.contains(name) {
         return Some("it is a credentials file");
     }
-    if ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_key(name) {
+    if SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_key(name) {
         return Some("it is named like a private key");
     }
     None
@@ -114,7 +114,7 @@ pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
 
 /// `id_deploy` and `id_rsa.bak` are keys; `id_map.rs` is source code.
 fn is_key(name: &str) -> bool {
-    name.starts_with("id_") && (!name.contains('.') || KEYS.iter().any(|key| name.starts_with(key)))
+    name.starts_with("id_") && (!name.contains('.') || SSH_KEY_FILES.iter().any(|key| name.starts_with(key)))
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_operator_adds_and_lifts() {
-        let rules = Rules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
+        let rules = AccessRules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
         for (path, want) in [
             ("drafts/a.md", true),
             ("src/drafts/a.md", false),
@@ -138,7 +138,7 @@ mod tests {
         }
         assert!(rules.denied("drafts", true).is_some() && rules.denied("drafts", false).is_none());
         for bad in ["[z-a]", "!kept", "# a remark", " "] {
-            let error = Rules::new([bad], []).unwrap_err().to_string();
+            let error = AccessRules::new([bad], []).unwrap_err().to_string();
             assert!(error.contains(bad), "{error}");
         }
     }

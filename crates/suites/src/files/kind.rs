@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A folder.
@@ -12,12 +12,12 @@ pub enum Kind {
     /// A symbolic link; walks don't follow it.
     Link,
     /// A pipe, a socket or a device.
-    Special(Special),
+    Special(SpecialFile),
 }
 
 /// A file that is never read: opening it may block forever, or trigger a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Special {
+pub enum SpecialFile {
     /// A FIFO, made with `mkfifo`.
     Pipe,
     /// A Unix domain socket.
@@ -30,7 +30,7 @@ pub enum Special {
     Unknown,
 }
 
-impl Kind {
+impl PathKind {
     /// The kind of an entry found through the root's handle.
     pub(super) fn of(metadata: &cap_std::fs::Metadata) -> Self {
         match metadata {
@@ -53,40 +53,40 @@ impl Kind {
 }
 
 #[cfg(unix)]
-fn special_of(metadata: &cap_std::fs::Metadata) -> Special {
+fn special_of(metadata: &cap_std::fs::Metadata) -> SpecialFile {
     use cap_std::fs::FileTypeExt as _;
     match metadata.file_type() {
-        kind if kind.is_fifo() => Special::Pipe,
-        kind if kind.is_socket() => Special::Socket,
-        kind if kind.is_char_device() => Special::CharDevice,
-        kind if kind.is_block_device() => Special::BlockDevice,
-        _ => Special::Unknown,
+        kind if kind.is_fifo() => SpecialFile::Pipe,
+        kind if kind.is_socket() => SpecialFile::Socket,
+        kind if kind.is_char_device() => SpecialFile::CharDevice,
+        kind if kind.is_block_device() => SpecialFile::BlockDevice,
+        _ => SpecialFile::Unknown,
     }
 }
 
 #[cfg(unix)]
-fn special_of_open(metadata: &std::fs::Metadata) -> Special {
+fn special_of_open(metadata: &std::fs::Metadata) -> SpecialFile {
     use std::os::unix::fs::FileTypeExt as _;
     match metadata.file_type() {
-        kind if kind.is_fifo() => Special::Pipe,
-        kind if kind.is_socket() => Special::Socket,
-        kind if kind.is_char_device() => Special::CharDevice,
-        kind if kind.is_block_device() => Special::BlockDevice,
-        _ => Special::Unknown,
+        kind if kind.is_fifo() => SpecialFile::Pipe,
+        kind if kind.is_socket() => SpecialFile::Socket,
+        kind if kind.is_char_device() => SpecialFile::CharDevice,
+        kind if kind.is_block_device() => SpecialFile::BlockDevice,
+        _ => SpecialFile::Unknown,
     }
 }
 
 #[cfg(not(unix))]
-fn special_of(_: &cap_std::fs::Metadata) -> Special {
-    Special::Unknown
+fn special_of(_: &cap_std::fs::Metadata) -> SpecialFile {
+    SpecialFile::Unknown
 }
 
 #[cfg(not(unix))]
-fn special_of_open(_: &std::fs::Metadata) -> Special {
-    Special::Unknown
+fn special_of_open(_: &std::fs::Metadata) -> SpecialFile {
+    SpecialFile::Unknown
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for PathKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File => f.write_str("regular file"),
@@ -97,7 +97,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl fmt::Display for Special {
+impl fmt::Display for SpecialFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Pipe => "named pipe",

@@ -1,6 +1,6 @@
 //! Hard links: a denied file has the same contents under every name, so it is also identified by its inode.
 
-use super::denied::Rules;
+use super::denied::AccessRules;
 use ignore::WalkBuilder;
 use std::{
     collections::HashSet,
@@ -12,30 +12,30 @@ use std::{
 };
 
 /// Maximum lag of file timestamps behind the kernel's clock.
-const TICK: Duration = Duration::from_millis(20);
+const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// Device and inode of a file.
-type Number = (u64, u64);
+type FileNumber = (u64, u64);
 
 /// Inodes of denied files. Collected only once a file with several names is read.
 #[derive(Debug, Default)]
-pub(super) struct Links {
+pub(super) struct DeniedFileLinks {
     /// Secrets outside the roots.
-    elsewhere: Vec<PathBuf>,
-    known: Mutex<Option<Known>>,
+    outside_files: Vec<PathBuf>,
+    known: Mutex<Option<DeniedFileNumbers>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct DeniedFileNumbers {
     since: SystemTime,
-    numbers: HashSet<Number>,
+    numbers: HashSet<FileNumber>,
 }
 
-impl Links {
+impl DeniedFileLinks {
     /// Denies the files in these places under any name; folders are listed now.
     pub(super) fn to(places: &[PathBuf]) -> Self {
         let files = places.iter().flat_map(|place| everything(place));
-        Self { elsewhere: files.collect(), known: Mutex::default() }
+        Self { outside_files: files.collect(), known: Mutex::default() }
     }
 
     /// Whether a file is another name of a denied file.
@@ -43,7 +43,7 @@ impl Links {
         &self,
         file: &Metadata,
         roots: impl Iterator<Item = &'a Path>,
-        rules: &Rules,
+        rules: &AccessRules,
     ) -> bool {
         if file.nlink() < 2 {
             return false;
@@ -51,19 +51,19 @@ impl Links {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // A new hard link changes the timestamp of the file, so an earlier collection may lack it.
         let named = changed(file);
-        let is_fresh = |known: &Known| named.is_some_and(|named| named + TICK < known.since);
+        let is_fresh = |known: &DeniedFileNumbers| named.is_some_and(|named| named + CLOCK_TICK < known.since);
         let known = match &mut *known {
             Some(known) if is_fresh(known) => known,
-            slot => slot.insert(self.look(roots, rules)),
+            slot => slot.insert(self.collect_numbers(roots, rules)),
         };
         known.numbers.contains(&number(file))
     }
 
     #[expect(clippy::disallowed_methods, reason = "secrets may be outside the roots")]
-    fn look<'a>(&self, roots: impl Iterator<Item = &'a Path>, rules: &Rules) -> Known {
+    fn collect_numbers<'a>(&self, roots: impl Iterator<Item = &'a Path>, rules: &AccessRules) -> DeniedFileNumbers {
         let since = SystemTime::now();
-        let mut numbers: HashSet<Number> =
-            self.elsewhere.iter().filter_map(|path| Some(number(&path.metadata().ok()?))).collect();
+        let mut numbers: HashSet<FileNumber> =
+            self.outside_files.iter().filter_map(|path| Some(number(&path.metadata().ok()?))).collect();
         for root in roots {
             let denied = everything(root).filter(|path| {
                 let relative = path.strip_prefix(root).ok().and_then(Path::to_str);
@@ -71,7 +71,7 @@ impl Links {
             });
             numbers.extend(denied.filter_map(|path| Some(number(&path.symlink_metadata().ok()?))));
         }
-        Known { since, numbers }
+        DeniedFileNumbers { since, numbers }
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) fn is_same(one: &Metadata, other: &cap_std::fs::Metadata) -> bool {
     number(one) == (other.dev(), other.ino())
 }
 
-fn number(file: &Metadata) -> Number {
+fn number(file: &Metadata) -> FileNumber {
     (file.dev(), file.ino())
 }
 

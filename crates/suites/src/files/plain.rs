@@ -1,6 +1,6 @@
 //! Fast path: opens files without symbolic links in their path, without resolving it in user space.
 
-use super::{Kind, Place, ReadProblem, io_problem};
+use super::{PathKind, RootPath, ReadProblem, io_problem};
 use cap_std::fs::Dir;
 use rustix::{
     fd::OwnedFd,
@@ -15,7 +15,7 @@ use std::{
 ///
 /// An `O_PATH` handle, which is not readable, shows the file type first. Opening a pipe for reading, even without
 /// blocking, wakes its writer, and opening a device may trigger it.
-pub(super) fn open(root: &Dir, place: &Place) -> Option<Result<(File, Metadata), ReadProblem>> {
+pub(super) fn open(root: &Dir, place: &RootPath) -> Option<Result<(File, Metadata), ReadProblem>> {
     let open = |flags| match open_beneath(root, place, flags) {
         Ok(file) => Some(stat(place, file)),
         Err(error) if is_certain(&error) => Some(Err(io_problem(place, error))),
@@ -29,17 +29,17 @@ pub(super) fn open(root: &Dir, place: &Place) -> Option<Result<(File, Metadata),
 }
 
 /// The kernel refuses to leave the root or to follow a link.
-fn open_beneath(root: &Dir, place: &Place, flags: OFlags) -> io::Result<OwnedFd> {
+fn open_beneath(root: &Dir, place: &RootPath, flags: OFlags) -> io::Result<OwnedFd> {
     let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let opened = openat2(root, place.relative(), flags | OFlags::CLOEXEC, Mode::empty(), inside);
     opened.map_err(io::Error::from)
 }
 
-fn stat(place: &Place, file: OwnedFd) -> Result<(File, Metadata), ReadProblem> {
+fn stat(place: &RootPath, file: OwnedFd) -> Result<(File, Metadata), ReadProblem> {
     let file = File::from(file);
     let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
-    match Kind::of_open(&metadata) {
-        Kind::File => Ok((file, metadata)),
+    match PathKind::of_open(&metadata) {
+        PathKind::File => Ok((file, metadata)),
         found => Err(ReadProblem::NotAFile { path: place.to_string(), found }),
     }
 }

@@ -3,7 +3,7 @@
 //! `cap_std`'s own `canonicalize` falls back to opening the last component where `/proc/self/fd` can't be read, as in
 //! docent's sandbox. A named pipe there blocks the process until another program writes to it.
 
-use super::{Place, place::with_slashes};
+use super::{RootPath, root_path::with_slashes};
 use cap_std::fs::Dir;
 use std::io;
 
@@ -11,8 +11,8 @@ use std::io;
 const MAX_LINKS: usize = 40;
 
 /// Resolves every symbolic link in a path.
-pub(super) fn follow(root: &Dir, place: &Place) -> io::Result<Place> {
-    let mut at = Place::top(place.root());
+pub(super) fn follow(root: &Dir, place: &RootPath) -> io::Result<RootPath> {
+    let mut at = RootPath::top(place.root());
     let mut links = 0;
     let mut rest: Vec<String> = parts(place.relative()).collect();
     while let Some(part) = rest.pop() {

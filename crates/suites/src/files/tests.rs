@@ -7,7 +7,7 @@ use tempfile::TempDir;
 /// `base/root` is served; `base/root-evil` and `base/beside.txt` are next to it.
 struct Fixture {
     base: TempDir,
-    roots: Roots,
+    roots: ServedRoots,
 }
 
 fn write(path: &Path, text: &str) {
@@ -52,11 +52,11 @@ fn fixture() -> Fixture {
         symlink("loop-a", root.join("loop-b")).unwrap();
         symlink("nowhere", root.join("dangling")).unwrap();
     }
-    let roots = Roots::open(&[root]).unwrap();
+    let roots = ServedRoots::open(&[root]).unwrap();
     Fixture { base, roots }
 }
 
-fn verdict(found: Result<Place, PathError>) -> String {
+fn verdict(found: Result<RootPath, PathError>) -> String {
     match found {
         Ok(place) => place.to_string(),
         Err(PathError::Outside { .. }) => "outside".into(),
@@ -156,7 +156,7 @@ fn a_root_behind_a_link_is_known_by_both_names() {
     write(&base.path().join("real/a.txt"), "a");
     let link = base.path().join("link");
     std::os::unix::fs::symlink(base.path().join("real"), &link).unwrap();
-    let roots = Roots::open(std::slice::from_ref(&link)).unwrap();
+    let roots = ServedRoots::open(std::slice::from_ref(&link)).unwrap();
     assert_eq!(roots.primary(), base.path().canonicalize().unwrap().join("real"));
     assert_eq!(roots.resolve(link.join("a.txt").to_str().unwrap()).unwrap().relative(), "a.txt");
     assert_eq!(
@@ -170,7 +170,7 @@ fn the_second_root_is_reached_by_absolute_paths_alone() {
     let base = tempfile::tempdir().unwrap();
     write(&base.path().join("one/a.txt"), "1");
     write(&base.path().join("one/inner/b.txt"), "2");
-    let roots = Roots::open(&[base.path().join("one"), base.path().join("one/inner")]).unwrap();
+    let roots = ServedRoots::open(&[base.path().join("one"), base.path().join("one/inner")]).unwrap();
     let inner = roots.paths().nth(1).unwrap().join("b.txt");
     let place = roots.resolve(inner.to_str().unwrap()).unwrap();
     assert_eq!((place.root(), place.relative()), (1, "b.txt"));
@@ -186,7 +186,7 @@ fn roots_must_be_folders() {
     assert!(matches!(Roots::open(&[]), Err(RootsError::None)));
     for name in ["file", "none"] {
         let path = base.path().join(name);
-        let error = Roots::open(std::slice::from_ref(&path)).unwrap_err();
+        let error = ServedRoots::open(std::slice::from_ref(&path)).unwrap_err();
         assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
     }
 }
@@ -254,7 +254,7 @@ fn special_files_are_named_and_not_opened() {
     let base = tempfile::tempdir().unwrap();
     let _listener = special_files(base.path());
     write(&base.path().join("a.txt"), "a");
-    let roots = Roots::open(&[base.path().to_owned()]).unwrap();
+    let roots = ServedRoots::open(&[base.path().to_owned()]).unwrap();
     let (pipe, socket) = ("named pipe", "socket");
     for (path, want, read) in [
         ("pipe", pipe, "not a regular file (named pipe)"),
@@ -270,9 +270,9 @@ fn special_files_are_named_and_not_opened() {
     ] {
         assert_eq!(verdict(roots.resolve(path)), want, "{path}");
         let place = roots.top().join(path).unwrap();
-        let problem = roots.read(&place, 100).unwrap_err().to_string();
+        let problem = roots.read(&root_path, 100).unwrap_err().to_string();
         assert_eq!(problem, format!("{path}: {read}"));
-        let problem = roots.read_rules(&place, 100).unwrap_err().to_string();
+        let problem = roots.read_rules(&root_path, 100).unwrap_err().to_string();
         assert_eq!(problem, format!("{path}: {read}"));
     }
     assert_eq!(verdict(roots.resolve("to-itself")), "unreadable");
@@ -311,7 +311,7 @@ fn a_writer_that_waits_is_not_woken() {
     use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _, sync::mpsc, time::Duration};
     let base = tempfile::tempdir().unwrap();
     let _listener = special_files(base.path());
-    let roots = Roots::open(&[base.path().to_owned()]).unwrap();
+    let roots = ServedRoots::open(&[base.path().to_owned()]).unwrap();
     let (sender, opened) = mpsc::channel();
     let pipe = base.path().join("pipe");
     let writer = std::thread::spawn({
@@ -323,8 +323,8 @@ fn a_writer_that_waits_is_not_woken() {
         for path in ["pipe", "to-pipe", "to/chain"] {
             let place = roots.top().join(path).unwrap();
             roots.resolve(path).unwrap_err();
-            roots.read(&place, 10).unwrap_err();
-            roots.kind(&place).unwrap();
+            roots.read(&root_path, 10).unwrap_err();
+            roots.kind(&root_path).unwrap();
         }
         both_ways(&roots, ".", WalkOptions::default());
     }
@@ -335,9 +335,9 @@ fn a_writer_that_waits_is_not_woken() {
     writer.join().unwrap().unwrap();
 }
 
-fn names(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
+fn names(roots: &ServedRoots, from: &str, options: WalkOptions) -> Vec<String> {
     let place = roots.resolve(from).unwrap();
-    let name = |found: Result<Entry, Problem>| match found {
+    let name = |found: Result<WalkEntry, ReadFailure>| match found {
         Ok(entry) => entry.place.to_string(),
         Err(problem) => format!("! {problem}"),
     };
@@ -381,10 +381,10 @@ fn a_walk_is_sorted_and_leaves_out_what_it_must() {
 }
 
 /// Everything under a place, by both walks.
-fn both_ways(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
+fn both_ways(roots: &ServedRoots, from: &str, options: WalkOptions) -> Vec<String> {
     let one_by_one = names(roots, from, options);
     let place = roots.resolve(from).unwrap();
-    let line = |item: &Result<Entry, Problem>| match item {
+    let line = |item: &Result<WalkEntry, ReadFailure>| match item {
         Ok(entry) => entry.place.to_string(),
         Err(problem) => format!("! {problem}"),
     };
@@ -421,7 +421,7 @@ fn rules_count_as_other_tools_count_them() {
     for folder in folders {
         files.clone().for_each(|file| write(&base.join(folder).join(file), "x"));
     }
-    let roots = Roots::open(std::slice::from_ref(&base)).unwrap();
+    let roots = ServedRoots::open(std::slice::from_ref(&base)).unwrap();
     for hidden in [false, true] {
         let others = ignore::WalkBuilder::new(&base)
             .hidden(!hidden)
@@ -473,7 +473,7 @@ fn an_unusable_ignore_file_is_reported_and_ignored() {
     pipe(&root.join("pipe/.gitignore"));
     pipe(&root.join("repo/.git/info/exclude"));
     pipe(&root.join("tree/.git"));
-    let roots = Roots::open(&[root]).unwrap();
+    let roots = ServedRoots::open(&[root]).unwrap();
     let want = [
         "device",
         "! device/.ignore: its rules are ignored: leads out of its root",
@@ -526,7 +526,7 @@ fn a_work_tree_has_the_rules_of_its_repository() {
     for name in ["tree/a.log", "tree/a.md", "stray/b.md"] {
         write(&root.join(name), "x");
     }
-    let roots = Roots::open(&[root]).unwrap();
+    let roots = ServedRoots::open(&[root]).unwrap();
     let want = ["main", "stray", "stray/b.md", "tree", "tree/a.md"];
     assert_eq!(both_ways(&roots, ".", WalkOptions::default()), want);
 }
@@ -553,7 +553,7 @@ fn odd_names_are_problems_and_the_rest_still_comes() {
     let base = tempfile::tempdir().unwrap();
     write(&base.path().join(std::ffi::OsStr::from_bytes(b"bad\xff/inner.txt")), "x");
     write(&base.path().join("good.txt"), "x");
-    let roots = Roots::open(&[base.path().to_owned()]).unwrap();
+    let roots = ServedRoots::open(&[base.path().to_owned()]).unwrap();
     assert_eq!(
         names(&roots, ".", WalkOptions::default()),
         ["! bad\u{fffd}: its name is not UTF-8", "good.txt"]
@@ -566,7 +566,7 @@ fn another_name_of_a_denied_file_is_denied() {
     let Fixture { base, roots } = fixture();
     let secret = base.path().join("home/.ssh/id_ed25519");
     write(&secret, "PRIVATE");
-    let roots = roots.guarded(Rules::default(), &[base.path().join("home/.ssh")]);
+    let roots = roots.guarded(AccessRules::default(), &[base.path().join("home/.ssh")]);
     let root = roots.primary().to_owned();
     let read = |path: &str| {
         let place = roots.resolve(path).unwrap();
@@ -595,7 +595,7 @@ fn a_denied_file_is_denied_beside_the_roots_too() {
     let Fixture { base, roots } = fixture();
     let secret = base.path().join("home/.ssh/id_ed25519");
     write(&secret, "PRIVATE");
-    let roots = roots.guarded(Rules::default(), &[base.path().join("home/.ssh")]);
+    let roots = roots.guarded(AccessRules::default(), &[base.path().join("home/.ssh")]);
     let manual = base.path().join("manual");
     write(&manual.join("a.md"), "# A");
     write(&manual.join(".env"), "TOKEN=2");
@@ -603,7 +603,7 @@ fn a_denied_file_is_denied_beside_the_roots_too() {
     fs::hard_link(manual.join(".env"), manual.join("own.md")).unwrap();
     fs::hard_link(roots.primary().join(".env"), manual.join("root.md")).unwrap();
     fs::hard_link(&secret, manual.join("home.md")).unwrap();
-    let beside = roots.beside(&[manual]).unwrap();
+    let beside = roots.with_same_rules(&[manual]).unwrap();
     let read = |name: &str| beside.read(&beside.top().join(name).unwrap(), 100);
     assert_eq!(read("b.md").unwrap(), b"# A");
     for name in ["own.md", "root.md", "home.md"] {
@@ -629,7 +629,7 @@ fn credentials_are_refused_by_their_own_names() {
     let places =
         [".config/docent", ".config/gh/hosts.yml", ".npmrc", ".kube/config", "calls.jsonl"];
     let places = places.map(|place| root.join(place));
-    let guarded = roots.clone().guarded(Rules::default(), &places);
+    let guarded = roots.clone().guarded(AccessRules::default(), &places);
     write(&root.join(".kube/config"), "made since");
     write(&root.join(".config/docent/tokens/new.json"), "made since");
     for (path, want) in [
@@ -652,9 +652,9 @@ fn credentials_are_refused_by_their_own_names() {
     let walked = names(&guarded, ".", all);
     assert!(!walked.iter().any(|name| name == ".npmrc" || name.contains("docent.toml")));
     assert!(walked.iter().any(|name| name == "app/.npmrc"), "{walked:?}");
-    let beside = guarded.beside(&[root.join(".config")]).unwrap();
+    let beside = guarded.with_same_rules(&[root.join(".config")]).unwrap();
     assert_eq!(names(&beside, ".", all), ["gh", "gh/config.yml"]);
-    let lifted = roots.guarded(Rules::new([], ["/.npmrc"]).unwrap(), &places);
+    let lifted = roots.guarded(AccessRules::new([], ["/.npmrc"]).unwrap(), &places);
     assert_eq!(verdict(lifted.resolve(".npmrc")), ".npmrc");
 }
 
@@ -668,7 +668,7 @@ fn credentials_behind_a_link_are_refused_where_they_lie() {
     let home = base.path().join("home");
     fs::create_dir(&home).unwrap();
     std::os::unix::fs::symlink(root.join("settings"), home.join(".config")).unwrap();
-    let roots = roots.guarded(Rules::default(), &[home.join(".config/docent")]);
+    let roots = roots.guarded(AccessRules::default(), &[home.join(".config/docent")]);
     assert_eq!(verdict(roots.resolve("settings/docent/docent.toml")), "denied");
     assert_eq!(verdict(roots.resolve("settings/other.toml")), "settings/other.toml");
 }
@@ -681,8 +681,8 @@ fn the_operator_s_rules_count_from_every_root_that_a_file_lies_in() {
         write(&root.join(path), "x");
     }
     let inner = root.join("internal");
-    let rules = Rules::new(["/internal/keys/", "/own/"], []).unwrap();
-    let roots = Roots::open(&[root.clone(), inner.clone()]).unwrap().guarded(rules, &[]);
+    let rules = AccessRules::new(["/internal/keys/", "/own/"], []).unwrap();
+    let roots = ServedRoots::open(&[root.clone(), inner.clone()]).unwrap().guarded(rules, &[]);
     let beside = roots.beside(std::slice::from_ref(&inner)).unwrap();
     for (path, is_denied) in [("keys/x", true), ("own/y", true), ("z", false)] {
         let (outer, whole) = (format!("internal/{path}"), inner.join(path));
@@ -702,13 +702,13 @@ fn the_operator_s_rules_count_from_every_root_that_a_file_lies_in() {
 #[test]
 fn the_operator_s_rules_hold_everywhere() {
     let Fixture { base: _base, roots } = fixture();
-    let roots = roots.guarded(Rules::new(["src/deep"], [".env"]).unwrap(), &[]);
+    let roots = roots.guarded(AccessRules::new(["src/deep"], [".env"]).unwrap(), &[]);
     assert_eq!(verdict(roots.resolve("src/deep/a b.txt")), "denied");
     assert_eq!(verdict(roots.resolve(".env")), ".env");
-    let beside = roots.beside(&[roots.primary().to_owned()]).unwrap();
+    let beside = roots.with_same_rules(&[roots.primary().to_owned()]).unwrap();
     for roots in [roots, beside] {
         let place = roots.top().join("src/deep/a b.txt").unwrap();
-        let error = roots.read(&place, 100).unwrap_err().to_string();
+        let error = roots.read(&root_path, 100).unwrap_err().to_string();
         assert!(error.contains("`policy.filesystem.deny` matches it"), "{error}");
         let all = WalkOptions { hidden: true, ignored: true, flat: false };
         let walked = roots.walk_with(&roots.top(), all).filter_map(Result::ok);

@@ -1,10 +1,10 @@
 //! Walks everything under a place: sorted, without ignored files or secrets.
 
 use super::{
-    Kind, Place, ReadProblem, Roots, Special,
-    ignored::{Ignored, Verdict},
+    PathKind, RootPath, ReadProblem, ServedRoots, SpecialFile,
+    ignored::{IgnoreRules, IgnoreVerdict},
 };
-use crate::lanes;
+use crate::worker_pools;
 use cap_std::fs::{DirEntry, Metadata};
 use rayon::Scope;
 use serde::Serialize;
@@ -30,11 +30,11 @@ pub struct WalkOptions {
 
 /// An entry found by a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct WalkEntry {
     /// Its place.
-    pub place: Place,
+    pub place: RootPath,
     /// Kind of entry.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// Size in bytes; 0 for anything but a file.
     pub bytes: u64,
     /// Modification time, if the file system provides it.
@@ -43,63 +43,63 @@ pub struct Entry {
 
 /// An entry that a walk could not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct ReadFailure {
     /// Path inside the root, as far as known; empty for the root itself.
     pub path: String,
     /// What is wrong.
     pub reason: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ReadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.reason)
     }
 }
 
 /// An entry, or why it could not be read.
-type Item = Result<Entry, Problem>;
+type Item = Result<WalkEntry, ReadFailure>;
 
 /// Iterates over everything under a place, folders before their contents. Reads lazily.
 #[derive(Debug)]
-pub struct Walk {
-    course: Course,
+pub struct FolderWalk {
+    course: WalkContext,
     /// Pending entries of each open folder, the innermost last.
-    waiting: Vec<(vec::IntoIter<Item>, Ignored)>,
+    pending: Vec<(vec::IntoIter<Item>, IgnoreRules)>,
 }
 
 /// Parameters of a walk.
 #[derive(Debug)]
-struct Course {
-    roots: Roots,
+struct WalkContext {
+    roots: ServedRoots,
     options: WalkOptions,
     /// Return everything as an entry, including denied files, pipes, sockets and devices.
     special: bool,
 }
 
 /// Entries of a folder, and its ignore rules.
-struct Listing {
+struct FolderListing {
     items: Vec<Item>,
-    ignored: Ignored,
+    ignored: IgnoreRules,
 }
 
-impl Walk {
-    pub(super) fn start(roots: &Roots, place: &Place, options: WalkOptions, special: bool) -> Self {
-        let course = Course { roots: roots.clone(), options, special };
-        let Listing { items, ignored } = course.start(place);
-        Self { course, waiting: vec![(items.into_iter(), ignored)] }
+impl FolderWalk {
+    pub(super) fn start(roots: &ServedRoots, place: &RootPath, options: WalkOptions, special: bool) -> Self {
+        let course = WalkContext { roots: roots.clone(), options, special };
+        let FolderListing { items, ignored } = course.start(place);
+        Self { course, pending: vec![(items.into_iter(), ignored)] }
     }
 
     /// Walks everything at once, on all cores, in the same order; `stopped` ends it early.
     pub(super) fn all(
-        roots: &Roots,
-        place: &Place,
+        roots: &ServedRoots,
+        place: &RootPath,
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Item> {
-        let course = Course { roots: roots.clone(), options, special: false };
+        let course = WalkContext { roots: roots.clone(), options, special: false };
         let all = Mutex::new(Vec::new());
         let first = course.start(place);
-        lanes::run(|| rayon::scope(|scope| course.spread(scope, first, &all, stopped)));
+        worker_pools::run(|| rayon::scope(|scope| course.spread(scope, first, &all, stopped)));
         let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         let key = |item: &Item| match item {
             Ok(entry) => entry.place.relative().replace('/', "\0"),
@@ -110,39 +110,39 @@ impl Walk {
     }
 }
 
-impl Iterator for Walk {
+impl Iterator for FolderWalk {
     type Item = Item;
 
     fn next(&mut self) -> Option<Item> {
         loop {
             let (items, ignored) = self.waiting.last_mut()?;
             let Some(item) = items.next() else {
-                self.waiting.pop();
+                self.pending.pop();
                 continue;
             };
             if let Some(folder) = self.course.leads_into(&item) {
-                let Listing { items, ignored } = self.course.list(folder, ignored);
-                self.waiting.push((items.into_iter(), ignored));
+                let FolderListing { items, ignored } = self.course.list(folder, ignored);
+                self.pending.push((items.into_iter(), ignored));
             }
             return Some(item);
         }
     }
 }
 
-impl Course {
+impl WalkContext {
     /// Direct entries of the place, or the place itself if it is not a folder.
-    fn start(&self, place: &Place) -> Listing {
-        let alone = |item| Listing { items: vec![item], ignored: Ignored::default() };
+    fn start(&self, place: &RootPath) -> FolderListing {
+        let alone = |item| FolderListing { items: vec![item], ignored: IgnoreRules::default() };
         let found = self.roots.dir(place).symlink_metadata(place.relative());
         match found.and_then(|found| self.roots.check_there(place, &found).map(|()| found)) {
             Err(error) => alone(Err(failure(place, &error))),
-            Ok(metadata) if !metadata.is_dir() => alone(self.shown(place.clone(), &metadata)),
+            Ok(metadata) if !metadata.is_dir() => alone(self.entry_or_problem(place.clone(), &metadata)),
             Ok(_) => {
                 let mut problems = Vec::new();
                 let above = if self.options.ignored {
-                    Ignored::default()
+                    IgnoreRules::default()
                 } else {
-                    Ignored::above(&self.roots, place, &mut problems)
+                    IgnoreRules::rules_for_folder(&self.roots, place, &mut problems)
                 };
                 let mut listing = self.list(place, &above);
                 listing.items.splice(0..0, problems.iter().map(unused));
@@ -155,7 +155,7 @@ impl Course {
     fn spread<'a>(
         &'a self,
         scope: &Scope<'a>,
-        listing: Listing,
+        listing: FolderListing,
         all: &'a Mutex<Vec<Item>>,
         stopped: &'a (dyn Fn() -> bool + Sync),
     ) {
@@ -171,13 +171,13 @@ impl Course {
     }
 
     /// The folder that the walk enters next.
-    fn leads_into<'i>(&self, item: &'i Item) -> Option<&'i Place> {
+    fn leads_into<'i>(&self, item: &'i Item) -> Option<&'i RootPath> {
         let entry = item.as_ref().ok()?;
-        (entry.kind == Kind::Folder && !self.options.flat).then_some(&entry.place)
+        (entry.kind == PathKind::Folder && !self.options.flat).then_some(&entry.place)
     }
 
     /// The visible entries of a folder, sorted.
-    fn list(&self, folder: &Place, above: &Ignored) -> Listing {
+    fn list(&self, folder: &RootPath, above: &IgnoreRules) -> FolderListing {
         let mut items = Vec::new();
         let mut entries: Vec<(OsString, DirEntry)> = Vec::new();
         match self.roots.dir(folder).read_dir(folder.relative()) {
@@ -193,33 +193,33 @@ impl Course {
         }
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         let ignored = if self.options.ignored {
-            Ignored::default()
+            IgnoreRules::default()
         } else {
             let has = |name: &str| {
                 let name = OsStr::new(name);
                 entries.binary_search_by(|(other, _)| other.as_os_str().cmp(name)).is_ok()
             };
             let mut problems = Vec::new();
-            let ignored = above.within(&self.roots, folder, has, &mut problems);
+            let ignored = above.rules_for_child(&self.roots, folder, has, &mut problems);
             items.extend(problems.iter().map(unused));
             ignored
         };
         items.extend(
-            entries.iter().filter_map(|(name, entry)| self.look(folder, name, entry, &ignored)),
+            entries.iter().filter_map(|(name, entry)| self.entry_for(folder, name, entry, &ignored)),
         );
-        Listing { items, ignored }
+        FolderListing { items, ignored }
     }
 
     /// The entry of a directory item, if it is visible.
-    fn look(
+    fn entry_for(
         &self,
-        folder: &Place,
+        folder: &RootPath,
         name: &OsStr,
         found: &DirEntry,
-        ignored: &Ignored,
+        ignored: &IgnoreRules,
     ) -> Option<Item> {
         if self.special {
-            return Some(Self::named_by_anyone(folder, name, found));
+            return Some(Self::entry_of_any_name(folder, name, found));
         }
         if name == ".git" || name == ".docent" {
             return None;
@@ -227,15 +227,15 @@ impl Course {
         let is_folder = found.file_type().is_ok_and(|kind| kind.is_dir());
         let is_hidden = !self.options.hidden && name.as_encoded_bytes().starts_with(b".");
         let is_left_out = |path: &Path| match ignored.verdict(path, is_folder) {
-            Verdict::LeftOut => true,
-            Verdict::Unsaid => is_hidden,
-            Verdict::Kept => false,
+            IgnoreVerdict::Ignored => true,
+            IgnoreVerdict::NoRule => is_hidden,
+            IgnoreVerdict::Kept => false,
         };
         let Some(text) = name.to_str() else {
             // The contents of such a folder are skipped with it: one problem, not a thousand.
             let path = Path::new(if folder.is_top() { "" } else { folder.relative() }).join(name);
             let path = (!is_left_out(&path)).then(|| path.to_string_lossy().into_owned())?;
-            return Some(Err(Problem { path, reason: "its name is not UTF-8".to_owned() }));
+            return Some(Err(ReadFailure { path, reason: "its name is not UTF-8".to_owned() }));
         };
         let place = folder.child(text);
         let is_denied = self.roots.denied(&place, is_folder).is_some();
@@ -243,60 +243,60 @@ impl Course {
             return None;
         }
         Some(match found.metadata() {
-            Ok(metadata) => self.shown(place, &metadata),
+            Ok(metadata) => self.entry_or_problem(place, &metadata),
             Err(error) => Err(failure(&place, &error)),
         })
     }
 
     /// The entry of an item with any name.
-    fn named_by_anyone(folder: &Place, name: &OsStr, found: &DirEntry) -> Item {
+    fn entry_of_any_name(folder: &RootPath, name: &OsStr, found: &DirEntry) -> Item {
         let place = folder.child(&name.to_string_lossy());
         let mut entry = match found.metadata() {
             Ok(metadata) => entry(place, &metadata),
             Err(error) => return Err(failure(&place, &error)),
         };
         // The walk can't enter a folder, or follow a link, whose name is not UTF-8.
-        if name.to_str().is_none() && entry.kind != Kind::File {
+        if name.to_str().is_none() && entry.kind != PathKind::File {
             entry.kind = match entry.kind {
-                special @ Kind::Special(_) => special,
-                _ => Kind::Special(Special::Unknown),
+                special @ PathKind::Special(_) => special,
+                _ => PathKind::Special(SpecialFile::Unknown),
             };
         }
         Ok(entry)
     }
 
     /// The entry of an item; a special file is a problem.
-    fn shown(&self, place: Place, metadata: &Metadata) -> Item {
+    fn entry_or_problem(&self, place: RootPath, metadata: &Metadata) -> Item {
         let entry = entry(place, metadata);
         match entry.kind {
-            Kind::Special(_) if !self.special => {
+            PathKind::Special(_) if !self.special => {
                 let path = entry.place.to_string();
-                Err(Problem { path, reason: super::not_a_file(entry.kind) })
+                Err(ReadFailure { path, reason: super::not_a_file(entry.kind) })
             }
             _ => Ok(entry),
         }
     }
 }
 
-fn entry(place: Place, metadata: &Metadata) -> Entry {
-    let kind = Kind::of(metadata);
-    let bytes = if kind == Kind::File { metadata.len() } else { 0 };
+fn entry(place: RootPath, metadata: &Metadata) -> WalkEntry {
+    let kind = PathKind::of(metadata);
+    let bytes = if kind == PathKind::File { metadata.len() } else { 0 };
     let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
-    Entry { place, kind, bytes, modified }
+    WalkEntry { place, kind, bytes, modified }
 }
 
-fn failure(place: &Place, error: &io::Error) -> Problem {
+fn failure(place: &RootPath, error: &io::Error) -> ReadFailure {
     let path = if place.is_top() { String::new() } else { place.to_string() };
-    Problem { path, reason: super::reason(error) }
+    ReadFailure { path, reason: super::reason(error) }
 }
 
 /// The problem of an unusable ignore file.
 fn unused(problem: &ReadProblem) -> Item {
-    let Problem { path, reason } = Problem::from(problem);
-    Err(Problem { path, reason: format!("its rules are ignored: {reason}") })
+    let ReadFailure { path, reason } = ReadFailure::from(problem);
+    Err(ReadFailure { path, reason: format!("its rules are ignored: {reason}") })
 }
 
-impl From<&ReadProblem> for Problem {
+impl From<&ReadProblem> for ReadFailure {
     fn from(problem: &ReadProblem) -> Self {
         use ReadProblem as R;
         let (path, reason) = match problem {

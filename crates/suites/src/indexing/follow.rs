@@ -1,15 +1,15 @@
 //! Keeps an index up to date until stopped.
 
 use super::{
-    Callbacks, Report,
-    keeper::Keeper,
-    survey::{Survey, Wanted},
+    SyncCallbacks, IndexReport,
+    index_sync::IndexSync,
+    survey::{FileSurvey, Wanted},
 };
 use crate::{
-    files::{OWN_RULES, Place, Roots},
-    watch::{Batch, Watch, WatchError},
+    files::{OWN_RULES, RootPath, ServedRoots},
+    watch::{ChangeBatch, FileWatcher, WatchError},
 };
-use docent_index::{Store, StoreError};
+use docent_index::{IndexStore, IndexStoreError};
 use std::{
     collections::BTreeSet,
     path::PathBuf,
@@ -18,13 +18,13 @@ use std::{
 };
 
 /// How often to check for a stop while nothing changes.
-const LOOK_UP: Duration = Duration::from_millis(100);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// More changes than this at once cause a full scan: a branch switch, or an unpacked archive.
-const MANY: usize = 500;
+const FULL_SCAN_THRESHOLD: usize = 500;
 /// Maximum number of pending paths; beyond it, the next run is a full scan.
-const MOST_WAITING: usize = 10_000;
+const MAX_PENDING_PATHS: usize = 10_000;
 /// Ignore files; a change to one affects which files are indexed.
-const RULES: [&str; 3] = [".gitignore", ".ignore", OWN_RULES];
+const RULE_FILES: [&str; 3] = [".gitignore", ".ignore", OWN_RULES];
 
 /// Why an index is no longer updated.
 #[derive(Debug, thiserror::Error)]
@@ -34,22 +34,22 @@ pub enum FollowError {
     Watch(#[from] WatchError),
     /// The first run failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] IndexStoreError),
 }
 
 /// Pending changes. The watcher adds them, the follower takes them.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
-    batch: Mutex<Batch>,
+pub(crate) struct PendingChanges {
+    batch: Mutex<ChangeBatch>,
     more: Condvar,
 }
 
-impl Pending {
+impl PendingChanges {
     /// Adds changes.
-    pub(crate) fn add(&self, batch: Batch) {
+    pub(crate) fn add(&self, batch: ChangeBatch) {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.paths.extend(batch.paths);
-        waiting.lost |= batch.lost || waiting.paths.len() > MOST_WAITING;
+        waiting.lost |= batch.lost || waiting.paths.len() > MAX_PENDING_PATHS;
         if waiting.lost {
             // A full scan follows, so the list is not needed.
             waiting.paths.clear();
@@ -58,7 +58,7 @@ impl Pending {
     }
 
     /// Takes all pending changes; waits for some. `None` when stopped.
-    pub(crate) fn take(&self, stopped: &dyn Fn() -> bool) -> Option<Batch> {
+    pub(crate) fn take(&self, stopped: &dyn Fn() -> bool) -> Option<ChangeBatch> {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if stopped() {
@@ -67,7 +67,7 @@ impl Pending {
             if waiting.lost || !waiting.paths.is_empty() {
                 return Some(std::mem::take(&mut *waiting));
             }
-            let woken = self.more.wait_timeout(waiting, LOOK_UP);
+            let woken = self.more.wait_timeout(waiting, STOP_POLL_INTERVAL);
             waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -78,53 +78,53 @@ impl Pending {
 /// `synced` is called after the first run and after every run that changed something or failed; a failed run is retried
 /// after the next change.
 pub fn follow(
-    roots: &Roots,
-    store: &dyn Store,
-    callbacks: Callbacks<'_>,
-    synced: impl FnMut(Result<Report, StoreError>),
+    roots: &ServedRoots,
+    store: &dyn IndexStore,
+    callbacks: SyncCallbacks<'_>,
+    synced: impl FnMut(Result<IndexReport, IndexStoreError>),
 ) -> Result<(), FollowError> {
-    let follower = Follower {
+    let follower = IndexFollower {
         roots,
         store,
         callbacks,
         pending: Arc::default(),
-        wanted: &Wanted::default,
-        listening: &|_| {},
+        requested: &Wanted::default,
+        on_listening: &|_| {},
     };
     follower.run(|_| {}, synced)
 }
 
 /// Follows the files of the roots.
-pub(super) struct Follower<'a> {
-    pub(super) roots: &'a Roots,
-    pub(super) store: &'a dyn Store,
-    pub(super) callbacks: Callbacks<'a>,
-    pub(super) pending: Arc<Pending>,
+pub(super) struct IndexFollower<'a> {
+    pub(super) roots: &'a ServedRoots,
+    pub(super) store: &'a dyn IndexStore,
+    pub(super) callbacks: SyncCallbacks<'a>,
+    pub(super) pending: Arc<PendingChanges>,
     /// Files requested by name.
-    pub(super) wanted: &'a dyn Fn() -> Wanted,
+    pub(super) requested: &'a dyn Fn() -> Wanted,
     /// Called with whether changes are watched from now on.
-    pub(super) listening: &'a dyn Fn(bool),
+    pub(super) on_listening: &'a dyn Fn(bool),
 }
 
-impl Follower<'_> {
+impl IndexFollower<'_> {
     /// Runs until stopped. `heard` is called immediately for each batch of changes, on its own thread.
     pub(super) fn run(
         &self,
-        heard: impl Fn(&Batch) + Send + 'static,
-        mut synced: impl FnMut(Result<Report, StoreError>),
+        heard: impl Fn(&ChangeBatch) + Send + 'static,
+        mut synced: impl FnMut(Result<IndexReport, IndexStoreError>),
     ) -> Result<(), FollowError> {
         let pending = Arc::clone(&self.pending);
-        let watch = Watch::start(move |batch| {
+        let watch = FileWatcher::start(move |batch| {
             heard(&batch);
             pending.add(batch);
         });
         // Watch first, so that changes during the first run are noticed.
         let listener = watch.and_then(|watch| {
-            let mut listener = Listener { roots: self.roots, watch, watched: BTreeSet::new() };
-            listener.all(self.callbacks.stopped).map(|()| listener)
+            let mut listener = FolderListener { roots: self.roots, watch, watched: BTreeSet::new() };
+            listener.watch_all(self.callbacks.stopped).map(|()| listener)
         });
-        (self.listening)(listener.is_ok());
-        let mut keeper = Keeper::new(self.roots, self.store);
+        (self.on_listening)(listener.is_ok());
+        let mut keeper = IndexSync::new(self.roots, self.store);
         synced(Ok(keeper.all(&(self.wanted)(), self.callbacks)?));
         // An index that can't be updated is still usable.
         let mut listener = listener?;
@@ -133,13 +133,13 @@ impl Follower<'_> {
             let report = if failed || batch.lost || is_large(&batch) {
                 listener.forget(&batch);
                 listener.all(self.callbacks.stopped)?;
-                keeper.all(&(self.wanted)(), self.callbacks)
+                keeper.sync_all(&(self.requested)(), self.callbacks)
             } else {
-                self.some(&batch, &mut listener, &mut keeper)
+                self.sync_batch(&batch, &mut listener, &mut keeper)
             };
             failed = report.is_err();
             let idle =
-                |report: &Report| report.changed + report.removed == 0 && report.rebuilt.is_none();
+                |report: &IndexReport| report.changed + report.removed == 0 && report.rebuilt.is_none();
             if !report.as_ref().is_ok_and(idle) {
                 synced(report);
             }
@@ -147,14 +147,14 @@ impl Follower<'_> {
         Ok(())
     }
 
-    fn some(
+    fn sync_batch(
         &self,
-        batch: &Batch,
-        listener: &mut Listener<'_>,
-        keeper: &mut Keeper<'_>,
-    ) -> Result<Report, StoreError> {
+        batch: &ChangeBatch,
+        listener: &mut FolderListener<'_>,
+        keeper: &mut IndexSync<'_>,
+    ) -> Result<IndexReport, IndexStoreError> {
         listener.forget(batch);
-        let places: BTreeSet<Place> =
+        let places: BTreeSet<RootPath> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
         let (report, folders) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
         let fresh = folders.iter().filter(|folder| listener.add(folder)).count();
@@ -163,7 +163,7 @@ impl Follower<'_> {
         }
         // A second scan finds files added to a new folder before it was watched.
         let (again, _) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
-        Ok(Report {
+        Ok(IndexReport {
             changed: report.changed + again.changed,
             added: report.added + again.added,
             removed: report.removed + again.removed,
@@ -172,23 +172,23 @@ impl Follower<'_> {
     }
 }
 
-fn is_large(batch: &Batch) -> bool {
+fn is_large(batch: &ChangeBatch) -> bool {
     let is_rule = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| RULES.iter().any(|rule| name == *rule))
+        path.file_name().is_some_and(|name| RULE_FILES.iter().any(|rule| name == *rule))
     };
-    batch.paths.len() > MANY || batch.paths.iter().any(is_rule)
+    batch.paths.len() > FULL_SCAN_THRESHOLD || batch.paths.iter().any(is_rule)
 }
 
 /// Watches folders.
-struct Listener<'a> {
-    roots: &'a Roots,
-    watch: Watch,
+struct FolderListener<'a> {
+    roots: &'a ServedRoots,
+    watch: FileWatcher,
     watched: BTreeSet<PathBuf>,
 }
 
-impl Listener<'_> {
+impl FolderListener<'_> {
     /// Forgets removed folders: one that is created again is a different folder.
-    fn forget(&mut self, batch: &Batch) {
+    fn forget(&mut self, batch: &ChangeBatch) {
         let gone = |folder: &PathBuf| batch.lost || batch.paths.contains(folder);
         let gone: Vec<PathBuf> =
             self.watched.iter().filter(|folder| gone(folder)).cloned().collect();
@@ -200,8 +200,8 @@ impl Listener<'_> {
 
     /// Watches exactly the folders that exist now.
     #[expect(clippy::disallowed_methods, reason = "a root's handle outlives the root's own path")]
-    fn all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
-        let survey = Survey::whole(self.roots, &Wanted::default(), stopped);
+    fn watch_all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
+        let survey = FileSurvey::survey_all(self.roots, &Wanted::default(), stopped);
         let there: BTreeSet<PathBuf> =
             survey.folders.iter().map(|folder| self.roots.absolute(folder)).collect();
         for gone in self.watched.difference(&there) {
@@ -219,7 +219,7 @@ impl Listener<'_> {
     }
 
     /// Watches one more folder; returns whether it is new.
-    fn add(&mut self, folder: &Place) -> bool {
+    fn add(&mut self, folder: &RootPath) -> bool {
         let path = self.roots.absolute(folder);
         let fresh = !self.watched.contains(&path) && self.watch.add(&path).is_ok();
         if fresh {

@@ -5,31 +5,31 @@
 
 mod batches;
 mod follow;
-mod keeper;
-mod left_out;
-mod live;
+mod index_sync;
+mod exclusions;
+mod background;
 mod project;
 mod survey;
-mod why;
+mod explanation;
 
 pub use crate::watch::WatchError;
-pub(crate) use batches::{BATCH, Batches, Written};
+pub(crate) use batches::{UNITS_PER_BATCH, Batches, Written};
 pub use follow::{FollowError, follow};
-pub use left_out::LeftOut;
-pub(crate) use live::{Following, Ground, Heard, Phase, Searched, once};
-pub use live::{Live, Opened, Opener};
-pub use project::Project;
+pub use exclusions::ExcludedFiles;
+pub(crate) use background::{FollowContext, IndexSource, FileEvent, IndexPhase, IndexSearchAnswer, once};
+pub use background::{BackgroundIndex, OpenedStore, StoreOpener};
+pub use project::ProjectIndexSource;
 pub(crate) use survey::digest_now;
-pub use why::Why;
-pub(crate) use why::score;
+pub use explanation::HitExplanation;
+pub(crate) use explanation::score;
 
-use crate::files::{Problem, Roots};
-use docent_index::{Store, StoreError};
-use keeper::Keeper;
+use crate::files::{ReadFailure, ServedRoots};
+use docent_index::{IndexStore, IndexStoreError};
+use index_sync::IndexSync;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Duration;
-use survey::{File, Known, Seen, Survey, Wanted};
+use survey::{SurveyedFile, KnownDigests, FileCheck, FileSurvey, Wanted};
 
 /// Collection of definitions in source code.
 pub const CODE: &str = "code";
@@ -38,20 +38,20 @@ pub const DOCS: &str = "docs";
 
 /// Callbacks of a run.
 #[derive(Clone, Copy)]
-pub struct Callbacks<'a> {
+pub struct SyncCallbacks<'a> {
     /// Called with the number of files done and the total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
     /// Returns whether to stop. Files written so far are kept.
     pub stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl std::fmt::Debug for Callbacks<'_> {
+impl std::fmt::Debug for SyncCallbacks<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Callbacks").finish_non_exhaustive()
     }
 }
 
-impl Default for Callbacks<'_> {
+impl Default for SyncCallbacks<'_> {
     /// No progress reports, and no stop.
     fn default() -> Self {
         Self { progress: &|_, _| {}, stopped: &|| false }
@@ -61,7 +61,7 @@ impl Default for Callbacks<'_> {
 /// Result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct IndexReport {
     /// Number of files in the index.
     pub files: usize,
     /// Number of new or changed files written.
@@ -83,16 +83,16 @@ pub struct Report {
     pub rebuilt: Option<String>,
     /// Previous embedding model, if all vectors were recomputed with another one.
     #[serde(rename = "embeddedAnew", skip_serializing_if = "Option::is_none")]
-    pub embedded_anew: Option<String>,
+    pub reembedded: Option<String>,
     /// Number of excluded files, by reason.
-    pub left_out: LeftOut,
+    pub left_out: ExcludedFiles,
     /// Unreadable files, which are not in the index.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadFailure>,
 }
 
 /// How outdated an index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Behind {
+pub struct IndexLag {
     /// Number of new or changed files.
     pub changed: usize,
     /// Number of files removed or no longer readable.
@@ -101,39 +101,39 @@ pub struct Behind {
 
 /// Updates a store from the files. Parses and writes only changed files.
 pub fn sync(
-    roots: &Roots,
-    store: &dyn Store,
-    callbacks: Callbacks<'_>,
-) -> Result<Report, StoreError> {
-    Keeper::new(roots, store).all(&Wanted::default(), callbacks)
+    roots: &ServedRoots,
+    store: &dyn IndexStore,
+    callbacks: SyncCallbacks<'_>,
+) -> Result<IndexReport, IndexStoreError> {
+    IndexSync::new(roots, store).sync_all(&Wanted::default(), callbacks)
 }
 
 /// Measures how outdated a store is, without writing to it.
-pub fn behind(
-    roots: &Roots,
-    store: &dyn Store,
-    callbacks: Callbacks<'_>,
-) -> Result<Behind, StoreError> {
-    let known = Known::of(store)?;
-    let survey = Survey::whole(roots, &Wanted::default(), callbacks.stopped);
+pub fn measure_lag(
+    roots: &ServedRoots,
+    store: &dyn IndexStore,
+    callbacks: SyncCallbacks<'_>,
+) -> Result<IndexLag, IndexStoreError> {
+    let known = KnownDigests::of(store)?;
+    let survey = FileSurvey::survey_all(roots, &Wanted::default(), callbacks.stopped);
     let was_there =
-        |file: &File| Behind { changed: 0, removed: usize::from(known.digest(file).is_some()) };
-    let unlike = |file: &File| match file.look(roots, &known) {
-        Ok(Seen::Same) => Behind::default(),
-        Ok(Seen::Changed { .. }) => Behind { changed: 1, removed: 0 },
-        Ok(Seen::LeftOut(_)) | Err(_) => was_there(file),
+        |file: &SurveyedFile| IndexLag { changed: 0, removed: usize::from(known.digest(file).is_some()) };
+    let unlike = |file: &SurveyedFile| match file.check(roots, &known) {
+        Ok(FileCheck::Same) => IndexLag::default(),
+        Ok(FileCheck::Changed { .. }) => IndexLag { changed: 1, removed: 0 },
+        Ok(FileCheck::LeftOut(_)) | Err(_) => was_there(file),
     };
-    let add = |a: Behind, b: Behind| Behind {
+    let add = |a: IndexLag, b: IndexLag| IndexLag {
         changed: a.changed + b.changed,
         removed: a.removed + b.removed,
     };
-    let gone = Behind { changed: 0, removed: known.gone(&survey.files).len() };
-    Ok(add(gone, survey.files.par_iter().map(unlike).reduce(Behind::default, add)))
+    let gone = IndexLag { changed: 0, removed: known.removals(&survey.files).len() };
+    Ok(add(gone, survey.files.par_iter().map(unlike).reduce(IndexLag::default, add)))
 }
 
 /// Seconds, rounded to milliseconds.
 #[expect(clippy::cast_precision_loss, reason = "a run takes less than a thousand years")]
-pub(crate) fn rounded(time: Duration) -> f64 {
+pub(crate) fn seconds_rounded(time: Duration) -> f64 {
     time.as_millis() as f64 / 1000.0
 }
 

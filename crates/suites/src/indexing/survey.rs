@@ -3,15 +3,15 @@
 use super::{
     CODE, DOCS,
     batches::Written,
-    left_out::{self, LeftOut, Reason},
+    exclusions::{self, ExcludedFiles, ExclusionReason},
 };
 use crate::{
     code::{self, try_code_units},
     docs::prose_units,
-    files::{Entry, Kind, Place, Problem, Roots, WalkOptions},
+    files::{WalkEntry, PathKind, RootPath, ReadFailure, ServedRoots, WalkOptions},
 };
-use docent_index::{Change, Digest, Genre, Source, Store, StoreError};
-use docent_prose::{Format, Unreadable};
+use docent_index::{StoreChange, Digest, Genre, IndexedSource, IndexStore, IndexStoreError};
+use docent_prose::{ProseFormat, Unreadable};
 use docent_syntax::Language;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -20,16 +20,16 @@ const UNITS_VERSION: &[u8] = b"2";
 
 /// How to convert a file into units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum UnitReader {
     Code(Language),
-    Prose(Format),
+    Prose(ProseFormat),
 }
 
-impl Reader {
+impl UnitReader {
     /// Prose takes precedence for documents that also have an outline.
     fn of(path: &str) -> Option<Self> {
-        let code = || Language::of(path).filter(|one| one.settings().searched).map(Self::Code);
-        Format::of(path).map(Self::Prose).or_else(code)
+        let code = || Language::from_path(path).filter(|one| one.settings().searched).map(Self::Code);
+        ProseFormat::from_path(path).map(Self::Prose).or_else(code)
     }
 
     fn name(self) -> &'static str {
@@ -48,7 +48,7 @@ impl Reader {
 
     fn largest(self) -> u64 {
         match self {
-            Self::Code(_) => code::LARGEST_FILE,
+            Self::Code(_) => code::MAX_FILE_BYTES,
             Self::Prose(format) => format.largest(),
         }
     }
@@ -56,46 +56,46 @@ impl Reader {
 
 /// A file to index.
 #[derive(Debug)]
-pub(super) struct File {
-    place: Place,
+pub(super) struct SurveyedFile {
+    place: RootPath,
     /// Path as shown in answers.
     path: String,
-    reader: Reader,
+    reader: UnitReader,
     /// Whether the file was requested by name, so that no rule excludes it.
     wanted: bool,
 }
 
 /// Result of comparing a file with the store.
-pub(super) enum Seen {
+pub(super) enum FileCheck {
     /// Unchanged in the store.
     Same,
     /// Missing from the store, or different.
     Changed { bytes: Vec<u8>, digest: Digest },
     /// Excluded from the index.
-    LeftOut(Reason),
+    LeftOut(ExclusionReason),
 }
 
 /// Result of reading a file.
-pub(super) enum Read {
+pub(super) enum FileRead {
     Same,
-    Changed(Source),
-    LeftOut(Reason),
+    Changed(IndexedSource),
+    LeftOut(ExclusionReason),
 }
 
-impl File {
+impl SurveyedFile {
     /// Reads the file and compares it with the store.
-    pub(super) fn look(&self, roots: &Roots, known: &Known) -> Result<Seen, Problem> {
-        let problem = |reason: String| Problem { path: self.path.clone(), reason };
+    pub(super) fn check(&self, roots: &ServedRoots, known: &KnownDigests) -> Result<FileCheck, ReadFailure> {
+        let problem = |reason: String| ReadFailure { path: self.path.clone(), reason };
         let read = roots.read(&self.place, self.reader.largest());
-        let bytes = read.map_err(|found| problem(Problem::from(&found).reason))?;
+        let bytes = read.map_err(|found| problem(ReadFailure::from(&found).reason))?;
         let digest = self.digest(&bytes);
         if known.digest(self) == Some(digest) {
-            return Ok(Seen::Same);
+            return Ok(FileCheck::Same);
         }
         let is_code = matches!(self.reader, Reader::Code(_));
         let is_text = match self.reader {
-            Reader::Code(_) => true,
-            Reader::Prose(format) => {
+            UnitReader::Code(_) => true,
+            UnitReader::Prose(format) => {
                 format.is_text()
                     && !bytes.starts_with(b"\xff\xfe")
                     && !bytes.starts_with(b"\xfe\xff")
@@ -104,9 +104,9 @@ impl File {
         if is_text && memchr::memchr(0, &bytes).is_some() {
             return Err(problem("not text: it contains NUL bytes".into()));
         }
-        match left_out::by_text(&bytes).filter(|_| is_code && !self.wanted) {
-            Some(reason) => Ok(Seen::LeftOut(reason)),
-            None => Ok(Seen::Changed { bytes, digest }),
+        match exclusions::by_text(&bytes).filter(|_| is_code && !self.wanted) {
+            Some(reason) => Ok(FileCheck::LeftOut(reason)),
+            None => Ok(FileCheck::Changed { bytes, digest }),
         }
     }
 
@@ -115,80 +115,80 @@ impl File {
     }
 
     /// Converts the file into a source for the store.
-    pub(super) fn read(&self, roots: &Roots, known: &Known) -> Result<Read, Problem> {
+    pub(super) fn read(&self, roots: &ServedRoots, known: &KnownDigests) -> Result<FileRead, ReadFailure> {
         let (bytes, digest) = match self.look(roots, known)? {
-            Seen::Same => return Ok(Read::Same),
-            Seen::LeftOut(reason) => return Ok(Read::LeftOut(reason)),
-            Seen::Changed { bytes, digest } => (bytes, digest),
+            FileCheck::Same => return Ok(FileRead::Same),
+            FileCheck::LeftOut(reason) => return Ok(FileRead::LeftOut(reason)),
+            FileCheck::Changed { bytes, digest } => (bytes, digest),
         };
         let (genre, units) = match self.reader {
-            Reader::Code(language) => {
+            UnitReader::Code(language) => {
                 let text = String::from_utf8_lossy(&bytes);
                 let detected = Language::of_text(&self.path, &text).filter(|_| !self.wanted);
                 let language = detected.unwrap_or(language);
                 let units = try_code_units(language, &self.path, &text).map_err(|error| {
-                    Problem { path: self.path.clone(), reason: error.to_string() }
+                    ReadFailure { path: self.path.clone(), reason: error.to_string() }
                 })?;
                 (Genre::Code, units)
             }
-            Reader::Prose(_) => match prose_units(&self.path, &bytes) {
+            UnitReader::Prose(_) => match prose_units(&self.path, &bytes) {
                 // An empty file has no units, and is not a problem.
                 Some(Err(error)) if error != Unreadable::Empty => {
-                    return Err(Problem { path: self.path.clone(), reason: error.to_string() });
+                    return Err(ReadFailure { path: self.path.clone(), reason: error.to_string() });
                 }
                 units => (Genre::Prose, units.and_then(Result::ok).unwrap_or_default()),
             },
         };
         let (collection, path) = (self.reader.collection().to_owned(), self.path.clone());
-        Ok(Read::Changed(Source { collection, path, genre, digest, units }))
+        Ok(FileRead::Changed(IndexedSource { collection, path, genre, digest, units }))
     }
 
     /// Removes the file from the store.
-    pub(super) fn removal(&self) -> Change {
+    pub(super) fn removal(&self) -> StoreChange {
         removal(self.reader.collection(), &self.path)
     }
 }
 
 /// The current digest of a file, to compare with the store; `None` if it can't be read.
-pub(crate) fn digest_now(roots: &Roots, path: &str, language: Option<Language>) -> Option<Digest> {
+pub(crate) fn digest_now(roots: &ServedRoots, path: &str, language: Option<Language>) -> Option<Digest> {
     let place = roots.parse(path).ok()?;
-    let reader = language.map(Reader::Code).or_else(|| Reader::of(path))?;
+    let reader = language.map(UnitReader::Code).or_else(|| UnitReader::of(path))?;
     let bytes = roots.read(&place, reader.largest()).ok()?;
-    let file = File { place, path: path.to_owned(), reader, wanted: true };
+    let file = SurveyedFile { place, path: path.to_owned(), reader, wanted: true };
     Some(file.digest(&bytes))
 }
 
 /// Paths of the source files that belong in the index. Reads no file.
 pub(super) fn code_files(
-    roots: &Roots,
+    roots: &ServedRoots,
     wanted: &Wanted,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Vec<String> {
-    let files = Survey::whole(roots, wanted, stopped).files.into_iter();
+    let files = FileSurvey::survey_all(roots, wanted, stopped).files.into_iter();
     files.filter(|file| matches!(file.reader, Reader::Code(_))).map(|file| file.path).collect()
 }
 
-fn removal(collection: &str, path: &str) -> Change {
-    Change::Remove { collection: collection.to_owned(), path: path.to_owned() }
+fn removal(collection: &str, path: &str) -> StoreChange {
+    StoreChange::Remove { collection: collection.to_owned(), path: path.to_owned() }
 }
 
 /// Digests in the store, by collection and path.
 #[derive(Debug, Default)]
-pub(super) struct Known(BTreeMap<&'static str, BTreeMap<String, Digest>>);
+pub(super) struct KnownDigests(BTreeMap<&'static str, BTreeMap<String, Digest>>);
 
-impl Known {
-    pub(super) fn of(store: &dyn Store) -> Result<Self, StoreError> {
+impl KnownDigests {
+    pub(super) fn load(store: &dyn IndexStore) -> Result<Self, IndexStoreError> {
         let of = |collection| Ok((collection, store.digests(collection)?));
         [CODE, DOCS].into_iter().map(of).collect::<Result<_, _>>().map(Self)
     }
 
-    pub(super) fn digest(&self, file: &File) -> Option<Digest> {
+    pub(super) fn digest(&self, file: &SurveyedFile) -> Option<Digest> {
         self.0.get(file.reader.collection())?.get(&file.path).copied()
     }
 
     /// Removes everything that is not among these files.
-    pub(super) fn gone(&self, files: &[File]) -> Vec<Change> {
-        let named = |file: &File| (file.reader.collection(), file.path.clone());
+    pub(super) fn removals(&self, files: &[SurveyedFile]) -> Vec<StoreChange> {
+        let named = |file: &SurveyedFile| (file.reader.collection(), file.path.clone());
         let there: HashSet<(&str, String)> = files.iter().map(named).collect();
         let all = self.0.iter().flat_map(|(collection, known)| {
             known.keys().map(move |path| (*collection, path.clone()))
@@ -198,13 +198,13 @@ impl Known {
     }
 
     /// Removes what the store has at or under these places and is not among these files.
-    pub(super) fn gone_but(
+    pub(super) fn removals_under(
         &self,
-        roots: &Roots,
-        places: &BTreeSet<Place>,
-        files: &[File],
-    ) -> Vec<Change> {
-        let named = |file: &File| (file.reader.collection(), file.path.clone());
+        roots: &ServedRoots,
+        places: &BTreeSet<RootPath>,
+        files: &[SurveyedFile],
+    ) -> Vec<StoreChange> {
+        let named = |file: &SurveyedFile| (file.reader.collection(), file.path.clone());
         let there: HashSet<(&str, String)> = files.iter().map(named).collect();
         let known: BTreeSet<(&str, String)> =
             places.iter().flat_map(|place| self.under(&roots.name(place))).collect();
@@ -239,31 +239,31 @@ impl Known {
 
 /// Result of walking the roots.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct FileSurvey {
     /// Files to index, by root, in order.
-    pub(super) files: Vec<File>,
+    pub(super) files: Vec<SurveyedFile>,
     /// Folders that contain them.
-    pub(super) folders: Vec<Place>,
+    pub(super) folders: Vec<RootPath>,
     /// Files excluded by name.
-    pub(super) left_out: LeftOut,
+    pub(super) left_out: ExcludedFiles,
     /// Unreadable entries.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ReadFailure>,
     /// Whether the walk was stopped early.
     pub(super) stopped: bool,
 }
 
 /// Files requested by name that would otherwise be excluded, with their languages.
-pub(crate) type Wanted = BTreeMap<Place, Language>;
+pub(crate) type Wanted = BTreeMap<RootPath, Language>;
 
-impl Survey {
+impl FileSurvey {
     /// Every file of every root, once, even if roots are nested.
-    pub(super) fn whole(
-        roots: &Roots,
+    pub(super) fn survey_all(
+        roots: &ServedRoots,
         wanted: &Wanted,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Self {
         let mut survey = Self::default();
-        let tops: BTreeSet<Place> = roots.paths().filter_map(|path| roots.locate(path)).collect();
+        let tops: BTreeSet<RootPath> = roots.paths().filter_map(|path| roots.locate(path)).collect();
         for top in &tops {
             survey.folders.push(top.clone());
             survey.walk(roots, top, wanted, stopped);
@@ -275,8 +275,8 @@ impl Survey {
     /// Adds the files under a folder.
     pub(super) fn walk(
         &mut self,
-        roots: &Roots,
-        top: &Place,
+        roots: &ServedRoots,
+        top: &RootPath,
         wanted: &Wanted,
         stopped: &(dyn Fn() -> bool + Sync),
     ) {
@@ -294,18 +294,18 @@ impl Survey {
     }
 
     /// Adds a problem, with its path relative to the root.
-    fn note(&mut self, roots: &Roots, top: &Place, problem: Problem) {
-        let place = Place::top(top.root()).join(&problem.path);
+    fn note(&mut self, roots: &ServedRoots, top: &RootPath, problem: ReadFailure) {
+        let place = RootPath::top(top.root()).join(&problem.path);
         let path = place.map_or(problem.path, |place| roots.name(&place));
-        self.problems.push(Problem { path, reason: problem.reason });
+        self.problems.push(ReadFailure { path, reason: problem.reason });
     }
 
     /// Adds those of these places in one folder that are not ignored, and the contents of new folders.
-    pub(super) fn some(
+    pub(super) fn add_changed(
         &mut self,
-        roots: &Roots,
-        folder: &Place,
-        places: &BTreeSet<Place>,
+        roots: &ServedRoots,
+        folder: &RootPath,
+        places: &BTreeSet<RootPath>,
         wanted: &Wanted,
     ) {
         let flat = WalkOptions { flat: true, ..WalkOptions::default() };
@@ -319,7 +319,7 @@ impl Survey {
                 }
                 _ => continue,
             };
-            let is_folder = entry.kind == Kind::Folder;
+            let is_folder = entry.kind == PathKind::Folder;
             let place = entry.place.clone();
             self.take(roots, entry, wanted);
             if is_folder {
@@ -329,39 +329,39 @@ impl Survey {
     }
 
     /// Adds the files requested by name.
-    pub(super) fn want(&mut self, roots: &Roots, wanted: &Wanted) {
+    pub(super) fn add_requested(&mut self, roots: &ServedRoots, wanted: &Wanted) {
         for (place, language) in wanted {
-            let file = roots.kind(place).is_ok_and(|kind| kind == Kind::File);
+            let file = roots.kind(place).is_ok_and(|kind| kind == PathKind::File);
             if file {
                 let path = roots.name(place);
-                let reader = Reader::Code(*language);
-                self.files.push(File { place: place.clone(), path, reader, wanted: true });
+                let reader = UnitReader::Code(*language);
+                self.files.push(SurveyedFile { place: place.clone(), path, reader, wanted: true });
             }
         }
     }
 
-    fn take(&mut self, roots: &Roots, entry: Entry, wanted: &Wanted) {
+    fn add_entry(&mut self, roots: &ServedRoots, entry: WalkEntry, wanted: &Wanted) {
         // A file belongs to the innermost root.
         let nested = roots.paths().count() > 1;
         if nested && roots.locate(&roots.absolute(&entry.place)).as_ref() != Some(&entry.place) {
             return;
         }
-        if entry.kind == Kind::Folder {
+        if entry.kind == PathKind::Folder {
             self.folders.push(entry.place);
             return;
         }
-        let reader = Reader::of(entry.place.name());
-        let Some(reader) = reader.filter(|_| entry.kind == Kind::File) else { return };
-        let is_shelved = matches!(reader, Reader::Prose(_)) && roots.is_aside(&entry.place);
+        let reader = UnitReader::of(entry.place.name());
+        let Some(reader) = reader.filter(|_| entry.kind == PathKind::File) else { return };
+        let is_shelved = matches!(reader, Reader::Prose(_)) && roots.belongs_to_collection(&entry.place);
         if is_shelved || wanted.contains_key(&entry.place) {
             return;
         }
         let relative = entry.place.relative();
-        if let Some(reason) = left_out::by_name(relative, entry.bytes, reader.largest()) {
+        if let Some(reason) = exclusions::by_name(relative, entry.bytes, reader.largest()) {
             self.left_out.count(reason);
             return;
         }
         let path = roots.name(&entry.place);
-        self.files.push(File { place: entry.place, path, reader, wanted: false });
+        self.files.push(SurveyedFile { place: entry.place, path, reader, wanted: false });
     }
 }

@@ -1,9 +1,9 @@
 //! Indexing with a real store over real folders.
 
-use super::{keeper::AT_ONCE, *};
+use super::{index_sync::FILES_PER_STOP_CHECK, *};
 use docent_index::{
-    Change, Digest, Embedded, Query, Repairs, Settings, Status, View,
-    embed::{Embedder, Table},
+    StoreChange, Digest, EmbeddedStore, IndexQuery, StoreRepairs, EmbeddedStoreSettings, StoreStatus, StoreView,
+    embed::{Embedder, EmbeddingTable},
     search,
 };
 use std::{
@@ -22,20 +22,20 @@ use std::{
 use tempfile::TempDir;
 
 /// Two folders to serve and one for the store.
-struct World {
+struct TwoRootProject {
     dir: TempDir,
-    store: Embedded,
+    store: EmbeddedStore,
 }
 
-impl World {
+impl TwoRootProject {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for folder in ["one", "two"] {
             fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        let embedder: Arc<dyn Embedder> = Table::built_in();
+        let embedder: Arc<dyn Embedder> = EmbeddingTable::built_in();
         let store =
-            Embedded::open(dir.path().join("index"), embedder, Settings::default()).unwrap();
+            EmbeddedStore::open(dir.path().join("index"), embedder, EmbeddedStoreSettings::default()).unwrap();
         Self { dir, store }
     }
 
@@ -50,17 +50,17 @@ impl World {
         self
     }
 
-    fn roots(&self, names: &[&str]) -> Roots {
-        Roots::open(&names.iter().map(|name| self.path(name)).collect::<Vec<_>>()).unwrap()
+    fn roots(&self, names: &[&str]) -> ServedRoots {
+        ServedRoots::open(&names.iter().map(|name| self.path(name)).collect::<Vec<_>>()).unwrap()
     }
 
-    fn sync(&self) -> Report {
-        sync(&self.roots(&["one"]), &self.store, Callbacks::default()).unwrap()
+    fn sync(&self) -> IndexReport {
+        sync(&self.roots(&["one"]), &self.store, SyncCallbacks::default()).unwrap()
     }
 
     /// Counts of a run: files, changed, removed and problems.
     #[track_caller]
-    fn check(&self, want: [usize; 4]) -> Report {
+    fn check(&self, want: [usize; 4]) -> IndexReport {
         let report = self.sync();
         let got = [report.files, report.changed, report.removed, report.problems.len()];
         assert_eq!(got, want, "{report:?}");
@@ -74,18 +74,18 @@ impl World {
 
     /// Location of the best hit.
     fn first(&self, text: &str) -> Option<String> {
-        let answer = search(&self.store, Table::built_in().as_ref(), &Query::new(text)).unwrap();
+        let answer = search(&self.store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text)).unwrap();
         answer.hits.into_iter().next().map(|hit| hit.found.path)
     }
 }
 
 /// Timeout longer than any run.
-const SOON: Duration = Duration::from_secs(20);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
 const GREET: &str = "def greet(name):\n    \"\"\"Says hello to somebody.\"\"\"\n    return name\n";
 
 #[test]
 fn only_what_changed_is_written() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET).write("one/b.ts", "export function parseInvoice() {}\n");
     world.write("one/docs/guide.md", "# Guide\n\nHow to set it up.\n\n## Backups\n\nDaily.\n");
     world.write("one/empty.py", "").write("one/photo.png", [0, 1, 2]);
@@ -104,7 +104,7 @@ fn only_what_changed_is_written() {
 
 #[test]
 fn what_is_gone_or_renamed_is_found_no_more() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET).write("one/b.md", "# Bread\n\nFlour and water.\n");
     world.check([2, 2, 0, 0]);
     fs::rename(world.path("one/a.py"), world.path("one/c.py")).unwrap();
@@ -119,7 +119,7 @@ fn what_is_gone_or_renamed_is_found_no_more() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_problem_and_not_a_failure() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET).write("one/b.py", GREET).write("one/c.md", "# C\n\nText.\n");
     world.check([3, 3, 0, 0]);
     world.write("one/a.py", b"def a():\n    return '\0'\n");
@@ -137,7 +137,7 @@ fn a_file_that_cannot_be_read_is_a_problem_and_not_a_failure() {
 
 #[test]
 fn secrets_and_links_out_are_not_indexed() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("two/secret.md", "# Outside\n").write("one/.env.md", "# Hidden\n");
     world
         .write("one/id_rsa.md", "# Key\n")
@@ -151,10 +151,10 @@ fn secrets_and_links_out_are_not_indexed() {
 
 #[test]
 fn roots_are_distinct_and_no_file_is_read_twice() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET).write("two/a.py", GREET).write("one/in/b.py", GREET);
     let sync_of =
-        |roots: &[&str]| sync(&world.roots(roots), &world.store, Callbacks::default()).unwrap();
+        |roots: &[&str]| sync(&world.roots(roots), &world.store, SyncCallbacks::default()).unwrap();
     let report = sync_of(&["one", "two", "one/in"]);
     assert_eq!((report.files, report.changed), (3, 3));
     let full = |name: &str| world.path(name).to_string_lossy().into_owned();
@@ -168,11 +168,11 @@ fn roots_are_distinct_and_no_file_is_read_twice() {
 
 #[test]
 fn the_lag_is_measured_without_a_write() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET).write("one/b.py", GREET).write("one/c.py", GREET);
     world.check([3, 3, 0, 0]);
     let roots = world.roots(&["one"]);
-    let now = || behind(&roots, &world.store, Callbacks::default()).unwrap();
+    let now = || measure_lag(&roots, &world.store, SyncCallbacks::default()).unwrap();
     assert_eq!(now(), Behind::default());
     world.write("one/a.py", "def other(): pass\n").write("one/b.py", b"\0");
     world.write("one/d.md", "# D\n").write("one/e.md", b"\0");
@@ -183,54 +183,54 @@ fn the_lag_is_measured_without_a_write() {
 
 /// A store that fails at one of its writes, like a full disk.
 #[derive(Debug)]
-struct Failing<'a> {
-    store: &'a Embedded,
+struct FailingStore<'a> {
+    store: &'a EmbeddedStore,
     /// Number of writes until the failure.
     left: AtomicUsize,
 }
 
-impl Store for Failing<'_> {
-    fn collections(&self) -> Result<BTreeSet<String>, StoreError> {
+impl IndexStore for FailingStore<'_> {
+    fn collections(&self) -> Result<BTreeSet<String>, IndexStoreError> {
         self.store.collections()
     }
 
-    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError> {
+    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, IndexStoreError> {
         self.store.digests(collection)
     }
 
-    fn write(&self, changes: &mut dyn Iterator<Item = Change>) -> Result<Status, StoreError> {
+    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError> {
         let count = |left: usize| left.checked_sub(1);
         if self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count).is_err() {
             let source = io::ErrorKind::StorageFull.into();
-            return Err(StoreError::File { path: Path::new("units").into(), source });
+            return Err(IndexStoreError::File { path: Path::new("units").into(), source });
         }
         self.store.write(changes)
     }
 
-    fn view(&self) -> Result<Arc<dyn View>, StoreError> {
+    fn view(&self) -> Result<Arc<dyn StoreView>, IndexStoreError> {
         self.store.view()
     }
 
-    fn repair(&self) -> Result<Repairs, StoreError> {
+    fn repair(&self) -> Result<StoreRepairs, IndexStoreError> {
         self.store.repair()
     }
 
-    fn status(&self) -> Result<Status, StoreError> {
+    fn status(&self) -> Result<StoreStatus, IndexStoreError> {
         self.store.status()
     }
 }
 
 #[test]
 fn a_run_goes_on_where_the_last_one_failed() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     for n in 0..10 {
         world.write(&format!("one/f{n}.py"), format!("def f{n}(): pass\n"));
     }
     let roots = world.roots(&["one"]);
-    let failing = Failing { store: &world.store, left: AtomicUsize::new(2) };
-    let failed = Keeper::new(&roots, &failing)
-        .by(3)
-        .all(&Wanted::default(), Callbacks::default())
+    let failing = FailingStore { store: &world.store, left: AtomicUsize::new(2) };
+    let failed = IndexSync::new(&roots, &failing)
+        .with_batch_size(3)
+        .sync_all(&Wanted::default(), SyncCallbacks::default())
         .unwrap_err();
     assert!(matches!(failed, StoreError::File { .. }), "{failed}");
     assert_eq!(world.known().len(), 6, "two whole batches stay");
@@ -240,20 +240,20 @@ fn a_run_goes_on_where_the_last_one_failed() {
 
 #[test]
 fn progress_is_reported_and_stopping_keeps_written_files() {
-    let world = World::new();
-    for n in 0..AT_ONCE + 10 {
+    let world = TwoRootProject::new();
+    for n in 0..FILES_PER_STOP_CHECK + 10 {
         world.write(&format!("one/f{n}.py"), format!("def f{n}(): pass\n"));
     }
-    let (roots, all) = (world.roots(&["one"]), AT_ONCE + 10);
+    let (roots, all) = (world.roots(&["one"]), FILES_PER_STOP_CHECK + 10);
     let steps = Mutex::new(Vec::new());
     let progress = |done, of| steps.lock().unwrap().push((done, of));
     let stopped = || steps.lock().unwrap().len() > 1;
-    let callbacks = Callbacks { progress: &progress, stopped: &stopped };
+    let callbacks = SyncCallbacks { progress: &progress, stopped: &stopped };
     let report = sync(&roots, &world.store, callbacks).unwrap();
     assert!(report.stopped);
     assert_eq!(report.changed, AT_ONCE);
     assert_eq!(*steps.lock().unwrap(), [(0, all), (AT_ONCE, all)]);
-    let at_once = Callbacks { stopped: &|| true, ..Callbacks::default() };
+    let at_once = SyncCallbacks { stopped: &|| true, ..SyncCallbacks::default() };
     let report = sync(&roots, &world.store, at_once).unwrap();
     assert_eq!((report.stopped, report.removed), (true, 0), "what was not looked for is not gone");
     assert_eq!(world.check([all, 10, 0, 0]).units, all as u64);
@@ -261,7 +261,7 @@ fn progress_is_reported_and_stopping_keeps_written_files() {
 
 #[test]
 fn a_corrupt_index_is_rebuilt_and_says_why() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET);
     world.check([1, 1, 0, 0]);
     for entry in fs::read_dir(world.path("index")).unwrap().flatten() {
@@ -269,21 +269,21 @@ fn a_corrupt_index_is_rebuilt_and_says_why() {
             fs::remove_file(entry.path()).unwrap();
         }
     }
-    let embedder: Arc<dyn Embedder> = Table::built_in();
-    let store = Embedded::open(world.path("index"), embedder, Settings::default()).unwrap();
-    let report = sync(&world.roots(&["one"]), &store, Callbacks::default()).unwrap();
+    let embedder: Arc<dyn Embedder> = EmbeddingTable::built_in();
+    let store = EmbeddedStore::open(world.path("index"), embedder, EmbeddedStoreSettings::default()).unwrap();
+    let report = sync(&world.roots(&["one"]), &store, SyncCallbacks::default()).unwrap();
     assert!(report.rebuilt.as_deref().is_some_and(|why| why.contains("missing")), "{report:?}");
     assert_eq!((report.changed, report.units), (1, 1));
 }
 
 #[test]
 fn an_index_follows_its_files_until_it_is_stopped() {
-    let world = World::new();
+    let world = TwoRootProject::new();
     world.write("one/a.py", GREET);
     let (sender, reports) = sync_channel(16);
     let stop = AtomicBool::new(false);
     let stopped = || stop.load(Ordering::SeqCst);
-    let callbacks = Callbacks { stopped: &stopped, ..Callbacks::default() };
+    let callbacks = SyncCallbacks { stopped: &stopped, ..SyncCallbacks::default() };
     thread::scope(|scope| {
         let following = scope.spawn(|| {
             let roots = world.roots(&["one"]);
@@ -292,7 +292,7 @@ fn an_index_follows_its_files_until_it_is_stopped() {
         // A change may arrive in several batches, so only the final state counts.
         let until = |known: &[&str]| {
             while world.known() != known {
-                reports.recv_timeout(SOON).expect("nothing was heard").unwrap();
+                reports.recv_timeout(EVENT_TIMEOUT).expect("nothing was heard").unwrap();
             }
         };
         until(&["a.py"]);
@@ -309,7 +309,7 @@ fn an_index_follows_its_files_until_it_is_stopped() {
         fs::rename(world.path("two/late"), world.path("one/late")).unwrap();
         let mut problems = Vec::new();
         while problems.is_empty() {
-            problems = reports.recv_timeout(SOON).expect("no problem was reported").unwrap().problems;
+            problems = reports.recv_timeout(EVENT_TIMEOUT).expect("no problem was reported").unwrap().problems;
         }
         assert_eq!(problems[0].path, "late/bad\u{fffd}.py");
         stop.store(true, Ordering::SeqCst);

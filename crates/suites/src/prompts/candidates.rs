@@ -1,6 +1,6 @@
 //! Finds the existing names that best match typed text.
 
-use crate::files::{Kind, Roots};
+use crate::files::{PathKind, ServedRoots};
 use docent_tool::CallContext;
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -8,36 +8,36 @@ use std::{
 };
 
 /// Maximum number of completion values.
-const BEST: usize = 100;
+const MAX_COMPLETIONS: usize = 100;
 /// Maximum number of paths per walk: completions must be fast.
-const PATHS: usize = 50_000;
+const MAX_PATHS: usize = 50_000;
 /// Number of bytes compared at the end of two paths.
-const LONGEST_COMPARED: usize = 200;
+const MAX_COMPARED_BYTES: usize = 200;
 /// Maximum age of a cached list; typing is faster than file changes.
-const FRESH: Duration = Duration::from_secs(1);
+const LISTING_LIFETIME: Duration = Duration::from_secs(1);
 
 /// Cached paths under the roots, listed again when outdated.
-pub(super) struct Candidates {
-    roots: Roots,
-    known: Mutex<Option<(Instant, Arc<Paths>)>>,
+pub(super) struct PathCandidates {
+    roots: ServedRoots,
+    known: Mutex<Option<(Instant, Arc<ListedPaths>)>>,
 }
 
 #[derive(Default)]
-struct Paths {
+struct ListedPaths {
     files: Vec<String>,
     folders: Vec<String>,
 }
 
-impl Candidates {
-    pub(super) fn new(roots: Roots) -> Self {
+impl PathCandidates {
+    pub(super) fn new(roots: ServedRoots) -> Self {
         Self { roots, known: Mutex::new(None) }
     }
 
     /// The best completions among files or folders. Walks the roots: do not call it on an async thread.
-    pub(super) fn complete(&self, kind: Kind, typed: &str, context: &CallContext) -> Vec<String> {
+    pub(super) fn complete(&self, kind: PathKind, typed: &str, context: &CallContext) -> Vec<String> {
         let paths = self.paths(context);
         let typed = typed.strip_prefix("./").unwrap_or(typed);
-        let list = if kind == Kind::Folder { &paths.folders } else { &paths.files };
+        let list = if kind == PathKind::Folder { &paths.folders } else { &paths.files };
         best(typed, list.iter().map(String::as_str))
     }
 
@@ -45,17 +45,17 @@ impl Candidates {
     pub(super) fn nearest_path(&self, wanted: &str, context: &CallContext) -> Option<String> {
         let paths = self.paths(context);
         let all = paths.files.iter().chain(&paths.folders).map(String::as_str);
-        nearest(wanted, all.take_while(|_| context.stop().is_none())).map(str::to_owned)
+        closest_paths(wanted, all.take_while(|_| context.stop().is_none())).map(str::to_owned)
     }
 
-    fn paths(&self, context: &CallContext) -> Arc<Paths> {
+    fn paths(&self, context: &CallContext) -> Arc<ListedPaths> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, paths)) = &*known
-            && at.elapsed() < FRESH
+            && at.elapsed() < LISTING_LIFETIME
         {
             return Arc::clone(paths);
         }
-        let paths = Arc::new(self.look(context));
+        let paths = Arc::new(self.list_paths(context));
         // Do not cache an incomplete list.
         if context.stop().is_none() {
             *known = Some((Instant::now(), Arc::clone(&paths)));
@@ -63,16 +63,16 @@ impl Candidates {
         paths
     }
 
-    fn look(&self, context: &CallContext) -> Paths {
-        let mut paths = Paths { files: Vec::new(), folders: vec![".".to_owned()] };
-        for entry in self.roots.walk(&self.roots.top()).flatten().take(PATHS) {
+    fn list_paths(&self, context: &CallContext) -> ListedPaths {
+        let mut paths = ListedPaths { files: Vec::new(), folders: vec![".".to_owned()] };
+        for entry in self.roots.walk(&self.roots.top()).flatten().take(MAX_PATHS) {
             if context.stop().is_some() {
                 break;
             }
             match entry.kind {
-                Kind::File => paths.files.push(entry.place.to_string()),
-                Kind::Folder => paths.folders.push(entry.place.to_string()),
-                Kind::Link | Kind::Special(_) => {}
+                PathKind::File => paths.files.push(entry.place.to_string()),
+                PathKind::Folder => paths.folders.push(entry.place.to_string()),
+                PathKind::Link | PathKind::Special(_) => {}
             }
         }
         paths
@@ -88,7 +88,7 @@ pub(super) fn best<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -
         })
         .collect();
     ranked.sort_unstable();
-    ranked.into_iter().take(BEST).map(|(_, _, candidate)| candidate.to_owned()).collect()
+    ranked.into_iter().take(MAX_COMPLETIONS).map(|(_, _, candidate)| candidate.to_owned()).collect()
 }
 
 /// How well a candidate matches, 0 is best. Both are in lower case.
@@ -126,7 +126,7 @@ fn is_spread(part: &str, segment: &str) -> bool {
 
 /// The candidate most similar to `wanted`; a matching file name in another folder ranks high. Comparison time grows with
 /// the product of the lengths, so only the ends of long paths are compared.
-pub(super) fn nearest<'a>(
+pub(super) fn closest_paths<'a>(
     wanted: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
@@ -144,7 +144,7 @@ pub(super) fn nearest<'a>(
 
 /// The end of a path, as far as it is compared.
 fn end_of(path: &str) -> &str {
-    let start = path.len().saturating_sub(LONGEST_COMPARED);
+    let start = path.len().saturating_sub(MAX_COMPARED_BYTES);
     let start = (start..=path.len()).find(|at| path.is_char_boundary(*at)).unwrap_or(start);
     path.get(start..).unwrap_or(path)
 }

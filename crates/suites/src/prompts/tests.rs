@@ -2,46 +2,46 @@
 
 use super::*;
 use crate::repo::RepoSuite;
-use docent_tool::{Answer, Tool, erase, nobody};
+use docent_tool::{ToolAnswer, TypedTool, erase, no_client};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
 /// Echoes its query, in an early block and a late one.
-struct Search;
+struct EchoSearch;
 
 #[derive(Deserialize, JsonSchema)]
-struct SearchArgs {
+struct EchoSearchArgs {
     query: String,
     max_results: u8,
     doc_type: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct SearchAnswer {}
+struct EchoSearchAnswer {}
 
-impl Tool for Search {
+impl TypedTool for EchoSearch {
     const NAME: &'static str = "search_documentation";
     const TITLE: &'static str = "Search";
-    const ABOUT: &'static str = "Search.";
-    type Args = SearchArgs;
-    type Answer = SearchAnswer;
+    const DESCRIPTION: &'static str = "Search.";
+    type Args = EchoSearchArgs;
+    type Answer = EchoSearchAnswer;
 
     async fn call(
         &self,
-        args: SearchArgs,
+        args: EchoSearchArgs,
         context: &CallContext,
-    ) -> Result<Answer<SearchAnswer>, ToolError> {
+    ) -> Result<ToolAnswer<EchoSearchAnswer>, ToolError> {
         let collection = args.doc_type.unwrap_or_else(|| "all".into());
-        context.emit(Block::text(format!("early {}", args.query.len()))).await;
-        Ok(Answer::new(SearchAnswer {}, format!("late {collection} {}", args.max_results)))
+        context.emit(AnswerBlock::text(format!("early {}", args.query.len()))).await;
+        Ok(ToolAnswer::new(EchoSearchAnswer {}, format!("late {collection} {}", args.max_results)))
     }
 }
 
 struct Docs;
 
-impl Provider for Docs {
+impl ToolProvider for Docs {
     fn key(&self) -> &'static str {
         "docs"
     }
@@ -64,8 +64,8 @@ fn suite(collections: &[&str]) -> (TempDir, PromptSuite) {
     write(root.path(), "long.txt", "é".repeat(60_000) + "x");
     write(root.path(), "logo.png", b"\x89PNG\0\xff");
     write(root.path(), ".env", "TOKEN=1");
-    let roots = Roots::open(&[root.path().to_owned()]).unwrap();
-    let providers: Vec<Arc<dyn Provider>> =
+    let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
+    let providers: Vec<Arc<dyn ToolProvider>> =
         vec![Arc::new(RepoSuite::new(roots.clone())), Arc::new(Docs)];
     let collections = collections.iter().map(|&name| name.to_owned()).collect();
     let suite = PromptSuite::new(roots, collections, &providers);
@@ -77,7 +77,7 @@ async fn render(
     name: &str,
     arguments: Value,
 ) -> Result<PromptAnswer, ToolError> {
-    suite.prompt(name, arguments.as_object().unwrap(), &nobody()).await
+    suite.prompt(name, arguments.as_object().unwrap(), &no_client()).await
 }
 
 fn texts(answer: &PromptAnswer) -> Vec<&str> {
@@ -85,7 +85,7 @@ fn texts(answer: &PromptAnswer) -> Vec<&str> {
         .messages
         .iter()
         .map(|message| match &message.content {
-            Block::Text { text, .. } | Block::Embedded(Contents::Text { text, .. }) => {
+            AnswerBlock::Text { text, .. } | AnswerBlock::Embedded(Contents::Text { text, .. }) => {
                 text.as_str()
             }
             other => panic!("{other:?}"),
@@ -200,7 +200,7 @@ async fn arguments_complete_from_what_is_there() {
     ];
     for (prompt, argument, typed, want) in cases {
         let found = suite
-            .complete(&Completing::new(CompletionTarget::Prompt(prompt.into()), argument, typed))
+            .complete(&CompletionRequest::new(CompletionTarget::Prompt(prompt.into()), argument, typed))
             .await;
         assert_eq!(found.values, want, "{prompt} {argument} {typed}");
     }

@@ -1,7 +1,7 @@
 //! URIs of full reports: `repository://deep/path/in/the/root`.
 
 use super::report::Depth;
-use crate::files::{Place, Roots};
+use crate::files::{RootPath, ServedRoots};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// URI template published to clients.
@@ -17,7 +17,7 @@ pub(super) const DEPTHS: [(&str, Depth); 3] =
     [("quick", Depth::Quick), ("standard", Depth::Standard), ("deep", Depth::Deep)];
 
 /// Returns the URI of a folder's report. A folder outside the first root is given by its absolute path.
-pub(super) fn of(roots: &Roots, place: &Place, depth: Depth) -> String {
+pub(super) fn of(roots: &ServedRoots, place: &RootPath, depth: Depth) -> String {
     let path = if place.root() == 0 {
         if place.is_top() { String::new() } else { place.relative().to_owned() }
     } else {
@@ -43,7 +43,7 @@ mod tests {
     fn addresses_lead_back() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("a b/ü")).unwrap();
-        let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+        let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
         let cases = [
             (".", Depth::Deep, "repository://deep/"),
             ("a b/ü", Depth::Quick, "repository://quick/a%20b/%C3%BC"),

@@ -2,18 +2,18 @@
 
 use super::{
     coverage, drift, gaps,
-    history::{self, Past},
-    inventory, languages, licence, links, manifests,
-    parts::Parts,
+    history::{self, ProjectPast},
+    inventory, languages, license, links, manifests,
+    analysis_scope::AnalysisScope,
     project, redundancy,
     report::{Depth, Nature, Project, Report, Tasks},
-    scan::{self, Scan},
-    survey::{self, Survey},
+    scan::{self, SourceScan},
+    survey::{self, TreeSurvey},
     text::counted,
-    tree::{Halt, Tree, name_of},
+    tree::{HaltCheck, ProjectTree, name_of},
 };
-use crate::files::{Entry, Kind, PathError, Place, Problem, Roots, WalkOptions};
-use docent_tool::{CallContext, Stop, ToolError};
+use crate::files::{WalkEntry, PathKind, PathError, RootPath, ReadFailure, ServedRoots, WalkOptions};
+use docent_tool::{CallContext, CallStop, ToolError};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},
@@ -21,20 +21,20 @@ use std::{
 use tokei::LanguageType;
 
 /// Number of entries per progress step.
-const STEP: u64 = 500;
+const ENTRIES_PER_PROGRESS_STEP: u64 = 500;
 /// Number of files read per progress step.
-const READ_STEP: u64 = 10;
+const FILES_PER_PROGRESS_STEP: u64 = 10;
 /// Bytes of `.gitmodules` that are read.
-const MODULES_BYTES: u64 = 64 << 10;
-const TASK_FILES: usize = 10;
+const MAX_GITMODULES_BYTES: u64 = 64 << 10;
+const MAX_LISTED_TASK_FILES: usize = 10;
 
 /// An analysis in progress.
-pub(super) struct Analysis {
-    tree: Tree,
+pub(super) struct RepositoryAnalysis {
+    tree: ProjectTree,
     /// Results so far.
     pub(super) report: Report,
-    parts: Parts,
-    scan: Scan,
+    parts: AnalysisScope,
+    scan: SourceScan,
     /// Files and folders that the walk has visited.
     entries: u64,
     /// Completed progress steps.
@@ -43,15 +43,15 @@ pub(super) struct Analysis {
     total: Option<u64>,
 }
 
-impl Analysis {
-    pub(super) fn new(roots: Roots, top: Place, depth: Depth, parts: Parts) -> Self {
+impl RepositoryAnalysis {
+    pub(super) fn new(roots: ServedRoots, top: RootPath, depth: Depth, parts: AnalysisScope) -> Self {
         let folder = roots.absolute(&top);
         let name = folder
             .file_name()
             .map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned());
         let report = Report { name, path: top.to_string(), depth, ..Report::default() };
-        let tree = Tree::new(roots, top);
-        Self { tree, report, parts, scan: Scan::default(), entries: 0, done: 0, total: None }
+        let tree = ProjectTree::new(roots, top);
+        Self { tree, report, parts, scan: SourceScan::default(), entries: 0, done: 0, total: None }
     }
 
     /// Whether the analysis was cut short.
@@ -63,7 +63,7 @@ impl Analysis {
     pub(super) fn walk(&mut self, context: &CallContext) -> Result<(), ToolError> {
         context.progress(0, None, format!("Walking {}", self.tree.top));
         let submodules = self.submodules();
-        let mut survey = Survey::new(submodules.iter().cloned());
+        let mut survey = TreeSurvey::new(submodules.iter().cloned());
         let options = WalkOptions { hidden: true, ..WalkOptions::default() };
         let mut walk = self.tree.roots.walk_with(&self.tree.top, options);
         let mut seen = false;
@@ -86,7 +86,7 @@ impl Analysis {
         survey.finish(&self.tree, &mut self.report);
         for path in &submodules {
             let reason = "is a git submodule and was skipped; analyze it by its own path".into();
-            self.report.trouble(Problem { path: self.tree.shown(path), reason });
+            self.report.trouble(ReadFailure { path: self.tree.shown(path), reason });
         }
         self.report.structure.submodules = submodules;
         self.total = Some(self.done + self.steps_ahead());
@@ -95,7 +95,7 @@ impl Analysis {
 
     /// Progress steps after the walk: announcements, each file to read, and the conclusion.
     fn steps_ahead(&self) -> u64 {
-        let Parts { contents, links, history, drift, .. } = self.parts;
+        let AnalysisScope { contents, links, history, drift, .. } = self.parts;
         // Manifests and contents are each announced.
         let announced = [contents, contents, links, history, drift];
         let announced = announced.into_iter().map(u64::from).sum::<u64>();
@@ -107,21 +107,21 @@ impl Analysis {
         self.tree.files().iter().filter(|file| file.language.is_some()).count() as u64
     }
 
-    fn take(&mut self, entry: &Entry, survey: &mut Survey) {
+    fn take(&mut self, entry: &WalkEntry, survey: &mut TreeSurvey) {
         let path = entry.place.below(&self.tree.top).unwrap_or_default();
         if !survey.take(path, entry.kind, entry.bytes, &mut self.report) {
             return;
         }
         match entry.kind {
-            Kind::File => self.take_file(path, entry.bytes),
-            Kind::Folder => self.tree.add_folder(path),
-            Kind::Link => {
-                if let Some(reason) = astray(&self.tree.roots, &entry.place) {
-                    self.report.trouble(Problem { path: entry.place.to_string(), reason });
+            PathKind::File => self.take_file(path, entry.bytes),
+            PathKind::Folder => self.tree.add_folder(path),
+            PathKind::Link => {
+                if let Some(reason) = symlink_problem(&self.tree.roots, &entry.place) {
+                    self.report.trouble(ReadFailure { path: entry.place.to_string(), reason });
                 }
             }
             // A walk lists these as problems.
-            Kind::Special(_) => {}
+            PathKind::Special(_) => {}
         }
     }
 
@@ -129,7 +129,7 @@ impl Analysis {
         let mut language = languages::by_name(name_of(path));
         // A script without a file extension names its interpreter in the first line.
         if language.is_none() && !name_of(path).trim_start_matches('.').contains('.') {
-            let start = self.tree.head(path, languages::FIRST_LINE).unwrap_or_default();
+            let start = self.tree.head(path, languages::MAX_SHEBANG_BYTES).unwrap_or_default();
             language = languages::by_first_line(&start);
         }
         self.tree.add_file(path, bytes, language);
@@ -137,7 +137,7 @@ impl Analysis {
 
     /// Folders with submodules, as listed in `.gitmodules`.
     fn submodules(&self) -> Vec<String> {
-        let listed = self.tree.head(".gitmodules", MODULES_BYTES).unwrap_or_default();
+        let listed = self.tree.head(".gitmodules", MAX_GITMODULES_BYTES).unwrap_or_default();
         let listed = String::from_utf8_lossy(&listed);
         let paths = listed.lines().filter_map(|line| {
             let (key, value) = line.split_once('=')?;
@@ -155,7 +155,7 @@ impl Analysis {
         let halt = || context.stop().is_some();
         let packages = manifests::read(&self.tree, &halt);
         // By name alone, tool settings look like manifests; the contents decide.
-        if packages.manifests.len() < manifests::MANIFESTS {
+        if packages.manifests.len() < manifests::MAX_LISTED_MANIFESTS {
             self.report.manifest_count = packages.manifests.len() as u64;
         }
         self.report.manifests = packages.manifests;
@@ -166,10 +166,10 @@ impl Analysis {
         self.report.project = Some(project);
         self.troubles(problems);
         let (licence, problems) =
-            licence::of_project(&self.tree, &self.report.presence, &self.report.manifests);
+            license::of_project(&self.tree, &self.report.presence, &self.report.manifests);
         self.report.presence.licence_id = licence;
         self.troubles(problems);
-        self.may_go_on(context, "the rest of the dependencies and commands").map(drop)
+        self.check_time(context, "the rest of the dependencies and commands").map(drop)
     }
 
     /// Third phase: reads every file in a known language.
@@ -183,7 +183,7 @@ impl Analysis {
         let halt = || context.stop().is_some();
         let progress = |done: usize| {
             let done = done as u64;
-            if !done.is_multiple_of(READ_STEP) {
+            if !done.is_multiple_of(FILES_PER_PROGRESS_STEP) {
                 return;
             }
             // Several threads count; progress is reported in increasing order.
@@ -234,7 +234,7 @@ impl Analysis {
                 String::new()
             };
             let reason = format!("is not text, although its name says {language}{more}");
-            self.report.trouble(Problem { path: self.tree.shown(path), reason });
+            self.report.trouble(ReadFailure { path: self.tree.shown(path), reason });
         }
     }
 
@@ -265,7 +265,7 @@ impl Analysis {
         Ok(())
     }
 
-    fn read_history(&mut self, halt: Halt<'_>) -> Option<Past> {
+    fn read_history(&mut self, halt: HaltCheck<'_>) -> Option<ProjectPast> {
         let remembered = history::read(&self.tree, &self.scan.weights, halt);
         self.troubles(remembered.problems);
         let (found, past) = remembered.history?;
@@ -273,9 +273,9 @@ impl Analysis {
         Some(past)
     }
 
-    fn find_drift(&mut self, past: Option<&Past>, halt: Halt<'_>) {
+    fn find_drift(&mut self, past: Option<&ProjectPast>, halt: HaltCheck<'_>) {
         let unknown = Project::default();
-        let today = drift::Today {
+        let today = drift::CurrentProject {
             tree: &self.tree,
             words: &self.scan.words,
             symbols: &self.scan.symbols,
@@ -300,12 +300,12 @@ impl Analysis {
         let mut tasks = std::mem::take(&mut self.scan.tasks);
         let count = tasks.iter().map(|file| file.count).sum();
         tasks.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
-        tasks.truncate(TASK_FILES);
+        tasks.truncate(MAX_LISTED_TASK_FILES);
         self.report.tasks = Some(Tasks { count, files: tasks });
     }
 
     fn sum_up_coverage(&mut self) {
-        let mut sums = coverage::Sums::default();
+        let mut sums = coverage::CoverageSums::default();
         for file in self.tree.files() {
             if let Some(symbols) = self.scan.symbols.get(&file.path) {
                 sums.take(&file.path, symbols);
@@ -333,7 +333,7 @@ impl Analysis {
         }
     }
 
-    fn troubles(&mut self, problems: Vec<Problem>) {
+    fn troubles(&mut self, problems: Vec<ReadFailure>) {
         for problem in problems {
             self.report.trouble(problem);
         }
@@ -348,17 +348,17 @@ impl Analysis {
     /// Counts one walk entry. Hundreds make one progress step, because reading a file takes much longer.
     fn count_entry(&mut self, context: &CallContext) {
         self.entries += 1;
-        if self.entries.is_multiple_of(STEP) {
+        if self.entries.is_multiple_of(ENTRIES_PER_PROGRESS_STEP) {
             self.announce(context, &format!("{} files and folders seen", self.entries));
         }
     }
 
     /// Returns whether there is time left; if not, records what is missing.
-    fn may_go_on(&mut self, context: &CallContext, lacking: &str) -> Result<bool, ToolError> {
+    fn check_time(&mut self, context: &CallContext, lacking: &str) -> Result<bool, ToolError> {
         match context.stop() {
             None => Ok(true),
-            Some(Stop::Cancelled) => Err(ToolError::Stopped(Stop::Cancelled)),
-            Some(Stop::Deadline) => {
+            Some(CallStop::Cancelled) => Err(ToolError::Stopped(CallStop::Cancelled)),
+            Some(CallStop::Deadline) => {
                 self.report.missing.push(lacking.to_owned());
                 Ok(false)
             }
@@ -367,7 +367,7 @@ impl Analysis {
 }
 
 /// Describes a problem with a symbolic link; `None` if its target is inside the root.
-fn astray(roots: &Roots, link: &Place) -> Option<String> {
+fn symlink_problem(roots: &ServedRoots, link: &RootPath) -> Option<String> {
     match roots.resolve(&roots.absolute(link).to_string_lossy()) {
         Ok(target) if link.below(&target).is_some() => {
             Some("is a symbolic link to a folder that contains it; not followed".into())

@@ -2,18 +2,18 @@
 
 use super::{
     LOGGER, address,
-    analysis::Analysis,
+    analysis::RepositoryAnalysis,
     folder,
-    kept::Kept,
-    parts::Parts,
+    report_cache::ReportCache,
+    analysis_scope::AnalysisScope,
     report::{Depth, Report},
     text,
 };
 use crate::{
     apps,
-    files::{Place, Roots},
+    files::{RootPath, ServedRoots},
 };
-use docent_tool::{Answer, Block, CallContext, Level, ResourceInfo, Tool, ToolError, WorkSlot};
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, SyslogLevel, ResourceInfo, TypedTool, ToolError, WorkSlot};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 /// `analyze_repository`: describes a project and finds documentation gaps.
 #[derive(Debug)]
 pub struct AnalyzeRepository {
-    pub(super) roots: Roots,
-    pub(super) kept: Arc<Kept>,
+    pub(super) roots: ServedRoots,
+    pub(super) kept: Arc<ReportCache>,
 }
 
 /// Arguments of `analyze_repository`.
@@ -39,10 +39,10 @@ pub struct AnalyzeArgs {
     pub depth: Depth,
 }
 
-impl Tool for AnalyzeRepository {
+impl TypedTool for AnalyzeRepository {
     const NAME: &'static str = "analyze_repository";
     const TITLE: &'static str = "Analyze repository";
-    const ABOUT: &'static str = "Analyze a repository's structure and documentation needs: languages, dependencies, \
+    const DESCRIPTION: &'static str = "Analyze a repository's structure and documentation needs: languages, dependencies, \
         entry points, how to build, test and run it, license, README health, documentation gaps ranked with next steps. \
         Call it first in an unknown repository. `deep` adds doc coverage, broken links, stale documents, hot spots, \
         owners and releases from git.";
@@ -54,7 +54,7 @@ impl Tool for AnalyzeRepository {
         &self,
         args: AnalyzeArgs,
         context: &CallContext,
-    ) -> Result<Answer<Report>, ToolError> {
+    ) -> Result<ToolAnswer<Report>, ToolError> {
         let place = folder(&self.roots, &args.path)?;
         let report = report(&self.roots, &place, args.depth, context).await?;
         let partial = !report.missing.is_empty();
@@ -63,13 +63,13 @@ impl Tool for AnalyzeRepository {
         if !partial {
             self.kept.put(place, args.depth, Arc::new(report.clone()));
         }
-        Ok(Answer::new(report, summary).with(link).partial(partial))
+        Ok(ToolAnswer::new(report, summary).with(link).partial(partial))
     }
 }
 
 /// Links to the full report.
-fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
-    Block::Link(ResourceInfo {
+fn link(roots: &ServedRoots, place: &RootPath, report: &Report) -> AnswerBlock {
+    AnswerBlock::Link(ResourceInfo {
         uri: address::of(roots, place, report.depth),
         name: format!("Report on {}", report.name),
         title: Some("Full report".into()),
@@ -82,45 +82,45 @@ fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
 
 /// Analyzes a folder and emits partial results after each phase.
 pub(super) async fn report(
-    roots: &Roots,
-    place: &Place,
+    roots: &ServedRoots,
+    place: &RootPath,
     depth: Depth,
     context: &CallContext,
 ) -> Result<Report, ToolError> {
     let start = json!({
         "message": "Repository analysis started", "path": place.relative(), "depth": depth,
     });
-    context.log(Level::Debug, LOGGER, start);
-    let analysis = Analysis::new(roots.clone(), place.clone(), depth, Parts::of(depth));
+    context.log(SyslogLevel::Debug, LOGGER, start);
+    let analysis = RepositoryAnalysis::new(roots.clone(), place.clone(), depth, AnalysisScope::of(depth));
     // One slot for all phases: a phase that had to wait for another slot could lose earlier results at the deadline.
     let slot = context.wait_for_work_slot().await?;
-    let (analysis, slot) = phase(analysis, slot, context, Analysis::walk).await?;
-    context.emit(Block::text(text::structure(&analysis.report))).await;
-    let (analysis, slot) = phase(analysis, slot, context, Analysis::read_manifests).await?;
-    context.emit(Block::text(text::stack(&analysis.report))).await;
-    let (analysis, slot) = phase(analysis, slot, context, Analysis::read_contents).await?;
-    let (mut analysis, slot) = phase(analysis, slot, context, Analysis::compare).await?;
+    let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::walk).await?;
+    context.emit(AnswerBlock::text(text::structure(&analysis.report))).await;
+    let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_manifests).await?;
+    context.emit(AnswerBlock::text(text::stack(&analysis.report))).await;
+    let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_contents).await?;
+    let (mut analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::compare).await?;
     drop(slot);
-    context.emit(Block::text(text::documentation(&analysis.report))).await;
+    context.emit(AnswerBlock::text(text::documentation(&analysis.report))).await;
     analysis.conclude(context);
     let report = analysis.report;
     let end = json!({
         "message": text::completion(&report), "path": report.path, "depth": report.depth, "files": report.structure.files,
         "gaps": report.gaps.len(), "problems": report.problem_count, "partial": !report.missing.is_empty(),
     });
-    context.log(Level::Info, LOGGER, end);
+    context.log(SyslogLevel::Info, LOGGER, end);
     Ok(report)
 }
 
 /// Runs one phase off the async threads and returns the analysis with the slot.
 pub(super) async fn phase<F>(
-    mut analysis: Analysis,
+    mut analysis: RepositoryAnalysis,
     slot: WorkSlot,
     context: &CallContext,
     work: F,
-) -> Result<(Analysis, WorkSlot), ToolError>
+) -> Result<(RepositoryAnalysis, WorkSlot), ToolError>
 where
-    F: FnOnce(&mut Analysis, &CallContext) -> Result<(), ToolError> + Send + 'static,
+    F: FnOnce(&mut RepositoryAnalysis, &CallContext) -> Result<(), ToolError> + Send + 'static,
 {
     let run = move |context: &CallContext| {
         work(&mut analysis, context)?;

@@ -2,11 +2,11 @@
 
 use super::{
     LOGGER,
-    analysis::Analysis,
+    analysis::RepositoryAnalysis,
     analyze::phase,
     findings::{Check, Finding, Findings},
     folder,
-    parts::Parts,
+    analysis_scope::AnalysisScope,
     render,
     report::{
         BrokenLink, Depth, LinkProblem, MentionKind, Outdated, ReadmeItem, Report, Severity, Stale,
@@ -14,21 +14,21 @@ use super::{
     },
     text::{counted, grouped},
 };
-use crate::files::Roots;
-use docent_tool::{Answer, Block, CallContext, Level, Tool, ToolError};
+use crate::files::ServedRoots;
+use docent_tool::{ToolAnswer, AnswerBlock, CallContext, SyslogLevel, TypedTool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 /// More findings than this are counted and not listed.
-const MOST: usize = 1000;
+const MAX_LISTED_FINDINGS: usize = 1000;
 /// More findings than this are left out of the text.
-const TOLD: usize = 30;
+const MAX_FINDINGS_IN_TEXT: usize = 30;
 
 /// `check_documentation`: links, coverage, drift and the README, as findings.
 #[derive(Debug)]
 pub struct CheckDocumentation {
-    pub(super) roots: Roots,
+    pub(super) roots: ServedRoots,
 }
 
 /// Format of the findings in the text result.
@@ -59,10 +59,10 @@ pub struct CheckArgs {
     pub format: Format,
 }
 
-impl Tool for CheckDocumentation {
+impl TypedTool for CheckDocumentation {
     const NAME: &'static str = "check_documentation";
     const TITLE: &'static str = "Check documentation";
-    const ABOUT: &'static str = "Check a repository's documentation: broken links and anchors, public symbols without \
+    const DESCRIPTION: &'static str = "Check a repository's documentation: broken links and anchors, public symbols without \
         doc comments, documents that mention things that no longer exist or that are older than their code, and missing \
         README sections. Every finding has a file, line, severity and fix.";
     type Args = CheckArgs;
@@ -72,7 +72,7 @@ impl Tool for CheckDocumentation {
         &self,
         args: CheckArgs,
         context: &CallContext,
-    ) -> Result<Answer<Findings>, ToolError> {
+    ) -> Result<ToolAnswer<Findings>, ToolError> {
         let place = folder(&self.roots, &args.path)?;
         let mut checks = args.checks;
         if checks.is_empty() {
@@ -80,13 +80,13 @@ impl Tool for CheckDocumentation {
         }
         checks.sort_unstable();
         checks.dedup();
-        let parts = Parts::of_checks(&checks);
-        let analysis = Analysis::new(self.roots.clone(), place, Depth::Deep, parts);
+        let parts = AnalysisScope::of_checks(&checks);
+        let analysis = RepositoryAnalysis::new(self.roots.clone(), place, Depth::Deep, parts);
         let slot = context.wait_for_work_slot().await?;
-        let (analysis, slot) = phase(analysis, slot, context, Analysis::walk).await?;
-        let (analysis, slot) = phase(analysis, slot, context, Analysis::read_manifests).await?;
-        let (analysis, slot) = phase(analysis, slot, context, Analysis::read_contents).await?;
-        let (mut analysis, slot) = phase(analysis, slot, context, Analysis::compare).await?;
+        let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::walk).await?;
+        let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_manifests).await?;
+        let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_contents).await?;
+        let (mut analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::compare).await?;
         drop(slot);
         analysis.conclude(context);
         let findings = collect(analysis.report, checks);
@@ -94,15 +94,15 @@ impl Tool for CheckDocumentation {
             "message": format!("Documentation check completed: {}", counted(findings.finding_count, "finding")),
             "path": findings.path, "findings": findings.finding_count,
         });
-        context.log(Level::Info, LOGGER, event);
+        context.log(SyslogLevel::Info, LOGGER, event);
         let partial = !findings.missing.is_empty();
-        let output = told(&findings, args.format)?;
-        let answer = Answer { structured: findings, content: vec![Block::text(output)], partial };
+        let output = render(&findings, args.format)?;
+        let answer = ToolAnswer { structured: findings, content: vec![Block::text(output)], partial };
         Ok(answer)
     }
 }
 
-fn told(findings: &Findings, format: Format) -> Result<String, ToolError> {
+fn render(findings: &Findings, format: Format) -> Result<String, ToolError> {
     match format {
         Format::Text => Ok(text(findings)),
         Format::Json => {
@@ -114,8 +114,8 @@ fn told(findings: &Findings, format: Format) -> Result<String, ToolError> {
 
 fn text(findings: &Findings) -> String {
     let mut lines = vec![findings.summary()];
-    lines.extend(findings.findings.iter().take(TOLD).map(Finding::line_of_text));
-    let more = findings.finding_count.saturating_sub(TOLD as u64);
+    lines.extend(findings.findings.iter().take(MAX_FINDINGS_IN_TEXT).map(Finding::line_of_text));
+    let more = findings.finding_count.saturating_sub(MAX_FINDINGS_IN_TEXT as u64);
     if more > 0 {
         let rest = "see the structured result, or narrow the checks or the folder";
         lines.push(format!("and {} more: {rest}.", grouped(more)));
@@ -155,7 +155,7 @@ fn collect(report: Report, checks: Vec<Check>) -> Findings {
     all.sort_by(|a, b| {
         (a.severity, &a.file, a.line, &a.rule).cmp(&(b.severity, &b.file, b.line, &b.rule))
     });
-    all.truncate(MOST);
+    all.truncate(MAX_LISTED_FINDINGS);
     Findings {
         path: report.path,
         checks,

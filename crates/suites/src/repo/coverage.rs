@@ -10,9 +10,9 @@ use crate::code::Language;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deepest folder level in the report.
-const LEVELS: usize = 3;
-const FOLDERS: usize = 200;
-const UNDOCUMENTED: usize = 500;
+const MAX_FOLDER_LEVELS: usize = 3;
+const MAX_LISTED_FOLDERS: usize = 200;
+const MAX_LISTED_UNDOCUMENTED: usize = 500;
 
 /// Folders whose public symbols are not meant for users.
 const NOT_OFFERED: [&str; 12] = [
@@ -32,16 +32,16 @@ const NOT_OFFERED: [&str; 12] = [
 
 /// Sums up the public symbols of all files.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
+pub(super) struct CoverageSums {
     languages: BTreeMap<&'static str, (u64, u64)>,
     folders: BTreeMap<String, (u64, u64)>,
     undocumented: Vec<Undocumented>,
 }
 
-impl Sums {
+impl CoverageSums {
     /// Adds the symbols of one file.
     pub(super) fn take(&mut self, path: &str, symbols: &[Symbol]) {
-        let Some(language) = Language::of(path) else { return };
+        let Some(language) = Language::from_path(path) else { return };
         if language.is_outline() || symbols.is_empty() || !is_offered(path, language) {
             return;
         }
@@ -84,9 +84,9 @@ impl Sums {
             self.folders.into_iter().map(|(name, sum)| covered(name, sum)).collect();
         folders.retain(|one| one.public > 0);
         folders.sort_by(|a, b| a.percent.total_cmp(&b.percent).then_with(|| a.name.cmp(&b.name)));
-        folders.truncate(FOLDERS);
+        folders.truncate(MAX_LISTED_FOLDERS);
         self.undocumented.sort_by_cached_key(|one| (rank(&one.kind), one.path.clone(), one.line));
-        self.undocumented.truncate(UNDOCUMENTED);
+        self.undocumented.truncate(MAX_LISTED_UNDOCUMENTED);
         let public = languages.iter().map(|one| one.public).sum();
         let documented = languages.iter().map(|one| one.documented).sum();
         let read: BTreeSet<&str> = full_languages().map(Language::name).collect();
@@ -147,7 +147,7 @@ fn rank(kind: &str) -> u8 {
 }
 
 fn shortened(folder: &str) -> String {
-    let parts: Vec<&str> = folder.split('/').take(LEVELS).collect();
+    let parts: Vec<&str> = folder.split('/').take(MAX_FOLDER_LEVELS).collect();
     format!("{}/", if folder.is_empty() { ".".to_owned() } else { parts.join("/") })
 }
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn public_symbols_are_counted_where_others_may_use_them() {
-        let mut sums = Sums::default();
+        let mut sums = CoverageSums::default();
         sums.take(
             "src/lib.rs",
             &[symbol("A", "struct", 3, true), symbol("run", "function", 9, false)],

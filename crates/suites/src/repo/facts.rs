@@ -2,7 +2,7 @@
 
 /// Format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Format {
+pub(super) enum DocumentFormat {
     /// Markdown and MDX.
     Markdown,
     /// HTML.
@@ -21,15 +21,15 @@ pub(super) struct DocumentFacts {
     /// Path relative to the analyzed folder.
     pub(super) path: Box<str>,
     /// Format of the document.
-    pub(super) format: Format,
+    pub(super) format: DocumentFormat,
     /// Its first heading, or the title of its front matter or head.
     pub(super) title: Option<Box<str>>,
     /// Headings in document order.
-    pub(super) headings: Vec<Heading>,
+    pub(super) headings: Vec<DocumentHeading>,
     /// Anchors as hashes by [`anchor_key`]: slugs of headings, `id`, `name`.
     pub(super) anchors: Vec<u64>,
     /// Links and images in document order; each target is kept once.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<DocumentLink>,
     /// Inline code, and lines of code blocks that look like commands.
     pub(super) mentions: Vec<Mention>,
     /// Code blocks.
@@ -42,7 +42,7 @@ pub(super) struct DocumentFacts {
 
 /// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Heading {
+pub(super) struct DocumentHeading {
     /// Level from 1, the outermost.
     pub(super) level: u8,
     /// Text without markup.
@@ -53,7 +53,7 @@ pub(super) struct Heading {
 
 /// A link or image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct DocumentLink {
     /// Line number from 1.
     pub(super) line: u32,
     /// Text as written.

@@ -5,7 +5,7 @@ use std::{path::Path, sync::LazyLock};
 use tokei::{CodeStats, Config, LanguageType};
 
 /// Maximum length of a shebang line.
-pub(super) const FIRST_LINE: u64 = 128;
+pub(super) const MAX_SHEBANG_BYTES: u64 = 128;
 
 /// Interpreters as named by `#!/usr/bin/env`, by prefix: tokei's table is private.
 const INTERPRETERS: [(&str, LanguageType); 15] = [
@@ -75,12 +75,12 @@ pub(super) fn nature(language: LanguageType) -> Nature {
 
 /// Line counts of a file: in its own language, and in embedded languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct LanguageLineCounts {
     pub(super) own: Lines,
     pub(super) embedded: Lines,
 }
 
-impl Counted {
+impl LanguageLineCounts {
     /// Adds the counts of another file.
     pub(super) fn add(&mut self, other: Self) {
         self.own.add(other.own);
@@ -89,11 +89,11 @@ impl Counted {
 }
 
 /// Counts the lines of a file. Rust doc comments count as Markdown, scripts in HTML as JavaScript.
-pub(super) fn count(language: LanguageType, bytes: &[u8]) -> Counted {
+pub(super) fn count(language: LanguageType, bytes: &[u8]) -> LanguageLineCounts {
     let found = language.parse_from_slice(bytes, configuration());
     let mut embedded = Lines::default();
     found.blobs.values().for_each(|blob| embedded.add(lines(&blob.summarise())));
-    Counted { own: lines(&found), embedded }
+    LanguageLineCounts { own: lines(&found), embedded }
 }
 
 fn lines(found: &CodeStats) -> Lines {

@@ -1,6 +1,6 @@
 //! The repository suite: describes a project and finds documentation gaps.
 //!
-//! Owns the tools `analyze_repository` and `check_documentation`, and their reports. Reads only through [`Roots`]; only
+//! Owns the tools `analyze_repository` and `check_documentation`, and their reports. Reads only through [`ServedRoots`]; only
 //! `history` opens git data.
 
 pub(crate) mod address;
@@ -15,12 +15,12 @@ pub mod findings;
 mod gaps;
 mod history;
 mod inventory;
-mod kept;
+mod report_cache;
 mod languages;
-mod licence;
+mod license;
 mod links;
 mod manifests;
-mod parts;
+mod analysis_scope;
 mod project;
 mod redundancy;
 pub mod render;
@@ -28,7 +28,7 @@ pub mod report;
 mod scan;
 mod survey;
 mod syntax;
-mod tails;
+mod path_suffixes;
 mod text;
 mod tree;
 mod versions;
@@ -40,13 +40,13 @@ pub(crate) use versions::Versions;
 
 use crate::{
     apps,
-    files::{Kind, PathError, Place, Roots},
+    files::{PathKind, PathError, RootPath, ServedRoots},
 };
 use docent_tool::{
-    AnyTool, App, CallContext, Completed, Completing, CompletionTarget, Contents, Provider,
-    Reading, Running, TemplateInfo, ToolError, erase, nobody,
+    AnyTool, App, CallContext, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider,
+    ResourceReading, BoxedFuture, TemplateInfo, ToolError, erase, no_client,
 };
-use kept::Kept;
+use report_cache::ReportCache;
 use report::{Depth, Report};
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ const LOGGER: &str = "docent.repo";
 
 /// Offers `analyze_repository` and `check_documentation`.
 pub struct RepoSuite {
-    roots: Roots,
-    kept: Arc<Kept>,
+    roots: ServedRoots,
+    kept: Arc<ReportCache>,
     tools: Vec<Arc<dyn AnyTool>>,
 }
 
@@ -68,8 +68,8 @@ impl std::fmt::Debug for RepoSuite {
 
 impl RepoSuite {
     /// Creates the suite for these roots.
-    pub fn new(roots: Roots) -> Self {
-        let kept = Arc::<Kept>::default();
+    pub fn new(roots: ServedRoots) -> Self {
+        let kept = Arc::<ReportCache>::default();
         let tools = vec![
             erase(AnalyzeRepository { roots: roots.clone(), kept: Arc::clone(&kept) }),
             erase(CheckDocumentation { roots: roots.clone() }),
@@ -78,7 +78,7 @@ impl RepoSuite {
     }
 }
 
-impl Provider for RepoSuite {
+impl ToolProvider for RepoSuite {
     fn key(&self) -> &'static str {
         "repo"
     }
@@ -107,7 +107,7 @@ impl Provider for RepoSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(async move {
             let (depth, path) = address::parse(uri)?;
             Some(
@@ -119,7 +119,7 @@ impl Provider for RepoSuite {
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+    fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         let ours =
             matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
@@ -133,9 +133,9 @@ impl Provider for RepoSuite {
                 return Box::pin(async move {
                     let look = move |context: &CallContext| {
                         let stopped = || context.stop().is_some();
-                        Ok(roots.complete(&roots.top(), &typed, Kind::Folder, &stopped))
+                        Ok(roots.complete(&roots.top(), &typed, PathKind::Folder, &stopped))
                     };
-                    nobody().blocking(look).await.unwrap_or_default().into()
+                    no_client().blocking(look).await.unwrap_or_default().into()
                 });
             }
             _ => Vec::new(),
@@ -176,13 +176,13 @@ fn contents(uri: &str, report: &Report) -> Result<Vec<Contents>, ToolError> {
 }
 
 /// Resolves the folder named by the caller.
-fn folder(roots: &Roots, path: &str) -> Result<Place, ToolError> {
+fn folder(roots: &ServedRoots, path: &str) -> Result<RootPath, ToolError> {
     let place = roots.resolve(path).map_err(|error| match error {
         PathError::Missing { .. } => ToolError::not_found("Repository path does not exist"),
         other => other.into_tool_error("path"),
     })?;
     match roots.kind(&place) {
-        Ok(Kind::Folder) => Ok(place),
+        Ok(PathKind::Folder) => Ok(place),
         Ok(_) => Err(ToolError::argument(
             "path",
             format!("{place} is not a folder; pass the folder that contains it"),

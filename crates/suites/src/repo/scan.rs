@@ -2,16 +2,16 @@
 
 use super::{
     documents,
-    facts::{DocumentFacts, Format, Symbol},
-    history::Weight,
-    languages::{self, Counted},
-    parts::Parts,
+    facts::{DocumentFacts, DocumentFormat, Symbol},
+    history::FileComplexity,
+    languages::{self, LanguageLineCounts},
+    analysis_scope::AnalysisScope,
     report::{Nature, TaskFile},
     syntax,
-    tree::{File, Halt, Tree},
-    words::Words,
+    tree::{ProjectFile, HaltCheck, ProjectTree},
+    words::WordSet,
 };
-use crate::{files::Problem, lanes};
+use crate::{files::ReadFailure, worker_pools};
 use docent_syntax::parse::ParseError;
 use memchr::memmem;
 use rayon::prelude::*;
@@ -23,25 +23,25 @@ use std::{
 use tokei::LanguageType;
 
 /// Size above which data files are generated, so their words do not describe the code.
-const DATA_BYTES: u64 = 256 << 10;
+const MAX_DATA_BYTES: u64 = 256 << 10;
 /// Number of first bytes checked for NUL, which marks a file as binary.
-const BINARY_BYTES: usize = 8 << 10;
+const BINARY_CHECK_BYTES: usize = 8 << 10;
 
-const TASKS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
+const TASK_MARKERS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
 
 /// Facts of all files, each by itself.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct SourceScan {
     /// Lines by language.
-    pub(super) lines: HashMap<LanguageType, Counted>,
+    pub(super) lines: HashMap<LanguageType, LanguageLineCounts>,
     /// Documents, by path.
     pub(super) documents: Vec<DocumentFacts>,
     /// Public symbols by file; `deep` only, like the following fields.
     pub(super) symbols: HashMap<Box<str>, Vec<Symbol>>,
     /// Complexity of each source file.
-    pub(super) weights: HashMap<Box<str>, Weight>,
+    pub(super) weights: HashMap<Box<str>, FileComplexity>,
     /// Every word of the code.
-    pub(super) words: Words,
+    pub(super) words: WordSet,
     /// Files with open tasks.
     pub(super) tasks: Vec<TaskFile>,
     /// Number of source files with inline tests.
@@ -49,7 +49,7 @@ pub(super) struct Scan {
     /// Files that are not text, although their names say so.
     pub(super) binary: Vec<(Box<str>, LanguageType)>,
     /// Files that could not be read.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ReadFailure>,
 }
 
 /// Callback for the progress of a scan.
@@ -57,14 +57,14 @@ pub(super) type Progress<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// Reads every file in a known language. Returns how many were not read because the work was stopped.
 pub(super) fn scan(
-    tree: &Tree,
-    parts: Parts,
-    halt: Halt<'_>,
+    tree: &ProjectTree,
+    parts: AnalysisScope,
+    halt: HaltCheck<'_>,
     progress: Progress<'_>,
-) -> (Scan, usize) {
+) -> (SourceScan, usize) {
     let left = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
-    let take = |mut found: Scan, file: &File| {
+    let take = |mut found: SourceScan, file: &ProjectFile| {
         if halt() {
             left.fetch_add(1, Ordering::Relaxed);
             return found;
@@ -73,15 +73,15 @@ pub(super) fn scan(
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         found
     };
-    let found = lanes::run(|| {
+    let found = worker_pools::run(|| {
         let files = tree.files().par_iter().filter(|file| file.language.is_some());
-        files.fold(Scan::default, take).reduce(Scan::default, Scan::merge)
+        files.fold(SourceScan::default, take).reduce(SourceScan::default, SourceScan::merge)
     });
     (found, left.into_inner())
 }
 
-impl Scan {
-    fn take(&mut self, tree: &Tree, file: &File, parts: Parts, halt: Halt<'_>) {
+impl SourceScan {
+    fn take(&mut self, tree: &ProjectTree, file: &ProjectFile, parts: AnalysisScope, halt: HaltCheck<'_>) {
         let Some(language) = file.language else { return };
         let bytes = match tree.read(&file.path) {
             Ok(bytes) => bytes,
@@ -100,7 +100,7 @@ impl Scan {
         }
         let format = documents::format(&file.path, Some(language));
         // Generators write thousands of HTML pages; they matter only if links are checked.
-        if let Some(format) = format.filter(|it| parts.links || *it != Format::Html) {
+        if let Some(format) = format.filter(|it| parts.links || *it != DocumentFormat::Html) {
             if halt() {
                 return;
             }
@@ -116,13 +116,13 @@ impl Scan {
         if parts.syntax {
             let complexity = self.take_code(file, languages::nature(language), &text, halt);
             let lines = counted.own.code;
-            let weight = complexity.map(|complexity| Weight { complexity, lines });
+            let weight = complexity.map(|complexity| FileComplexity { complexity, lines });
             self.weights.extend(weight.map(|weight| (file.path.clone(), weight)));
         }
     }
 
-    fn note_tasks(&mut self, file: &File, text: &[u8]) {
-        let count = TASKS.iter().map(|mark| whole_words(text, mark)).sum();
+    fn note_tasks(&mut self, file: &ProjectFile, text: &[u8]) {
+        let count = TASK_MARKERS.iter().map(|mark| whole_words(text, mark)).sum();
         if count > 0 {
             self.tasks.push(TaskFile { path: file.path.to_string(), count });
         }
@@ -131,12 +131,12 @@ impl Scan {
     /// Adds words and symbols; returns the file's complexity.
     fn take_code(
         &mut self,
-        file: &File,
+        file: &ProjectFile,
         nature: Nature,
         text: &[u8],
-        halt: Halt<'_>,
+        halt: HaltCheck<'_>,
     ) -> Option<u64> {
-        if nature == Nature::Program || (nature == Nature::Data && file.bytes <= DATA_BYTES) {
+        if nature == Nature::Program || (nature == Nature::Data && file.bytes <= MAX_DATA_BYTES) {
             self.words.take(text);
         }
         if nature != Nature::Program {
@@ -148,7 +148,7 @@ impl Scan {
             Err(ParseError::Stopped) => None,
             Err(error) => {
                 let (path, reason) = (file.path.to_string(), error.to_string());
-                self.problems.push(Problem { path, reason });
+                self.problems.push(ReadFailure { path, reason });
                 None
             }
         };
@@ -186,7 +186,7 @@ fn as_utf8(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
         [0xff, 0xfe, rest @ ..] => wide(u16::from_le_bytes, rest),
         [0xfe, 0xff, rest @ ..] => wide(u16::from_be_bytes, rest),
         [0xef, 0xbb, 0xbf, rest @ ..] => Some(Cow::Borrowed(rest)),
-        _ if memchr::memchr(0, bytes.get(..BINARY_BYTES).unwrap_or(bytes)).is_some() => None,
+        _ if memchr::memchr(0, bytes.get(..BINARY_CHECK_BYTES).unwrap_or(bytes)).is_some() => None,
         _ => Some(Cow::Borrowed(bytes)),
     }
 }

@@ -3,9 +3,9 @@
 use super::{
     languages, manifests,
     report::{Branch, Language, Manifest, Nature, Report},
-    tree::{Tree, folder_of, name_of},
+    tree::{ProjectTree, folder_of, name_of},
 };
-use crate::files::Kind;
+use crate::files::PathKind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tokei::LanguageType;
 
@@ -47,28 +47,28 @@ const SITES: [(&str, &str); 7] = [
     ("docs/source/conf.py", "Sphinx"),
 ];
 /// Maximum number of listed manifests.
-const MANIFESTS: usize = 200;
+const MAX_LISTED_MANIFESTS: usize = 200;
 
 /// Deepest folder level in the tree.
-const LEVELS: usize = 3;
+const MAX_TREE_LEVELS: usize = 3;
 /// Maximum number of branches; the smallest are dropped first.
-const BRANCHES: usize = 400;
+const MAX_TREE_BRANCHES: usize = 400;
 
 /// Accumulates walk entries.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct TreeSurvey {
     tree: BTreeMap<Box<str>, Branch>,
     submodules: HashSet<String>,
 }
 
-impl Survey {
+impl TreeSurvey {
     /// Creates a survey; these folders are submodules.
     pub(super) fn new(submodules: impl IntoIterator<Item = String>) -> Self {
         Self { submodules: submodules.into_iter().collect(), ..Self::default() }
     }
 
     /// Adds one entry; `path` is relative to the analyzed folder. Returns whether it belongs to the project.
-    pub(super) fn take(&mut self, path: &str, kind: Kind, bytes: u64, report: &mut Report) -> bool {
+    pub(super) fn take(&mut self, path: &str, kind: PathKind, bytes: u64, report: &mut Report) -> bool {
         if let Some(folder) = installed(path) {
             let skipped = &mut report.structure.skipped;
             if skipped.len() < 20 && !skipped.iter().any(|known| known == folder) {
@@ -80,10 +80,10 @@ impl Survey {
             return false;
         }
         match kind {
-            Kind::Folder => self.take_folder(path, report),
-            Kind::File => self.take_file(path, bytes, report),
-            Kind::Link => report.structure.links += 1,
-            Kind::Special(_) => {}
+            PathKind::Folder => self.take_folder(path, report),
+            PathKind::File => self.take_file(path, bytes, report),
+            PathKind::Link => report.structure.links += 1,
+            PathKind::Special(_) => {}
         }
         true
     }
@@ -95,7 +95,7 @@ impl Survey {
 
     fn take_folder(&mut self, path: &str, report: &mut Report) {
         report.structure.folders += 1;
-        if path.split('/').count() <= LEVELS {
+        if path.split('/').count() <= MAX_TREE_LEVELS {
             self.tree.entry(format!("{path}/").into()).or_default();
         }
         if DOCS_FOLDERS.contains(&path) {
@@ -116,7 +116,7 @@ impl Survey {
             }
         };
         if path.contains('/') {
-            let slashes = path.match_indices('/').take(LEVELS);
+            let slashes = path.match_indices('/').take(MAX_TREE_LEVELS);
             slashes.filter_map(|(at, _)| path.get(..=at)).for_each(&mut count);
         } else {
             count(path);
@@ -126,13 +126,13 @@ impl Survey {
     }
 
     /// Writes the totals into the report.
-    pub(super) fn finish(self, tree: &Tree, report: &mut Report) {
+    pub(super) fn finish(self, tree: &ProjectTree, report: &mut Report) {
         let named =
             self.tree.into_iter().map(|(path, branch)| Branch { path: path.into(), ..branch });
         let mut branches: Vec<Branch> = named.collect();
-        if branches.len() > BRANCHES {
+        if branches.len() > MAX_TREE_BRANCHES {
             branches.sort_by_key(|branch| std::cmp::Reverse(branch.bytes));
-            branches.truncate(BRANCHES);
+            branches.truncate(MAX_TREE_BRANCHES);
             branches.sort_by(|a, b| a.path.cmp(&b.path));
         }
         report.structure.tree = branches;
@@ -149,7 +149,7 @@ impl Survey {
 }
 
 /// Sums up the languages of all files except those that are not text.
-pub(super) fn sum_languages(tree: &Tree, binary: &HashSet<&str>, report: &mut Report) {
+pub(super) fn sum_languages(tree: &ProjectTree, binary: &HashSet<&str>, report: &mut Report) {
     let mut sums: HashMap<LanguageType, Language> = HashMap::new();
     for file in tree.files() {
         let Some(language) = file.language.filter(|_| !binary.contains(&*file.path)) else {
@@ -254,7 +254,7 @@ fn note_manifest(path: &str, name: &str, report: &mut Report) {
         report.ecosystems.push(ecosystem.to_owned());
     }
     report.manifest_count += 1;
-    if report.manifests.len() == MANIFESTS {
+    if report.manifests.len() == MAX_LISTED_MANIFESTS {
         return;
     }
     report.manifests.push(Manifest {

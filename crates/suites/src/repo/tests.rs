@@ -5,8 +5,8 @@ mod findings;
 
 use super::{report::*, *};
 use docent_tool::{
-    Answer, Ask, Audience, Block, Failure, FailureKind, Level, Progress, Stop, Tool, WorkSlot,
-    nobody,
+    ToolAnswer, ClientQuery, CallClient, AnswerBlock, ToolFailure, FailureKind, SyslogLevel, Progress, CallStop, TypedTool, WorkSlot,
+    no_client,
 };
 use serde_json::{Value, json};
 use std::{
@@ -20,35 +20,35 @@ use tokio_util::sync::CancellationToken;
 
 /// Records the events of a running call.
 #[derive(Default)]
-struct Listener {
+struct RecordingClient {
     steps: Mutex<Vec<Progress>>,
-    logs: Mutex<Vec<(Level, String, Value)>>,
-    blocks: Mutex<Vec<Block>>,
+    logs: Mutex<Vec<(SyslogLevel, String, Value)>>,
+    blocks: Mutex<Vec<AnswerBlock>>,
     /// Token cancelled at the first step, if set.
     cancel: Option<CancellationToken>,
     /// Number of times the call waited for a work slot.
     turns: Mutex<usize>,
 }
 
-impl Audience for Listener {
+impl CallClient for RecordingClient {
     fn progress(&self, progress: Progress) {
         self.steps.lock().unwrap().push(progress);
         self.cancel.iter().for_each(CancellationToken::cancel);
     }
-    fn log(&self, level: Level, logger: &str, data: Value) {
+    fn log(&self, level: SyslogLevel, logger: &str, data: Value) {
         self.logs.lock().unwrap().push((level, logger.to_owned(), data));
     }
-    fn emit(&self, block: Block) -> Running<'_, ()> {
+    fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
         self.blocks.lock().unwrap().push(block);
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, _: &'a str, _: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {
         None
     }
-    fn work_slot(&self) -> Running<'_, WorkSlot> {
+    fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
         *self.turns.lock().unwrap() += 1;
         Box::pin(std::future::ready(WorkSlot::default()))
     }
@@ -61,12 +61,12 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
 }
 
 fn tool(root: &TempDir) -> AnalyzeRepository {
-    let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+    let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
     AnalyzeRepository { roots, kept: Arc::default() }
 }
 
-async fn analyze(root: &TempDir, path: &str, depth: Depth) -> Result<Answer<Report>, ToolError> {
-    tool(root).call(AnalyzeArgs { path: path.into(), depth }, &nobody()).await
+async fn analyze(root: &TempDir, path: &str, depth: Depth) -> Result<ToolAnswer<Report>, ToolError> {
+    tool(root).call(AnalyzeArgs { path: path.into(), depth }, &no_client()).await
 }
 
 /// A small library: Cargo and npm, one broken link, one broken manifest, two open tasks.
@@ -297,7 +297,7 @@ async fn an_empty_folder_has_an_answer() {
 async fn a_path_that_is_no_folder_here_is_an_error() {
     let root = library();
     let missing = analyze(&root, "no/such/place", Depth::Quick).await.unwrap_err();
-    let ToolError::Failed(Failure { kind: FailureKind::NotFound, message, .. }) = missing else {
+    let ToolError::Failed(ToolFailure { kind: FailureKind::NotFound, message, .. }) = missing else {
         panic!("{missing:?}")
     };
     assert_eq!(message, "Repository path does not exist");
@@ -317,18 +317,18 @@ fn crowd(root: &TempDir, files: usize) {
 }
 
 fn heard(
-    listener: &Arc<Listener>,
+    listener: &Arc<RecordingClient>,
     cancel: CancellationToken,
     deadline: Option<Instant>,
 ) -> CallContext {
-    CallContext::new(Arc::clone(listener) as Arc<dyn Audience>, cancel, deadline)
+    CallContext::new(Arc::clone(listener) as Arc<dyn CallClient>, cancel, deadline)
 }
 
 #[tokio::test]
 async fn progress_grows_and_sections_come_early() {
     let root = library();
     crowd(&root, 1100);
-    let listener = Arc::new(Listener::default());
+    let listener = Arc::new(RecordingClient::default());
     let context = heard(&listener, CancellationToken::new(), None);
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let answer = tool(&root).call(args, &context).await.unwrap();
@@ -363,10 +363,10 @@ async fn progress_grows_and_sections_come_early() {
     );
 }
 
-fn told(listener: &Listener, answer: &Answer<Report>) -> String {
+fn told(listener: &RecordingClient, answer: &ToolAnswer<Report>) -> String {
     let blocks = listener.blocks.lock().unwrap();
     let texts = blocks.iter().chain(&answer.content).filter_map(|block| match block {
-        Block::Text { text, .. } => Some(text.as_str()),
+        AnswerBlock::Text { text, .. } => Some(text.as_str()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -375,7 +375,7 @@ fn told(listener: &Listener, answer: &Answer<Report>) -> String {
 #[tokio::test]
 async fn the_text_is_facts_then_gaps_then_steps() {
     let root = library();
-    let listener = Arc::new(Listener::default());
+    let listener = Arc::new(RecordingClient::default());
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let answer =
         tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
@@ -418,7 +418,7 @@ async fn the_text_stays_short_however_much_there_is() {
         write(root.path(), &format!("{long}{n}/a.md"), format!("[a]({long}.md)\n"));
         write(root.path(), &format!(".github/workflows/{long}{n}.yml"), "on: push\n");
     }
-    let listener = Arc::new(Listener::default());
+    let listener = Arc::new(RecordingClient::default());
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let answer =
         tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
@@ -434,7 +434,7 @@ async fn the_deadline_gives_what_was_found_so_far() {
     for (limit, lacking) in
         [(Duration::ZERO, "the rest of the folders"), (Duration::from_millis(20), "")]
     {
-        let listener = Arc::new(Listener::default());
+        let listener = Arc::new(RecordingClient::default());
         let context = heard(&listener, CancellationToken::new(), Some(Instant::now() + limit));
         let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
         let answer = tool(&root).call(args, &context).await.unwrap();
@@ -457,7 +457,7 @@ async fn the_deadline_gives_what_was_found_so_far() {
 #[tokio::test]
 async fn all_phases_have_one_turn_on_a_thread() {
     let root = library();
-    let listener = Arc::new(Listener::default());
+    let listener = Arc::new(RecordingClient::default());
     let context = heard(&listener, CancellationToken::new(), None);
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     tool(&root).call(args, &context).await.unwrap();
@@ -469,7 +469,7 @@ async fn all_phases_have_one_turn_on_a_thread() {
 async fn a_cancelled_call_stops() {
     let root = library();
     let cancel = CancellationToken::new();
-    let listener = Arc::new(Listener { cancel: Some(cancel.clone()), ..Listener::default() });
+    let listener = Arc::new(RecordingClient { cancel: Some(cancel.clone()), ..RecordingClient::default() });
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let stopped = tool(&root).call(args, &heard(&listener, cancel, None)).await.unwrap_err();
     assert!(matches!(stopped, ToolError::Stopped(Stop::Cancelled)), "{stopped:?}");
@@ -479,16 +479,16 @@ async fn a_cancelled_call_stops() {
 #[tokio::test]
 async fn the_link_opens_the_full_report() {
     let root = library();
-    let suite = RepoSuite::new(Roots::open(&[root.path().to_owned()]).unwrap());
+    let suite = RepoSuite::new(ServedRoots::open(&[root.path().to_owned()]).unwrap());
     let tool = AnalyzeRepository { roots: suite.roots.clone(), kept: Arc::clone(&suite.kept) };
     let args = AnalyzeArgs { path: "web".into(), depth: Depth::Standard };
-    let answer = tool.call(args, &nobody()).await.unwrap();
-    let Some(Block::Link(link)) = answer.content.last() else { panic!("{:?}", answer.content) };
+    let answer = tool.call(args, &no_client()).await.unwrap();
+    let Some(AnswerBlock::Link(link)) = answer.content.last() else { panic!("{:?}", answer.content) };
     assert_eq!(link.uri, "repository://standard/web");
     // The summarized report is read, not later changes.
     write(root.path(), "web/later.ts", "export {}\n");
     for (uri, files) in [(link.uri.as_str(), 3), ("repository://quick/web", 4)] {
-        let contents = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
+        let contents = suite.read(uri, &no_client()).await.unwrap().unwrap().contents;
         let [
             Contents::Text { mime: Some(first), text, .. },
             Contents::Text { mime: Some(second), text: json, .. },

@@ -150,7 +150,7 @@ pub(super) fn stack(report: &Report) -> String {
     out
 }
 
-fn told_manifest(manifest: &Manifest) -> String {
+fn describe_manifest(manifest: &Manifest) -> String {
     let mut out = format!("{} ({})", tail(&manifest.path), manifest.ecosystem);
     if let Some(name) = &manifest.name {
         say!(out, ": {}", short(name));

@@ -2,19 +2,19 @@
 
 use super::{
     manifests,
-    tree::{Halt, Tree},
+    tree::{HaltCheck, ProjectTree},
 };
-use crate::files::Roots;
+use crate::files::ServedRoots;
 use docent_syntax::analysis::dependencies::Ecosystem;
 use std::collections::HashMap;
 
 /// Versions by ecosystem and name.
 #[derive(Debug, Default)]
-pub(crate) struct Versions(HashMap<(Family, String), String>);
+pub(crate) struct Versions(HashMap<(VersionFamily, String), String>);
 
 /// Ecosystems that share package names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Family {
+enum VersionFamily {
     Node,
     Python,
     Rust,
@@ -29,7 +29,7 @@ enum Family {
     Swift,
 }
 
-impl Family {
+impl VersionFamily {
     /// Family by the manifest's ecosystem name.
     fn of_manifest(ecosystem: &str) -> Option<Self> {
         Some(match ecosystem {
@@ -81,17 +81,17 @@ impl Family {
 impl Versions {
     /// Reads the manifests among these files of the first root.
     pub(crate) fn read<'a>(
-        roots: &Roots,
+        roots: &ServedRoots,
         files: impl IntoIterator<Item = (&'a str, u64)>,
-        halt: Halt<'_>,
+        halt: HaltCheck<'_>,
     ) -> Self {
-        let mut tree = Tree::new(roots.clone(), roots.top());
+        let mut tree = ProjectTree::new(roots.clone(), roots.top());
         for (path, bytes) in files {
             tree.add_file(path, bytes, None);
         }
         let mut all = HashMap::new();
         for manifest in manifests::read(&tree, halt).manifests {
-            let Some(family) = Family::of_manifest(&manifest.ecosystem) else { continue };
+            let Some(family) = VersionFamily::of_manifest(&manifest.ecosystem) else { continue };
             for dependency in manifest.dependencies {
                 let version = dependency.locked.or(dependency.requirement);
                 if let Some(version) = version {
@@ -104,7 +104,7 @@ impl Versions {
 
     /// Returns the version of an imported package.
     pub(crate) fn of(&self, ecosystem: Ecosystem, name: &str) -> Option<String> {
-        let family = Family::of_import(ecosystem)?;
+        let family = VersionFamily::of_import(ecosystem)?;
         self.0.get(&(family, family.plain(name))).cloned()
     }
 }
@@ -133,7 +133,7 @@ mod tests {
             fs::create_dir_all(folder.path().join(path).parent().unwrap()).unwrap();
             fs::write(folder.path().join(path), text).unwrap();
         }
-        let roots = Roots::open(&[folder.path().to_owned()]).unwrap();
+        let roots = ServedRoots::open(&[folder.path().to_owned()]).unwrap();
         let listed = files.iter().map(|(path, text)| (*path, text.len() as u64));
         let versions = Versions::read(&roots, listed, &|| false);
         let cases = [

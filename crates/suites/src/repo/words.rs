@@ -5,24 +5,24 @@
 use std::collections::HashSet;
 
 /// Number of recent keys: most words of a file occur many times, and need not be inserted each time.
-const LATELY: usize = 8 << 10;
+const RECENT_WORD_SLOTS: usize = 8 << 10;
 
 /// Words of source files, as hashes. A word is a run of letters, digits and `_` that does not start with a digit; words
 /// joined by `-` also count as one. Contains a cache besides the words: keep one per thread, not per file.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct WordSet {
     // Source authors can predict the keys; the set's own hasher is seeded, so that no file can make it slow.
     seen: HashSet<u64>,
     lately: Box<[u64]>,
 }
 
-impl Default for Words {
+impl Default for WordSet {
     fn default() -> Self {
         Self { seen: HashSet::new(), lately: vec![0; LATELY].into() }
     }
 }
 
-impl Words {
+impl WordSet {
     /// Adds the words of a source file.
     pub(super) fn take(&mut self, text: &[u8]) {
         let Self { seen, lately } = self;
@@ -54,34 +54,34 @@ impl Words {
 /// Returns the cache slot of a key.
 fn slot(key: u64) -> usize {
     let [low, high, ..] = key.to_le_bytes();
-    usize::from(u16::from_le_bytes([low, high])) % LATELY
+    usize::from(u16::from_le_bytes([low, high])) % RECENT_WORD_SLOTS
 }
 
 /// Role of a byte in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     Part,
     Joint,
     Other,
 }
 
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
+const CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Other; 256];
     let mut byte = 0_u8;
     loop {
         if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
-            classes[byte as usize] = Class::Part;
+            classes[byte as usize] = ByteClass::Part;
         }
         if byte == u8::MAX {
             break;
         }
         byte += 1;
     }
-    classes[b'-' as usize] = Class::Joint;
+    classes[b'-' as usize] = ByteClass::Joint;
     classes
 };
 
-const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Adds a byte to an FNV-1a hash.
 fn add(key: u64, byte: u8) -> u64 {
@@ -89,7 +89,7 @@ fn add(key: u64, byte: u8) -> u64 {
 }
 
 fn spell(word: &[u8]) -> u64 {
-    word.iter().fold(EMPTY, |key, byte| add(key, *byte))
+    word.iter().fold(FNV_OFFSET_BASIS, |key, byte| add(key, *byte))
 }
 
 /// Mixes a key over all bits: short words differ only in the upper ones.
@@ -99,18 +99,18 @@ fn finish(key: u64) -> u64 {
 }
 
 fn each(text: &[u8], mut take: impl FnMut(u64)) {
-    let class = |at: usize| text.get(at).map_or(Class::Other, |byte| CLASSES[usize::from(*byte)]);
+    let class = |at: usize| text.get(at).map_or(ByteClass::Other, |byte| CLASSES[usize::from(*byte)]);
     let mut at = 0;
     while at < text.len() {
-        if class(at) != Class::Part {
+        if class(at) != ByteClass::Part {
             at += 1;
             continue;
         }
         let number = text[at].is_ascii_digit();
-        let (mut joined, mut first) = (EMPTY, true);
+        let (mut joined, mut first) = (FNV_OFFSET_BASIS, true);
         loop {
-            let (start, mut word) = (at, EMPTY);
-            while class(at) == Class::Part {
+            let (start, mut word) = (at, FNV_OFFSET_BASIS);
+            while class(at) == ByteClass::Part {
                 word = add(word, text[at]);
                 if !first {
                     joined = add(joined, text[at]);
@@ -123,7 +123,7 @@ fn each(text: &[u8], mut take: impl FnMut(u64)) {
             if first {
                 joined = word;
             }
-            if class(at) != Class::Joint || class(at + 1) != Class::Part {
+            if class(at) != ByteClass::Joint || class(at + 1) != ByteClass::Part {
                 break;
             }
             (joined, first) = (add(joined, b'-'), false);
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn words_are_whole() {
-        let mut words = Words::default();
+        let mut words = WordSet::default();
         words.take(
             b"fn read_all(a: &Foo) { flag(\"--dry-run\"); x-y; n--; a->b } caf\xc3\xa9 4711 v2",
         );
@@ -174,9 +174,9 @@ mod tests {
 
     #[test]
     fn words_come_together() {
-        let mut one = Words::default();
+        let mut one = WordSet::default();
         one.take(b"alpha beta gamma");
-        let mut other = Words::default();
+        let mut other = WordSet::default();
         other.take(b"delta");
         other.merge(one);
         for word in ["alpha", "beta", "gamma", "delta"] {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn words_that_share_a_slot_are_all_kept() {
-        let mut words = Words::default();
+        let mut words = WordSet::default();
         for number in 0..50_000 {
             words.take(format!("w{number} w{}", number / 2).as_bytes());
         }

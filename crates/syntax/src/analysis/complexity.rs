@@ -2,11 +2,11 @@
 
 mod sweep;
 
-use super::Source;
+use super::AnalyzedSource;
 use crate::{
     annotation::Figures,
     language::{Language, matches},
-    parse::{self, Definition, SyntaxTree},
+    parse::{self, LocatedDefinition, SyntaxTree},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,13 +100,13 @@ pub fn branches(language: Language, text: &str, tree: &SyntaxTree) -> usize {
 }
 
 /// Measures a file.
-pub fn measure(source: &Source<'_>) -> Complexity {
+pub fn measure(source: &AnalyzedSource<'_>) -> Complexity {
     let definitions = parse::definitions(source.language, source.path, source.text, source.tree);
     measure_all(source, &definitions)
 }
 
 /// Measures a file whose definitions are known.
-pub fn measure_all(source: &Source<'_>, definitions: &[Definition]) -> Complexity {
+pub fn measure_all(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinition]) -> Complexity {
     let (measured, file) = sweep(source, definitions);
     let mut functions: Vec<FunctionFigures> =
         measured.iter().map(|one| function(&definitions[one.definition], one)).collect();
@@ -123,7 +123,7 @@ pub fn measure_all(source: &Source<'_>, definitions: &[Definition]) -> Complexit
 }
 
 /// The complexity of every callable definition, by index.
-pub fn figures(source: &Source<'_>, definitions: &[Definition]) -> Vec<(usize, Figures)> {
+pub fn figures(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinition]) -> Vec<(usize, Figures)> {
     let (measured, _) = sweep(source, definitions);
     let pair = |one: &Measured| {
         let Measured { cyclomatic, cognitive, .. } = *one;
@@ -133,16 +133,16 @@ pub fn figures(source: &Source<'_>, definitions: &[Definition]) -> Vec<(usize, F
 }
 
 /// All metrics of every callable definition, by index.
-pub(super) fn all_figures(
-    source: &Source<'_>,
-    definitions: &[Definition],
+pub(super) fn measure_functions(
+    source: &AnalyzedSource<'_>,
+    definitions: &[LocatedDefinition],
 ) -> Vec<(usize, FunctionFigures)> {
     let (measured, _) = sweep(source, definitions);
     let pair = |one: &Measured| (one.definition, function(&definitions[one.definition], one));
     measured.iter().map(pair).collect()
 }
 
-fn function(definition: &Definition, measured: &Measured) -> FunctionFigures {
+fn function(definition: &LocatedDefinition, measured: &Measured) -> FunctionFigures {
     let annotation = &definition.annotation;
     FunctionFigures {
         name: annotation.qualified_name.clone(),
@@ -169,7 +169,7 @@ mod tests {
     /// Name, cyclomatic, nesting, parameters, length.
     fn figures(language: Language, text: &str) -> Vec<(String, u32, u32, u32, u32)> {
         let tree = parse::tree(language, text, &|| false).unwrap();
-        let found = measure(&Source { path: "f", language, text, tree: &tree });
+        let found = measure(&AnalyzedSource { path: "f", language, text, tree: &tree });
         found
             .functions
             .into_iter()
@@ -239,7 +239,7 @@ mod tests {
     /// Cognitive complexity of the first function.
     fn cognitive(language: Language, text: &str) -> u32 {
         let tree = parse::tree(language, text, &|| false).unwrap();
-        let source = Source { path: "f", language, text, tree: &tree };
+        let source = AnalyzedSource { path: "f", language, text, tree: &tree };
         let definitions = parse::definitions(language, "f", text, &tree);
         super::figures(&source, &definitions)[0].1.cognitive
     }
@@ -355,7 +355,7 @@ mod tests {
     fn a_function_says_what_makes_it_hard() {
         let text = "def outer():\n    x = 1\n    def inner(a):\n        for b in a:\n            if b and a:\n                pass\n            else:\n                pass\n";
         let tree = parse::tree(Language::Python, text, &|| false).unwrap();
-        let source = Source { path: "f", language: Language::Python, text, tree: &tree };
+        let source = AnalyzedSource { path: "f", language: Language::Python, text, tree: &tree };
         let found = measure(&source);
         assert_eq!((found.cyclomatic, found.cognitive, found.nesting, found.lines), (4, 7, 2, 8));
         let why = |at: usize| {
@@ -387,7 +387,7 @@ mod tests {
         assert!(found.iter().all(|one| one.1 == 2));
         let chain = format!("x = {}\n", vec!["a"; 20_000].join(" and "));
         let tree = parse::tree(Language::Python, &chain, &|| false).unwrap();
-        let source = Source { path: "f", language: Language::Python, text: &chain, tree: &tree };
+        let source = AnalyzedSource { path: "f", language: Language::Python, text: &chain, tree: &tree };
         assert_eq!(measure(&source).cognitive, 1);
     }
 

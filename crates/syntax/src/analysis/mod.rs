@@ -9,7 +9,7 @@ use crate::{language::Language, parse::SyntaxTree};
 
 /// The input of every analysis.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct AnalyzedSource<'a> {
     /// Its path.
     pub path: &'a str,
     /// Its language.

@@ -9,12 +9,12 @@ mod remarks;
 mod roles;
 mod smells;
 
-use super::Source;
+use super::AnalyzedSource;
 use crate::{
-    budget::{ParseBudget, Work},
-    parse::{self, Definition},
+    budget::{ParseBudget, WorkBudget},
+    parse::{self, LocatedDefinition},
 };
-use facts::Facts;
+use facts::FileFacts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,26 +79,26 @@ impl Pattern {
         Self::new(name, Sort::Design, confidence, lines, message)
     }
 
-    fn mended_by(self, fix: &str) -> Self {
+    fn with_fix(self, fix: &str) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }
 }
 
 /// All patterns of a file, in the order of its lines. Polls `stopped`, and ends if the file exceeds the budget of its
 /// length, which the tree records.
-pub fn find(source: &Source<'_>, stopped: &dyn Fn() -> bool) -> Vec<Pattern> {
+pub fn find(source: &AnalyzedSource<'_>, stopped: &dyn Fn() -> bool) -> Vec<Pattern> {
     let definitions = parse::definitions(source.language, source.path, source.text, source.tree);
     find_among(source, &definitions, stopped)
 }
 
 /// All patterns of a file whose definitions are known.
 pub fn find_among(
-    source: &Source<'_>,
-    definitions: &[Definition],
+    source: &AnalyzedSource<'_>,
+    definitions: &[LocatedDefinition],
     stopped: &dyn Fn() -> bool,
 ) -> Vec<Pattern> {
-    let work = Work::new(&ParseBudget::new(source.text.len(), stopped));
-    let facts = Facts::gather(source, definitions, &work);
+    let work = WorkBudget::new(&ParseBudget::new(source.text.len(), stopped));
+    let facts = FileFacts::gather(source, definitions, &work);
     let mut found = Vec::new();
     design::find(&facts, &mut found);
     roles::find(&facts, &mut found);

@@ -7,26 +7,26 @@ mod names;
 mod read;
 mod set;
 
-use super::Source;
-use engine::Hit;
-use read::Rule;
+use super::AnalyzedSource;
+use engine::RuleMatch;
+use read::CompiledRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-pub use set::{Problem, RuleSet};
+pub use set::{RuleProblem, RuleSet};
 
 /// Maximum characters of evidence.
-const LONGEST_EVIDENCE: usize = 160;
+const MAX_EVIDENCE_CHARS: usize = 160;
 /// Maximum bytes of evidence searched for secrets.
 const MAX_SEARCHED_BYTES: usize = 10_000;
 /// If a file has more secrets, no evidence is shown.
 const MAX_SECRETS: usize = 500;
 /// Replaces secrets in evidence.
-const HIDDEN: &str = "…";
+const SECRET_PLACEHOLDER: &str = "…";
 
 /// The analysis that a rule belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Analysis {
+pub enum RuleAnalysis {
     /// Idioms, designs and smells.
     Patterns,
     /// Security weaknesses.
@@ -93,19 +93,19 @@ pub struct Finding {
 }
 
 /// All findings of the built-in rules of one analysis, worst first. Polls `stopped`.
-pub fn check(source: &Source<'_>, analysis: Analysis, stopped: &dyn Fn() -> bool) -> Vec<Finding> {
+pub fn check(source: &AnalyzedSource<'_>, analysis: RuleAnalysis, stopped: &dyn Fn() -> bool) -> Vec<Finding> {
     check_with(RuleSet::built_in(), source, analysis, stopped)
 }
 
 /// All findings of the rules of one analysis, worst first. Polls `stopped`.
 pub fn check_with(
     rules: &RuleSet,
-    source: &Source<'_>,
-    analysis: Analysis,
+    source: &AnalyzedSource<'_>,
+    analysis: RuleAnalysis,
     stopped: &dyn Fn() -> bool,
 ) -> Vec<Finding> {
     // Rules that detect secrets run in every analysis, so that no other rule's evidence shows one.
-    let used: Vec<&Rule> = rules
+    let used: Vec<&CompiledRule> = rules
         .of(source.language)
         .filter(|rule| rule.about.analysis == analysis || rule.knows_secrets)
         .collect();
@@ -126,14 +126,14 @@ pub fn check_with(
     findings
 }
 
-fn finding(source: &Source<'_>, hit: &Hit<'_>, secrets: &[&str]) -> Finding {
+fn finding(source: &AnalyzedSource<'_>, hit: &RuleMatch<'_>, secrets: &[&str]) -> Finding {
     let about = &hit.rule.about;
-    let hide = |text: String, secret: &&str| text.replace(secret, HIDDEN);
+    let hide = |text: String, secret: &&str| text.replace(secret, SECRET_PLACEHOLDER);
     let whole = source.text.get(hit.range.clone()).unwrap_or_default();
     // A secret may span several lines.
     let whole = whole.get(..whole.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or_default();
     let whole = if secrets.len() > MAX_SECRETS {
-        HIDDEN.to_owned()
+        SECRET_PLACEHOLDER.to_owned()
     } else {
         secrets.iter().fold(whole.to_owned(), hide)
     };
@@ -148,7 +148,7 @@ fn finding(source: &Source<'_>, hit: &Hit<'_>, secrets: &[&str]) -> Finding {
         line: number(hit.lines.0),
         end_line: number(hit.lines.1),
         message: hit.rule.message.clone(),
-        evidence: first.chars().take(LONGEST_EVIDENCE).collect(),
+        evidence: first.chars().take(MAX_EVIDENCE_CHARS).collect(),
         fix: about.fix.clone(),
     }
 }

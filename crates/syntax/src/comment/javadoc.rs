@@ -40,7 +40,7 @@ const PARAGRAPHS: [&str; 8] = ["p", "blockquote", "div", "dl", "ol", "pre", "tab
 
 /// `{@code x}` and `{@link X}` become what they show; `<p>` begins a paragraph, other elements go.
 pub(super) fn plain(comment: &str) -> String {
-    let text = without_elements(&without_inline_tags(comment));
+    let text = replace_elements(&replace_inline_tags(comment));
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim_end) {
@@ -52,14 +52,14 @@ pub(super) fn plain(comment: &str) -> String {
 }
 
 /// `{@code x}` and `{@link X}` become what they show.
-pub(super) fn without_inline_tags(text: &str) -> String {
+pub(super) fn replace_inline_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tag)) = rest.split_once("{@") {
         plain.push_str(before);
         let end = closing_brace(tag).unwrap_or(tag.len());
         let (inner, after) = tag.split_at_checked(end).unwrap_or((tag, ""));
-        plain.push_str(&shown(inner));
+        plain.push_str(&render_tag(inner));
         rest = after.strip_prefix('}').unwrap_or(after);
     }
     plain + rest
@@ -80,7 +80,7 @@ fn closing_brace(text: &str) -> Option<usize> {
 }
 
 /// The visible text of `link Table#get(int, int) the getter`.
-fn shown(tag: &str) -> String {
+fn render_tag(tag: &str) -> String {
     let (name, content) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
     let content = content.trim();
     match name {
@@ -99,7 +99,7 @@ fn shown(tag: &str) -> String {
     }
 }
 
-fn without_elements(text: &str) -> String {
+fn replace_elements(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tag)) = rest.split_once('<') {

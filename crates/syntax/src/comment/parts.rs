@@ -12,7 +12,7 @@ pub(super) use at::is_tag;
 pub(super) use xml::text as xml_text;
 
 /// A longer paragraph is summarized by its first sentence.
-const LONGEST_SUMMARY: usize = 200;
+const MAX_SUMMARY_BYTES: usize = 200;
 
 /// The parts of a comment. Unmarked text is its summary.
 pub(super) fn parts(tags: Tags, html: bool, whole: &str, plain: &str) -> Doc {
@@ -31,7 +31,7 @@ pub(super) fn parts(tags: Tags, html: bool, whole: &str, plain: &str) -> Doc {
 fn summary(text: &str) -> String {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
     let line = one_line(&markup::without(paragraph.trim_start_matches('#')));
-    if line.len() <= LONGEST_SUMMARY {
+    if line.len() <= MAX_SUMMARY_BYTES {
         return line;
     }
     match sentence_end(&line) {
@@ -54,7 +54,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Removes the separator between a name and its description.
-fn without_dash(text: &str) -> &str {
+fn strip_dash(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("=>").unwrap_or(text);
     text.trim_start_matches(['-', '–', '—', ':']).trim_start()

@@ -3,7 +3,7 @@
 use crate::{
     ancestry::Ancestry,
     annotation::{Kind, Visibility},
-    language::{Language, Match, text_of},
+    language::{Language, QueryMatch, text_of},
 };
 use std::{cmp::Reverse, collections::HashMap, ops::Range};
 use tree_sitter::Node;
@@ -12,7 +12,7 @@ use tree_sitter::Node;
 const MAX_NAMES_OF_NODE: usize = 200;
 
 /// A definition as matched by the query.
-pub(super) struct Found<'tree> {
+pub(super) struct DefinitionMatch<'tree> {
     /// `None` for scopes that only lend their name.
     pub(super) kind: Option<Kind>,
     pub(super) name: String,
@@ -45,29 +45,29 @@ pub(super) struct Found<'tree> {
 /// One entry per node, outer ones first.
 pub(super) fn distinct<'tree>(
     language: Language,
-    all: &[Match<'tree>],
+    all: &[QueryMatch<'tree>],
     text: &str,
     ancestry: &Ancestry<'tree>,
-) -> Vec<Found<'tree>> {
-    let mut by_node: HashMap<usize, Vec<Found<'tree>>> = HashMap::with_capacity(all.len());
-    let skipped = skipped(all);
+) -> Vec<DefinitionMatch<'tree>> {
+    let mut by_node: HashMap<usize, Vec<DefinitionMatch<'tree>>> = HashMap::with_capacity(all.len());
+    let skipped = skipped_ranges(all);
     for one in all {
-        let Some(found) = found(language, one, text) else { continue };
-        let before = skipped.partition_point(|range| range.start <= found.node.start_byte());
-        let last = before.checked_sub(1).and_then(|last| skipped.get(last));
-        if last.is_some_and(|range| range.end >= found.node.end_byte()) {
+        let Some(found) = definition_match(language, one, text) else { continue };
+        let before = skipped_ranges.partition_point(|range| range.start <= definition_match.node.start_byte());
+        let last = before.checked_sub(1).and_then(|last| skipped_ranges.get(last));
+        if last.is_some_and(|range| range.end >= definition_match.node.end_byte()) {
             continue;
         }
-        keep(by_node.entry(found.node.id()).or_default(), found);
+        keep(by_node.entry(definition_match.node.id()).or_default(), definition_match);
     }
-    let mut found: Vec<Found<'tree>> = by_node.into_values().flatten().collect();
+    let mut found: Vec<DefinitionMatch<'tree>> = by_node.into_values().flatten().collect();
     found.sort_by_key(|one| (one.node.start_byte(), Reverse(one.node.end_byte()), one.name_at));
     close(&mut found, text, ancestry);
     found
 }
 
 /// Ranges without definitions: the outermost skipped nodes, in source order.
-fn skipped(all: &[Match<'_>]) -> Vec<Range<usize>> {
+fn skipped_ranges(all: &[QueryMatch<'_>]) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> =
         all.iter().filter_map(|one| one.get("skip")).map(|node| node.byte_range()).collect();
     ranges.sort_by_key(|range| (range.start, Reverse(range.end)));
@@ -82,7 +82,7 @@ fn skipped(all: &[Match<'_>]) -> Vec<Range<usize>> {
 
 /// Of patterns that found one node, the earliest holds, for every name that it found; of what it found of one name with
 /// and without optional parts, the longest.
-fn keep<'tree>(known: &mut Vec<Found<'tree>>, found: Found<'tree>) {
+fn keep<'tree>(known: &mut Vec<DefinitionMatch<'tree>>, found: DefinitionMatch<'tree>) {
     let pattern = known.first().map_or(found.pattern, |first| first.pattern);
     if found.pattern > pattern {
         return;
@@ -99,7 +99,7 @@ fn keep<'tree>(known: &mut Vec<Found<'tree>>, found: Found<'tree>) {
 }
 
 /// What opens a stretch of the file lasts until the next of its level or above. A comment above that one is its own.
-fn close<'tree>(found: &mut [Found<'tree>], text: &str, ancestry: &Ancestry<'tree>) {
+fn close<'tree>(found: &mut [DefinitionMatch<'tree>], text: &str, ancestry: &Ancestry<'tree>) {
     let mut starts: Vec<(u8, usize)> = Vec::new();
     for one in found.iter_mut().rev() {
         let Some(level) = one.level else { continue };
@@ -119,7 +119,7 @@ fn close<'tree>(found: &mut [Found<'tree>], text: &str, ancestry: &Ancestry<'tre
     }
 }
 
-fn found<'tree>(language: Language, one: &Match<'tree>, text: &str) -> Option<Found<'tree>> {
+fn definition_match<'tree>(language: Language, one: &QueryMatch<'tree>, text: &str) -> Option<DefinitionMatch<'tree>> {
     let (kind, node) = one.captures.iter().find_map(|(name, node)| match Kind::named(name) {
         Some(kind) => Some((Some(kind), *node)),
         None => (*name == "scope").then_some((None, *node)),
@@ -134,15 +134,15 @@ fn found<'tree>(language: Language, one: &Match<'tree>, text: &str) -> Option<Fo
         return None;
     }
     let within = one.get("within").map(|node| receiver_name(text_of(node, text)).to_owned());
-    let (before, name) = path.unwrap_or_else(|| (None, joined(language, &names, text)));
-    let name = if kind == Some(Kind::Section) { without_links(&name) } else { name };
+    let (before, name) = path.unwrap_or_else(|| (None, join_names(language, &names, text)));
+    let name = if kind == Some(Kind::Section) { strip_links(&name) } else { name };
     if name.is_empty() && kind.is_some() {
         return None;
     }
     let starts = |node: &Node<'_>| node.start_byte();
     let name_follows =
         one.get("body").is_some_and(|body| names.first().map(starts) > Some(body.end_byte()));
-    Some(Found {
+    Some(DefinitionMatch {
         kind,
         name,
         name_follows,
@@ -158,7 +158,7 @@ fn found<'tree>(language: Language, one: &Match<'tree>, text: &str) -> Option<Fo
         modifiers: all("modifier"),
         end: node.end_byte(),
         level: one.captures.iter().find_map(|(name, _)| name.strip_prefix("level")?.parse().ok()),
-        visibility: one.captures.iter().find_map(|(name, _)| Visibility::named(name)),
+        visibility: one.captures.iter().find_map(|(name, _)| Visibility::from_name(name)),
         pattern: one.pattern,
         captures: one.captures.len(),
         name_at: one.get("name").map_or(0, |name| name.start_byte()),
@@ -166,7 +166,7 @@ fn found<'tree>(language: Language, one: &Match<'tree>, text: &str) -> Option<Fo
 }
 
 /// Parts with nothing between them are one word, such as `~Table`; between others stands what the language has there.
-fn joined(language: Language, names: &[Node<'_>], text: &str) -> String {
+fn join_names(language: Language, names: &[Node<'_>], text: &str) -> String {
     let mut name = String::new();
     let mut end = 0;
     for part in names {
@@ -204,13 +204,13 @@ fn plain_name(language: Language, node: Node<'_>, text: &str) -> String {
     // A symbol is about the name in it.
     let name = if node.kind() == "simple_symbol" { name.trim_start_matches(':') } else { name };
     if language.settings().markup {
-        return crate::comment::without_markup(name);
+        return crate::comment::strip_markup(name);
     }
     // `impl<T> Table<T>` is about `Table`.
     if language == Language::Rust {
         return name.split('<').next().unwrap_or(name).trim().to_owned();
     }
-    let name = unquoted(name);
+    let name = unquote(name);
     if name.contains(char::is_whitespace) {
         name.split_whitespace().collect::<Vec<_>>().join(" ")
     } else {
@@ -219,7 +219,7 @@ fn plain_name(language: Language, node: Node<'_>, text: &str) -> String {
 }
 
 /// Of `[text](target)`, a heading shows the text.
-fn without_links(heading: &str) -> String {
+fn strip_links(heading: &str) -> String {
     let mut shown = String::with_capacity(heading.len());
     let mut rest = heading;
     while let Some((before, after)) = rest.split_once("](") {
@@ -235,7 +235,7 @@ fn without_links(heading: &str) -> String {
 }
 
 /// Without the quotes around it, and without the marks that may close a heading.
-fn unquoted(name: &str) -> &str {
+fn unquote(name: &str) -> &str {
     let quotes = ['"', '\'', '`'];
     let inner = quotes.iter().find_map(|quote| {
         name.strip_prefix(*quote)?.strip_suffix(*quote).filter(|inner| !inner.contains(*quote))

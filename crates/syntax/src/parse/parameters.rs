@@ -1,6 +1,6 @@
 //! Parameters as written.
 
-use super::read::{Reader, children, tidy};
+use super::read::{DefinitionReader, children, collapse_whitespace};
 use crate::{
     annotation::{Kind, Parameter},
     language::{matches_near, text_of},
@@ -11,11 +11,11 @@ use tree_sitter::{Node, Query};
 /// Maximum depth of parameters in a list: deeper nodes belong to their types and defaults.
 const MAX_PARAMETER_DEPTH: u32 = 8;
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     /// Of a list, without the receiver.
     pub(super) fn parameters(&self, list: Node<'_>, kind: Kind) -> Vec<Parameter> {
         let mut parameters = match self.language.grammar().parameters() {
-            Some(query) => self.queried(query, list),
+            Some(query) => self.query_parameters(query, list),
             None => list
                 .named_children(&mut list.walk())
                 .flat_map(|node| self.parameters_of(node))
@@ -34,10 +34,10 @@ impl Reader<'_> {
     }
 
     /// Reads parameters by the pack's query. If several patterns match one parameter, the last wins.
-    fn queried(&self, query: &'static Query, list: Node<'_>) -> Vec<Parameter> {
+    fn query_parameters(&self, query: &'static Query, list: Node<'_>) -> Vec<Parameter> {
         let mut all: Vec<(Node<'_>, Parameter)> = Vec::new();
         let mut known: HashMap<usize, usize> = HashMap::new();
-        let text = |node: Node<'_>| tidy(text_of(node, self.text));
+        let text = |node: Node<'_>| collapse_whitespace(text_of(node, self.text));
         // Where the list is the callable itself, what its body holds is not about it.
         let body = Self::field(list, &self.settings.fields.body).map(|body| body.byte_range());
         let mut found = matches_near(self.tree, query, list, self.text, MAX_PARAMETER_DEPTH);
@@ -76,7 +76,7 @@ impl Reader<'_> {
     pub(super) fn takes_and_gives(&self, typed: Node<'_>) -> (Vec<Parameter>, Option<String>) {
         let settings = &self.settings.typed;
         let is = |kinds: &[String], node: Node<'_>| kinds.iter().any(|kind| kind == node.kind());
-        let text = |node: Node<'_>| tidy(text_of(node, self.text));
+        let text = |node: Node<'_>| collapse_whitespace(text_of(node, self.text));
         let mut takes = Vec::new();
         let mut rest = typed;
         loop {
@@ -103,9 +103,9 @@ impl Reader<'_> {
             return Vec::new();
         }
         if kind == "spread_parameter" {
-            return self.spread(node).into_iter().collect();
+            return self.read_variadic(node).into_iter().collect();
         }
-        let text = |node: Node<'_>| tidy(text_of(node, self.text));
+        let text = |node: Node<'_>| collapse_whitespace(text_of(node, self.text));
         if settings.whole.iter().any(|one| one == kind) {
             return vec![Parameter { name: text(node), ..Parameter::default() }];
         }
@@ -148,7 +148,7 @@ impl Reader<'_> {
     }
 
     /// `char *name[2] = x`: the name is inside its type.
-    fn declared(&self, node: Node<'_>, declarator: Node<'_>) -> Parameter {
+    fn read_declared(&self, node: Node<'_>, declarator: Node<'_>) -> Parameter {
         let default = node.child_by_field_name("default_value");
         let name = declared_name(declarator);
         let hole =
@@ -156,7 +156,7 @@ impl Reader<'_> {
         Parameter {
             name: name.map_or("_", |name| text_of(name, self.text)).to_owned(),
             of: self.without(node.start_byte()..declarator.end_byte(), hole),
-            default: default.map(|node| tidy(text_of(node, self.text))),
+            default: default.map(|node| collapse_whitespace(text_of(node, self.text))),
             optional: default.is_some(),
         }
     }
@@ -183,16 +183,16 @@ impl Reader<'_> {
     fn without(&self, whole: Range<usize>, hole: Range<usize>) -> Option<String> {
         let before = self.text.get(whole.start..hole.start)?;
         let after = self.text.get(hole.end..whole.end)?;
-        Some(tidy(&format!("{before}{after}"))).filter(|text| !text.is_empty())
+        Some(collapse_whitespace(&format!("{before}{after}"))).filter(|text| !text.is_empty())
     }
 
     /// Java puts the name of `String... all` a level deeper.
-    fn spread(&self, node: Node<'_>) -> Option<Parameter> {
+    fn read_variadic(&self, node: Node<'_>) -> Option<Parameter> {
         let parts = children(node);
         let name = parts.iter().find(|part| part.kind() == "variable_declarator")?;
         let annotations = ["modifiers", "annotation", "marker_annotation"];
         let of = parts.iter().find(|part| part.is_named() && !annotations.contains(&part.kind()));
-        let text = |node: &Node<'_>| tidy(text_of(*node, self.text));
+        let text = |node: &Node<'_>| collapse_whitespace(text_of(*node, self.text));
         let of = of.map(|node| format!("{}...", text(node)));
         Some(Parameter { name: text(name), of, ..Parameter::default() })
     }

@@ -4,7 +4,7 @@
 //! Knows no macro by name. A word in capitals counts as one where neither a type nor a value is possible; comparing the
 //! trees of both texts shows whether masking helped.
 
-use crate::budget::Work;
+use crate::budget::WorkBudget;
 use std::ops::Range;
 
 /// Words before a name that begin a declaration.
@@ -22,7 +22,7 @@ const CONTROLS: [&str; 5] = ["if", "for", "while", "switch", "catch"];
 const SECTIONS: [&str; 4] = ["public", "protected", "private", "signals"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum CTokenKind {
     Word,
     Mark(u8),
     Literal,
@@ -30,8 +30,8 @@ enum Sort {
 }
 
 #[derive(Debug, Clone)]
-struct Token {
-    sort: Sort,
+struct CToken {
+    sort: CTokenKind,
     range: Range<usize>,
     /// Whether it is the first on its line.
     leads: bool,
@@ -39,10 +39,10 @@ struct Token {
 
 /// The text without words between `class` and a name, which read as if a function began there. `None` where there are
 /// none, or the work has ended.
-pub(super) fn with_plain_types(text: &str, work: &Work<'_>) -> Option<String> {
+pub(super) fn with_plain_types(text: &str, work: &WorkBudget<'_>) -> Option<String> {
     let mut tokens = tokens(text, work)?;
-    tokens.retain(|token| token.sort != Sort::Directive);
-    let statements = Statements::new(text, &tokens);
+    tokens.retain(|token| token.sort != CTokenKind::Directive);
+    let statements = StatementScanner::new(text, &tokens);
     let before_names: Vec<usize> = (1..tokens.len())
         .take_while(|_| work.spend(1))
         .filter(|at| statements.is_before_name(*at))
@@ -59,7 +59,7 @@ pub(super) fn with_plain_types(text: &str, work: &Work<'_>) -> Option<String> {
 
 /// Replaces masked ranges with spaces, so that positions stay the same. `None` if there are none, or the work was
 /// ended.
-pub(super) fn masked(text: &str, work: &Work<'_>) -> Option<String> {
+pub(super) fn mask(text: &str, work: &WorkBudget<'_>) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     let mut tokens = tokens(text, work)?;
     let parts = conditions(text, &tokens, work)?;
@@ -70,9 +70,9 @@ pub(super) fn masked(text: &str, work: &Work<'_>) -> Option<String> {
         blank(&mut bytes, range);
     }
     let is_there =
-        |token: &Token| bytes.get(token.range.start) == text.as_bytes().get(token.range.start);
-    tokens.retain(|token| token.sort != Sort::Directive && is_there(token));
-    let macros = Statements::new(text, &tokens).macros(work)?;
+        |token: &CToken| bytes.get(token.range.start) == text.as_bytes().get(token.range.start);
+    tokens.retain(|token| token.sort != CTokenKind::Directive && is_there(token));
+    let macros = StatementScanner::new(text, &tokens).macros(work)?;
     for range in &macros {
         blank(&mut bytes, range);
     }
@@ -85,7 +85,7 @@ fn blank(bytes: &mut [u8], range: &Range<usize>) {
 }
 
 /// Words, marks, literals and directives; comments and spaces are left out. `None` where the work has ended.
-fn tokens(text: &str, work: &Work<'_>) -> Option<Vec<Token>> {
+fn tokens(text: &str, work: &WorkBudget<'_>) -> Option<Vec<CToken>> {
     let bytes = text.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let mut tokens = Vec::new();
@@ -116,15 +116,15 @@ fn tokens(text: &str, work: &Work<'_>) -> Option<Vec<Token>> {
             }
             (b'#', _) if leads => {
                 at = line_end(bytes, at);
-                Sort::Directive
+                CTokenKind::Directive
             }
             (b'R', b'"') => {
                 at = raw_end(text, at);
-                Sort::Literal
+                CTokenKind::Literal
             }
             (quote @ (b'"' | b'\''), _) => {
                 at = literal_end(bytes, at, quote);
-                Sort::Literal
+                CTokenKind::Literal
             }
             (first, _) if is_word(first) => {
                 // A digit may be followed by `'` inside a number.
@@ -133,14 +133,14 @@ fn tokens(text: &str, work: &Work<'_>) -> Option<Vec<Token>> {
                 {
                     at += 1;
                 }
-                Sort::Word
+                CTokenKind::Word
             }
             (mark, _) => {
                 at += 1;
-                Sort::Mark(mark)
+                CTokenKind::Mark(mark)
             }
         };
-        tokens.push(Token { sort, range: start..at, leads });
+        tokens.push(CToken { sort, range: start..at, leads });
         leads = false;
         if !work.spend(at - start) {
             return None;
@@ -190,22 +190,22 @@ fn raw_end(text: &str, start: usize) -> usize {
 }
 
 /// An open conditional.
-struct Condition {
+struct OpenConditional {
     directives: Vec<Range<usize>>,
-    branches: Vec<Branch>,
+    branches: Vec<ConditionalBranch>,
 }
 
 /// The effect of a branch on the surrounding nesting.
 #[derive(Default)]
-struct Branch {
+struct ConditionalBranch {
     depth: i32,
     least: i32,
     /// Whether it ends inside a statement.
     breaks_off: bool,
 }
 
-impl Branch {
-    fn take(&mut self, by: i32, sort: Sort) {
+impl ConditionalBranch {
+    fn take(&mut self, by: i32, sort: CTokenKind) {
         self.depth += by;
         self.least = self.least.min(self.depth);
         self.breaks_off = !matches!(sort, Sort::Mark(b';' | b'{' | b'}' | b':'));
@@ -218,10 +218,10 @@ impl Branch {
 
 /// The ranges to mask in conditionals with partial statements: one branch stays. In source order, disjoint.
 /// `None` if the work was ended.
-fn conditions(text: &str, tokens: &[Token], work: &Work<'_>) -> Option<Vec<Range<usize>>> {
-    let mut open: Vec<Condition> = Vec::new();
+fn conditions(text: &str, tokens: &[CToken], work: &WorkBudget<'_>) -> Option<Vec<Range<usize>>> {
+    let mut open: Vec<OpenConditional> = Vec::new();
     let mut gone = Vec::new();
-    let add = |open: &mut Vec<Condition>, by: i32, sort: Sort| {
+    let add = |open: &mut Vec<OpenConditional>, by: i32, sort: CTokenKind| {
         if let Some(branch) = open.last_mut().and_then(|last| last.branches.last_mut()) {
             branch.take(by, sort);
         }
@@ -232,19 +232,19 @@ fn conditions(text: &str, tokens: &[Token], work: &Work<'_>) -> Option<Vec<Range
         }
         let said = text.get(token.range.clone()).unwrap_or_default();
         match token.sort {
-            Sort::Mark(b'{') => add(&mut open, 1, token.sort),
-            Sort::Mark(b'}') => add(&mut open, -1, token.sort),
-            Sort::Directive => {
+            CTokenKind::Mark(b'{') => add(&mut open, 1, token.sort),
+            CTokenKind::Mark(b'}') => add(&mut open, -1, token.sort),
+            CTokenKind::Directive => {
                 let word = said.trim_start_matches(['#', ' ', '\t']);
                 if word.starts_with("if") {
-                    open.push(Condition {
+                    open.push(OpenConditional {
                         directives: vec![token.range.clone()],
                         branches: vec![Branch::default()],
                     });
                 } else if word.starts_with("el") {
                     if let Some(last) = open.last_mut() {
                         last.directives.push(token.range.clone());
-                        last.branches.push(Branch::default());
+                        last.branches.push(ConditionalBranch::default());
                     }
                 } else if word.starts_with("endif")
                     && let Some(mut last) = open.pop()
@@ -252,7 +252,7 @@ fn conditions(text: &str, tokens: &[Token], work: &Work<'_>) -> Option<Vec<Range
                     last.directives.push(token.range.clone());
                     let (kept, taken) = last.without_parts(text);
                     gone.extend(taken);
-                    add(&mut open, kept, Sort::Mark(b';'));
+                    add(&mut open, kept, CTokenKind::Mark(b';'));
                 }
             }
             sort => add(&mut open, 0, sort),
@@ -274,10 +274,10 @@ fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-impl Condition {
+impl OpenConditional {
     /// The depth change of the remaining branch, and the ranges to mask.
-    fn without_parts(self, text: &str) -> (i32, Vec<Range<usize>>) {
-        if self.branches.iter().all(Branch::is_whole) {
+    fn remove_partial_branches(self, text: &str) -> (i32, Vec<Range<usize>>) {
+        if self.branches.iter().all(ConditionalBranch::is_whole) {
             return (0, Vec::new());
         }
         let first =
@@ -294,13 +294,13 @@ impl Condition {
 }
 
 /// For each parenthesis, the other one of its pair.
-fn pairs(tokens: &[Token]) -> Vec<Option<usize>> {
+fn pairs(tokens: &[CToken]) -> Vec<Option<usize>> {
     let mut open = Vec::new();
     let mut pairs = vec![None; tokens.len()];
     for (at, token) in tokens.iter().enumerate() {
-        if token.sort == Sort::Mark(b'(') {
+        if token.sort == CTokenKind::Mark(b'(') {
             open.push(at);
-        } else if token.sort == Sort::Mark(b')')
+        } else if token.sort == CTokenKind::Mark(b')')
             && let Some(opened) = open.pop()
         {
             pairs[at] = Some(opened);
@@ -310,16 +310,16 @@ fn pairs(tokens: &[Token]) -> Vec<Option<usize>> {
     pairs
 }
 
-struct Statements<'a> {
+struct StatementScanner<'a> {
     text: &'a str,
-    tokens: &'a [Token],
+    tokens: &'a [CToken],
     pairs: Vec<Option<usize>>,
     /// For each token, how many before it say that something is declared.
     declaring: Vec<usize>,
 }
 
-impl<'a> Statements<'a> {
-    fn new(text: &'a str, tokens: &'a [Token]) -> Self {
+impl<'a> StatementScanner<'a> {
+    fn new(text: &'a str, tokens: &'a [CToken]) -> Self {
         let mut statements = Self { text, tokens, pairs: pairs(tokens), declaring: vec![0] };
         let mut count = 0;
         for at in 0..tokens.len() {
@@ -330,13 +330,13 @@ impl<'a> Statements<'a> {
     }
 
     fn word(&self, at: usize) -> Option<&str> {
-        let token = self.tokens.get(at).filter(|token| token.sort == Sort::Word)?;
+        let token = self.tokens.get(at).filter(|token| token.sort == CTokenKind::Word)?;
         self.text.get(token.range.clone())
     }
 
     fn mark(&self, at: usize) -> Option<u8> {
         match self.tokens.get(at)?.sort {
-            Sort::Mark(mark) => Some(mark),
+            CTokenKind::Mark(mark) => Some(mark),
             _ => None,
         }
     }
@@ -377,7 +377,7 @@ impl<'a> Statements<'a> {
     }
 
     /// Macros in attribute positions. `None` if the work was ended.
-    fn macros(&self, work: &Work<'_>) -> Option<Vec<Range<usize>>> {
+    fn macros(&self, work: &WorkBudget<'_>) -> Option<Vec<Range<usize>>> {
         let mut gone: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         let mut begins = true;
@@ -451,15 +451,15 @@ impl<'a> Statements<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{masked as masked_within, with_plain_types as with_plain_types_within, *};
+    use super::{mask as masked_within, with_plain_types as with_plain_types_within, *};
     use crate::budget::ParseBudget;
 
     fn masked(text: &str) -> Option<String> {
-        masked_within(text, &Work::new(&ParseBudget::new(text.len(), &|| false)))
+        masked_within(text, &WorkBudget::new(&ParseBudget::new(text.len(), &|| false)))
     }
 
     fn with_plain_types(text: &str) -> Option<String> {
-        with_plain_types_within(text, &Work::new(&ParseBudget::new(text.len(), &|| false)))
+        with_plain_types_within(text, &WorkBudget::new(&ParseBudget::new(text.len(), &|| false)))
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Reads one definition from its node.
 
-use super::{Definition, names::Found, visibility::Seen};
+use super::{LocatedDefinition, names::DefinitionMatch, visibility::ResolvedVisibility};
 use crate::{
-    analysis::Source,
+    analysis::AnalyzedSource,
     ancestry::Ancestry,
     annotation::{Annotation, Kind, Parameter, Visibility},
-    attributes::{self, Attribute},
+    attributes::{self, AttributeNode},
     comment::{self, Comment, statement},
     language::{Language, line_of, text_of},
-    pack::{Place, Settings},
+    pack::{DocumentationPlacement, LanguageSettings},
     parse::SyntaxTree,
 };
 use std::{
@@ -20,7 +20,7 @@ use std::{
 use tree_sitter::Node;
 
 /// Maximum bytes of a signature; longer ones are truncated.
-const LONGEST_SIGNATURE: usize = 300;
+const MAX_SIGNATURE_BYTES: usize = 300;
 /// Maximum bytes of a head read for its signature.
 const MAX_HEAD_BYTES: usize = 8_000;
 /// Maximum first children searched for modifiers and decorators.
@@ -31,7 +31,7 @@ const MAX_PART_BYTES: usize = 4_000;
 const MAX_HIDDEN_RANGES: usize = 64;
 
 /// A definition that may contain others.
-pub(super) struct Level {
+pub(super) struct EnclosingDefinition {
     pub(super) range: Range<usize>,
     /// The node that it was read from.
     pub(super) node: usize,
@@ -45,9 +45,9 @@ pub(super) struct Level {
 }
 
 /// The shared context for reading the definitions of a text.
-pub(super) struct Reader<'a> {
+pub(super) struct DefinitionReader<'a> {
     pub(super) language: Language,
-    pub(super) settings: &'static Settings,
+    pub(super) settings: &'static LanguageSettings,
     pub(super) path: &'a str,
     pub(super) text: &'a str,
     pub(super) tree: &'a SyntaxTree,
@@ -65,14 +65,14 @@ pub(super) struct Reader<'a> {
     room: Cell<usize>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DefinitionReader<'a> {
     pub(super) fn new(
-        source: &Source<'a>,
+        source: &AnalyzedSource<'a>,
         ancestry: &'a Ancestry<'a>,
         exported: HashSet<&'a str>,
         all_hidden: Vec<(&'a str, Range<usize>)>,
     ) -> Self {
-        let Source { path, language, text, tree } = *source;
+        let AnalyzedSource { path, language, text, tree } = *source;
         let mut hidden: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
         for (name, range) in all_hidden {
             let ranges = hidden.entry(name).or_default();
@@ -103,10 +103,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The definition, unless it only lends its name, and its level for the definitions inside.
-    pub(super) fn read(&self, found: &Found<'a>, open: &[Level]) -> (Option<Definition>, Level) {
+    pub(super) fn read(&self, found: &DefinitionMatch<'a>, open: &[EnclosingDefinition]) -> (Option<LocatedDefinition>, EnclosingDefinition) {
         // A property among the parameters of a constructor belongs to the type.
         let is_property = found.kind == Some(Kind::Property);
-        let of_type = |level: &&Level| !(is_property && level.kind.is_some_and(Kind::is_callable));
+        let of_type = |level: &&EnclosingDefinition| !(is_property && level.kind.is_some_and(Kind::is_callable));
         let around = open.iter().rev().find(of_type);
         let outer_name = around.map(|level| &level.qualified);
         let outer_name = outer_name.filter(|outer| self.has_room(outer.len()));
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         let kind = found
             .kind
             .map(|kind| if kind == Kind::Function && in_type { Kind::Method } else { kind });
-        let Seen { visibility, exported, lends } = self.visibility(found, around);
+        let ResolvedVisibility { visibility, exported, lends } = self.visibility(found, around);
         let id = kind.map_or_else(String::new, |kind| {
             format!("{}:{}:{qualified}", kind.singular(), self.path)
         });
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         let nameless = found.name.is_empty() && found.visibility.is_some();
         let kind_inside =
             if nameless { around.map_or(Some(Kind::Module), |level| level.kind) } else { kind };
-        let level = Level {
+        let level = EnclosingDefinition {
             range,
             node: found.node.id(),
             id: id.clone(),
@@ -181,19 +181,19 @@ impl<'a> Reader<'a> {
         let holder = self.ancestry.parent(outer).map_or(0, |parent| parent.id());
         let callable = callable.unwrap_or(found.node).byte_range();
         let definition =
-            Definition { annotation, range, callable, implements, has_body, holder, owner };
+            LocatedDefinition { annotation, range, callable, implements, has_body, holder, owner };
         (Some(definition), level)
     }
 
     /// The definition that one lies in, by its id.
-    fn parent<'l>(&self, mut around: impl Iterator<Item = &'l Level>) -> Option<String> {
+    fn parent<'l>(&self, mut around: impl Iterator<Item = &'l EnclosingDefinition>) -> Option<String> {
         let level = around.find(|level| !level.id.is_empty())?;
         Some(level.id.clone()).filter(|id| self.has_room(id.len()))
     }
 
     /// The comment of a definition.
     fn describe(&self, node: Node<'a>, statement: Node<'a>) -> Option<Comment> {
-        let shared = self.settings.comments.place == Place::Above;
+        let shared = self.settings.comments.place == DocumentationPlacement::Above;
         let mut last = self.described.borrow_mut();
         let known = last.as_ref().filter(|(of, _)| shared && *of == statement.id());
         let found = match known {
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Some grammars take the line breaks behind a node along, or the comment of what comes next.
-    fn last_line(&self, found: &Found<'_>) -> u32 {
+    fn last_line(&self, found: &DefinitionMatch<'_>) -> u32 {
         let mut last = found.node;
         let through = &self.settings.comments.through;
         if found.end == last.end_byte() && through.iter().any(|kind| kind == last.kind()) {
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         names.iter().find_map(|name| node.child_by_field_name(name).or_else(|| of_kind(name)))
     }
 
-    fn body<'tree>(&self, found: &Found<'tree>) -> Option<Node<'tree>> {
+    fn body<'tree>(&self, found: &DefinitionMatch<'tree>) -> Option<Node<'tree>> {
         let names = &self.settings.fields.body;
         let of_callable = || Self::field(found.callable?, names);
         found.body.or_else(of_callable).or_else(|| Self::field(found.node, names))
@@ -237,10 +237,10 @@ impl<'a> Reader<'a> {
 
     fn all_parameters(
         &self,
-        found: &Found<'_>,
+        found: &DefinitionMatch<'_>,
         callable: Node<'_>,
         kind: Kind,
-        above: &[Attribute<'_>],
+        above: &[AttributeNode<'_>],
     ) -> Vec<Parameter> {
         if let Some(typed) = found.typed {
             return self.takes_and_gives(typed).0;
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
             None => callable
                 .child_by_field_name("parameter")
                 .map(|node| Parameter {
-                    name: tidy(text_of(node, self.text)),
+                    name: collapse_whitespace(text_of(node, self.text)),
                     ..Parameter::default()
                 })
                 .into_iter()
@@ -270,9 +270,9 @@ impl<'a> Reader<'a> {
 
     fn return_type(
         &self,
-        found: &Found<'_>,
+        found: &DefinitionMatch<'_>,
         callable: Option<Node<'_>>,
-        above: &[Attribute<'_>],
+        above: &[AttributeNode<'_>],
     ) -> Option<String> {
         let callable = callable?;
         if let Some(typed) = found.typed {
@@ -282,7 +282,7 @@ impl<'a> Reader<'a> {
         let nodes = if found.returns.is_empty() { field() } else { found.returns.clone() };
         let written: Vec<String> = nodes
             .into_iter()
-            .map(|node| tidy(text_of(node, self.text).trim_start_matches("->")))
+            .map(|node| collapse_whitespace(text_of(node, self.text).trim_start_matches("->")))
             .collect();
         let written = (!written.is_empty()).then(|| written.join(" "));
         let written = written.or_else(|| self.type_around(found.node, callable));
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The head of a definition on one line.
-    fn signature(&self, found: &Found<'a>, body: Option<Node<'_>>) -> String {
+    fn signature(&self, found: &DefinitionMatch<'a>, body: Option<Node<'_>>) -> String {
         let start = self.signature_start(found.node);
         let end = body.map_or(found.node.end_byte(), |body| body.start_byte());
         // Nodes lie in each other: only as much is read as may be shown.
@@ -308,7 +308,7 @@ impl<'a> Reader<'a> {
         };
         let first_line = whole.get(before..).and_then(|rest| rest.find('\n')).map(|at| before + at);
         let length = if is_head { whole.len() } else { first_line.unwrap_or(whole.len()) };
-        let head = self.without_comments(found.node, start..start + length);
+        let head = self.remove_comments(found.node, start..start + length);
         let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
         // The word after a body that has nothing in it, and what leads an expression.
         let holds =
@@ -321,11 +321,11 @@ impl<'a> Reader<'a> {
         // `typedef struct { … } name`
         let line =
             if found.name_follows { format!("{line} {}", found.name) } else { line.to_owned() };
-        cut(&line, LONGEST_SIGNATURE).into_owned()
+        truncate(&line, MAX_SIGNATURE_BYTES).into_owned()
     }
 
     /// A stretch of text at the start of a node, without the comments in it.
-    fn without_comments(&self, node: Node<'_>, range: Range<usize>) -> String {
+    fn remove_comments(&self, node: Node<'_>, range: Range<usize>) -> String {
         let mut kept = String::new();
         let mut from = range.start;
         let mut cursor = node.walk();
@@ -431,7 +431,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn modifiers(&self, found: &Found<'a>) -> Vec<String> {
+    fn modifiers(&self, found: &DefinitionMatch<'a>) -> Vec<String> {
         let captured = found.modifiers.iter().map(|node| text_of(*node, self.text));
         // A function that is a value says some of them itself: `const f = async () => …`.
         let value = found.callable.filter(|callable| *callable != found.node);
@@ -451,12 +451,12 @@ impl<'a> Reader<'a> {
         words.map(str::to_owned).collect()
     }
 
-    fn decorators(&self, found: &Found<'a>, above: &[Attribute<'a>]) -> Vec<String> {
+    fn decorators(&self, found: &DefinitionMatch<'a>, above: &[AttributeNode<'a>]) -> Vec<String> {
         let settings = &self.settings.modifiers;
         let text =
-            |node: &Node<'_>| cut(&tidy(text_of(*node, self.text)), LONGEST_SIGNATURE).into_owned();
+            |node: &Node<'_>| truncate(&collapse_whitespace(text_of(*node, self.text)), MAX_SIGNATURE_BYTES).into_owned();
         let mut all: Vec<Node<'a>> = found.decorators.clone();
-        all.extend(attributes::shown(self.settings, above));
+        all.extend(attributes::filter_decorators(self.settings, above));
         if !settings.decorators.is_empty() {
             let is = |node: &Node<'_>| {
                 node.is_named() && settings.decorators.iter().any(|one| one == node.kind())
@@ -495,8 +495,8 @@ pub(crate) fn is_group(node: Node<'_>) -> bool {
 }
 
 /// One line, without the colon that leads a type.
-pub(super) fn tidy(text: &str) -> String {
-    let text = &*cut(text, MAX_PART_BYTES);
+pub(super) fn collapse_whitespace(text: &str) -> String {
+    let text = &*truncate(text, MAX_PART_BYTES);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.strip_prefix(':').unwrap_or(&line).trim().to_owned()
 }
@@ -512,7 +512,7 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// Truncates to a number of bytes at a character boundary, with `…` if something is missing.
-fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
+fn truncate(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
     }

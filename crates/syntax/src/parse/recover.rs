@@ -3,23 +3,23 @@
 //! One unsupported statement can lose everything after it. The pack's heads are searched where the tree has errors, and
 //! only at the start of a line.
 
-use super::Definition;
+use super::LocatedDefinition;
 use crate::{
     annotation::{Annotation, Kind, Parameter, Visibility},
     comment,
-    pack::{Recover, Settings},
+    pack::{Recover, LanguageSettings},
 };
 use std::collections::HashSet;
 
 /// Maximum characters of a parameter list; longer ones are not read.
-const LONGEST_LIST: usize = 4_000;
+const MAX_PARAMETER_LIST_CHARS: usize = 4_000;
 
 /// Adds definitions that have a head in the text but were not parsed, in source order.
 pub(super) fn recover(
-    settings: &Settings,
+    settings: &LanguageSettings,
     path: &str,
     text: &str,
-    definitions: &mut Vec<Definition>,
+    definitions: &mut Vec<LocatedDefinition>,
 ) {
     let known: HashSet<(u32, String)> =
         definitions.iter().map(|one| (one.annotation.line, one.annotation.name.clone())).collect();
@@ -73,7 +73,7 @@ pub(super) fn recover(
             complexity: None,
             calls: Vec::new(),
         };
-        definitions.push(Definition {
+        definitions.push(LocatedDefinition {
             annotation,
             callable: range.clone(),
             range,
@@ -182,7 +182,7 @@ fn list(text: &str) -> (String, Vec<Parameter>) {
     let mut depth = 0_usize;
     let mut pieces = Vec::new();
     let mut from = open + 1;
-    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < open).take(LONGEST_LIST) {
+    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < open).take(MAX_PARAMETER_LIST_CHARS) {
         match c {
             '(' => depth += 1,
             ')' if depth == 1 => {

@@ -5,7 +5,7 @@ use super::*;
 /// `first-last kind qualified < parent`.
 fn lines(language: Language, text: &str) -> Vec<String> {
     let tree = tree(language, text, &|| false).unwrap();
-    let show = |one: Definition| {
+    let show = |one: LocatedDefinition| {
         let one = one.annotation;
         let parent = one.parent.map_or(String::new(), |parent| format!(" < {parent}"));
         format!(

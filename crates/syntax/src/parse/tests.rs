@@ -3,14 +3,14 @@ mod packs;
 use super::*;
 use serde_json::{Value, json};
 
-fn read(language: Language, text: &str) -> Vec<Definition> {
+fn read(language: Language, text: &str) -> Vec<LocatedDefinition> {
     let tree = tree(language, text, &|| false).unwrap();
     definitions(language, "f", text, &tree)
 }
 
 /// `kind qualified.name`, with `+` before what is exported.
 fn outline(language: Language, text: &str) -> Vec<String> {
-    let line = |one: Definition| {
+    let line = |one: LocatedDefinition| {
         let Annotation { kind, qualified_name, exported, .. } = one.annotation;
         format!("{}{} {qualified_name}", if exported { "+" } else { "" }, kind.singular())
     };

@@ -1,19 +1,19 @@
 //! The visibility of definitions.
 
 use super::{
-    names::Found,
-    read::{Level, Reader, head_children},
+    names::DefinitionMatch,
+    read::{EnclosingDefinition, DefinitionReader, head_children},
 };
 use crate::{
     annotation::{Kind, Visibility},
     comment::statement,
     language::text_of,
-    pack::Rule,
+    pack::VisibilityRule,
 };
 use tree_sitter::Node;
 
 /// The visibility of a definition, and its effect on its members.
-pub(super) struct Seen {
+pub(super) struct ResolvedVisibility {
     pub(super) visibility: Visibility,
     /// Whether other files can use it.
     pub(super) exported: bool,
@@ -21,27 +21,27 @@ pub(super) struct Seen {
     pub(super) lends: Option<Visibility>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DefinitionReader<'a> {
     /// What is said of it, or holds where nothing is said.
-    pub(super) fn visibility(&self, found: &Found<'a>, around: Option<&Level>) -> Seen {
+    pub(super) fn visibility(&self, found: &DefinitionMatch<'a>, around: Option<&EnclosingDefinition>) -> ResolvedVisibility {
         let settings = &self.settings.visibility;
         let in_module = around.is_none_or(|level| level.kind == Some(Kind::Module));
-        let exports = settings.rule == Rule::Export && in_module;
+        let exports = settings.rule == VisibilityRule::Export && in_module;
         let in_function = around.is_some_and(|level| level.kind.is_some_and(Kind::is_callable));
         let own = self.by_name(found).or(found.visibility).or_else(|| self.outside(found, around));
         let own = own.or_else(|| match settings.rule {
-            Rule::Everyone => None,
+            VisibilityRule::Everyone => None,
             // What a function defines is its own.
             _ if in_function => Some(Visibility::Private),
-            Rule::Underscore => Some(by_underscore(&found.name)),
-            Rule::Capital => Some(by_capital(found)),
-            Rule::Modifier => self.by_modifier(found.node),
-            Rule::Section => self.by_modifier(found.node).or_else(|| self.by_section(found.node)),
-            Rule::Export if in_module => Some(self.by_export(found)),
-            Rule::Export if found.name.starts_with('#') => Some(Visibility::Private),
-            Rule::Export => self.by_modifier(found.node).or(Some(Visibility::Public)),
-            Rule::Pub => Some(self.by_pub(found, around)),
-            Rule::List => self.by_list(found, around),
+            VisibilityRule::Underscore => Some(by_underscore(&found.name)),
+            VisibilityRule::Capital => Some(by_capital(found)),
+            VisibilityRule::Modifier => self.by_modifier(found.node),
+            VisibilityRule::Section => self.by_modifier(found.node).or_else(|| self.by_section(found.node)),
+            VisibilityRule::Export if in_module => Some(self.by_export(found)),
+            VisibilityRule::Export if found.name.starts_with('#') => Some(Visibility::Private),
+            VisibilityRule::Export => self.by_modifier(found.node).or(Some(Visibility::Public)),
+            VisibilityRule::Pub => Some(self.by_pub(found, around)),
+            VisibilityRule::List => self.by_list(found, around),
         });
         let inside = || settings.inside.get(&around?.kind?).copied();
         let lent = || around?.lends;
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         // Members of a namespace are exported as the namespace is; a scope has no visibility of its own.
         let exported =
             found.kind.is_none() || (visibility == Visibility::Public && (exports || reachable));
-        Seen { visibility, exported, lends }
+        ResolvedVisibility { visibility, exported, lends }
     }
 
     fn by_modifier(&self, node: Node<'_>) -> Option<Visibility> {
@@ -65,18 +65,18 @@ impl<'a> Reader<'a> {
     /// What a modifier says of it, if it does.
     pub(super) fn visibility_of(&self, word: &str) -> Option<Visibility> {
         let ignored = self.settings.visibility.ignore.iter().any(|one| one == word);
-        if ignored { None } else { Visibility::named(word) }
+        if ignored { None } else { Visibility::from_name(word) }
     }
 
     /// What is said of its name elsewhere.
-    fn by_name(&self, found: &Found<'_>) -> Option<Visibility> {
+    fn by_name(&self, found: &DefinitionMatch<'_>) -> Option<Visibility> {
         let at = found.node.start_byte();
         let ranges = self.hidden.get(found.name.as_str())?;
         ranges.iter().any(|range| range.contains(&at)).then_some(Visibility::Private)
     }
 
     /// By a modifier that hides top-level definitions, unless the file is meant to be included.
-    fn outside(&self, found: &Found<'a>, around: Option<&Level>) -> Option<Visibility> {
+    fn outside(&self, found: &DefinitionMatch<'a>, around: Option<&EnclosingDefinition>) -> Option<Visibility> {
         let settings = &self.settings.visibility;
         let in_type = around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
         let ending = self.path.rsplit('.').next().unwrap_or_default();
@@ -109,13 +109,13 @@ impl<'a> Reader<'a> {
     fn sections_in(&self, holder: Node<'_>) -> Vec<(usize, Visibility)> {
         let section = |child: Node<'_>| {
             let said = Some(text_of(child, self.text)).filter(|said| said.len() < 12)?;
-            let named = Visibility::named(said.trim_end_matches(':').trim());
+            let named = Visibility::from_name(said.trim_end_matches(':').trim());
             Some((child.start_byte(), named?))
         };
         holder.named_children(&mut holder.walk()).filter_map(section).collect()
     }
 
-    fn by_export(&self, found: &Found<'a>) -> Visibility {
+    fn by_export(&self, found: &DefinitionMatch<'a>) -> Visibility {
         let exported = statement(self.settings, self.ancestry, found.node).kind()
             == "export_statement"
             || self.exported.contains(found.name.as_str());
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Members of a type are exported with it.
-    fn by_list(&self, found: &Found<'_>, around: Option<&Level>) -> Option<Visibility> {
+    fn by_list(&self, found: &DefinitionMatch<'_>, around: Option<&EnclosingDefinition>) -> Option<Visibility> {
         match around {
             Some(level) => (!level.exported).then_some(Visibility::Private),
             None if self.exported.is_empty() || self.exported.contains(found.name.as_str()) => None,
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn by_pub(&self, found: &Found<'a>, around: Option<&Level>) -> Visibility {
+    fn by_pub(&self, found: &DefinitionMatch<'a>, around: Option<&EnclosingDefinition>) -> Visibility {
         let said = head_children(found.node)
             .find(|child| matches!(child.kind(), "visibility_modifier" | "pub"))
             .map(|child| text_of(child, self.text));
@@ -159,7 +159,7 @@ fn by_underscore(name: &str) -> Visibility {
     if dunder || !name.starts_with('_') { Visibility::Public } else { Visibility::Private }
 }
 
-fn by_capital(found: &Found<'_>) -> Visibility {
+fn by_capital(found: &DefinitionMatch<'_>) -> Visibility {
     let capital = |name: &str| name.starts_with(char::is_uppercase);
     let all = capital(&found.name) && found.within.as_deref().is_none_or(capital);
     if all { Visibility::Public } else { Visibility::Internal }

@@ -12,8 +12,8 @@ use crate::hostile::{self, Shape};
 use docent_syntax::{
     Language,
     analysis::{
-        Source, complexity, patterns,
-        rules::{self, Analysis},
+        AnalyzedSource, complexity, patterns,
+        rules::{self, RuleAnalysis},
     },
     annotate,
     budget::{Limit, ParseBudget},
@@ -36,14 +36,14 @@ const WORST_SHAPES: usize = 1;
 
 /// A count, and the value below which it is ignored.
 #[derive(Debug)]
-struct Count {
+struct WorkCount {
     name: &'static str,
     value: u64,
     least: u64,
 }
 
 /// The counts of one reading; `None` if the text was skipped.
-fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 7]> {
+fn counts(language: Language, text: &str, all: bool) -> Option<[WorkCount; 7]> {
     let tree = match parse::tree(language, text, &|| false) {
         Ok(tree) => tree,
         Err(ParseError::Exceeded(_)) => return None,
@@ -51,11 +51,11 @@ fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 7]> {
     };
     let said = annotate::file(language, "a", text, &tree);
     if all && !language.is_outline() {
-        let source = Source { path: "a", language, text, tree: &tree };
+        let source = AnalyzedSource { path: "a", language, text, tree: &tree };
         references(language, "a", text, &tree, "a");
         complexity::measure(&source);
         patterns::find(&source, &|| false);
-        rules::check(&source, Analysis::Patterns, &|| false);
+        rules::check(&source, RuleAnalysis::Patterns, &|| false);
         documentation(language.word(), text);
     }
     tree.check().ok()?;
@@ -71,7 +71,7 @@ fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 7]> {
         ("work", cost.work, base.work),
         ("answer", answer, most_said),
     ];
-    Some(counts.map(|(name, value, least)| Count { name, value, least }))
+    Some(counts.map(|(name, value, least)| WorkCount { name, value, least }))
 }
 
 /// Excessive growth.
@@ -86,7 +86,7 @@ fn growth(
     problems: &mut Problems,
 ) -> u64 {
     let mut most = 0;
-    let mut before: Option<[Count; 7]> = None;
+    let mut before: Option<[WorkCount; 7]> = None;
     for (at, bytes) in sizes.iter().enumerate() {
         // What is skipped has stayed within a budget that grows with the length.
         let Some(large) = counts(language, &shape.text(*bytes), all) else {
@@ -96,7 +96,7 @@ fn growth(
         match before {
             Some(small) => {
                 for (large, small) in large.iter().zip(small) {
-                    let Count { name, value, least } = large;
+                    let WorkCount { name, value, least } = large;
                     most = most.max(1000 * value / small.value.max(*least / 100).max(1));
                     if *value > (*least).max(MAX_GROWTH * small.value) {
                         let name = format!("{}, {bytes} bytes: {name}", shape.name);
@@ -306,7 +306,7 @@ fn complexity_gate_stops_patterns_when_cancelled() {
     let text = Shape::new("functions", "", "function f%(a, b) { g(); h(a); }\nf%(1);\n", "");
     let text = text.text(300_000);
     let tree = parse::tree(Language::JavaScript, &text, &|| false).unwrap();
-    let source = Source { path: "a.js", language: Language::JavaScript, text: &text, tree: &tree };
+    let source = AnalyzedSource { path: "a.js", language: Language::JavaScript, text: &text, tree: &tree };
     let mut found = 0;
     let all = Cell::new(0);
     let find = |stopped: &dyn Fn() -> bool| all.set(patterns::find(&source, stopped).len());

@@ -5,7 +5,7 @@ use docent_syntax::Language;
 
 /// A text that grows with its size.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct HostileShape {
     /// Its name.
     pub name: String,
     /// The start of the text, the part that is repeated, and what closes each repetition at the end.
@@ -14,7 +14,7 @@ pub(crate) struct Shape {
     indented: bool,
 }
 
-impl Shape {
+impl HostileShape {
     pub(crate) fn new(name: &str, start: &str, repeated: &str, closing: &str) -> Self {
         let parts = [start, repeated, closing].map(str::to_owned);
         Self { name: name.to_owned(), parts, indented: false }
@@ -95,25 +95,25 @@ const COMMON: [(&str, &str, &str); 32] = [
 const SIGNS: &str = "!#$%&*-/:;=?@\\^_|~0";
 
 /// Every shape for a language.
-pub(crate) fn shapes(language: Language) -> Vec<Shape> {
+pub(crate) fn shapes(language: Language) -> Vec<HostileShape> {
     let common = COMMON.iter().map(|(name, repeated, closing)| {
         let name = if repeated.contains('%') { "percent" } else { name };
-        Shape::new(name, "", repeated, closing)
+        HostileShape::new(name, "", repeated, closing)
     });
     let signs = SIGNS.chars().filter(|sign| *sign != '%');
-    let signs = signs.map(|sign| Shape::new(&format!("sign {sign}"), "", &sign.to_string(), ""));
+    let signs = signs.map(|sign| HostileShape::new(&format!("sign {sign}"), "", &sign.to_string(), ""));
     let own = own(language);
     // Passes that look at what a grammar can't read have nothing to do without an error.
     let has_passes =
         matches!(language, Language::C | Language::Cpp | Language::Sql | Language::Bash);
-    let broken: Vec<Shape> = own.iter().filter(|_| has_passes).map(Shape::after_error).collect();
+    let broken: Vec<HostileShape> = own.iter().filter(|_| has_passes).map(HostileShape::after_error).collect();
     common.chain(signs).chain(own).chain(broken).collect()
 }
 
 /// What only this language, or its kin, has: nested blocks, definitions, declarations of many names, deep types,
 /// strings with code in them.
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn own(language: Language) -> Vec<Shape> {
+fn own(language: Language) -> Vec<HostileShape> {
     use Language as L;
     let table: &[(&str, &str, &str, &str)] = match language {
         L::Python => &[
@@ -342,21 +342,21 @@ fn own(language: Language) -> Vec<Shape> {
             ("comments", "", "# a\n", ""),
         ],
     };
-    let mut all: Vec<Shape> = table
+    let mut all: Vec<HostileShape> = table
         .iter()
-        .map(|(name, start, repeated, closing)| Shape::new(name, start, repeated, closing))
+        .map(|(name, start, repeated, closing)| HostileShape::new(name, start, repeated, closing))
         .collect();
     match language {
         L::Python => {
-            all.push(Shape::indented("nested blocks", "if a:\n"));
-            all.push(Shape::indented("nested definitions", "def f():\n"));
+            all.push(HostileShape::indented("nested blocks", "if a:\n"));
+            all.push(HostileShape::indented("nested definitions", "def f():\n"));
         }
         L::Yaml => {
-            all.push(Shape::indented("nested keys", "a:\n"));
-            all.push(Shape::indented("nested items", "- a:\n"));
+            all.push(HostileShape::indented("nested keys", "a:\n"));
+            all.push(HostileShape::indented("nested items", "- a:\n"));
         }
-        L::Markdown => all.push(Shape::indented("nested items", "- a\n")),
-        L::Haskell => all.push(Shape::indented("nested blocks", "do\n")),
+        L::Markdown => all.push(HostileShape::indented("nested items", "- a\n")),
+        L::Haskell => all.push(HostileShape::indented("nested blocks", "do\n")),
         _ => {}
     }
     all

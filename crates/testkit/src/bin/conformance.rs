@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The transport to serve.
 #[derive(Debug, Parser)]
-struct Flags {
+struct ConformanceArgs {
     /// Serve HTTP, SSE and WebSocket on this port of 127.0.0.1.
     #[arg(long, required_unless_present = "stdio", conflicts_with = "stdio")]
     port: Option<u16>,
@@ -26,7 +26,7 @@ async fn main() -> ExitCode {
         .init();
     let closing = CancellationToken::new();
     tokio::spawn(close_on_signal(closing.clone()));
-    let ended = match Flags::parse().port {
+    let ended = match ConformanceArgs::parse().port {
         Some(port) => serve(port, closing).await,
         None => host::serve_stdio(closing).await,
     };

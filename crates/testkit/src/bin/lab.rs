@@ -5,12 +5,12 @@
 use clap::{Args, Parser, Subcommand};
 use docent_index::{Genre, rank::Weights};
 use docent_testkit::{
-    corpus::{self, Judged, Question},
+    corpus::{self, JudgedCollection, JudgedQuestion},
     lab::{
         bench, learn,
         measure::{passing, table},
         phrasing::{self, Phrasing},
-        runs::{Filled, Run},
+        runs::{FilledStore, QuestionRun},
     },
 };
 use std::{
@@ -29,21 +29,21 @@ const SEED: u64 = 7;
 
 #[derive(Debug, Parser)]
 #[command(about = "Evaluate and train the index")]
-struct Arguments {
+struct LabCli {
     #[command(subcommand)]
-    task: Task,
+    task: LabCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Task {
+enum LabCommand {
     /// Find definitions by their docstrings
-    Code(Sets),
+    Code(SetSelection),
     /// Find pages by index terms
-    Docs(Sets),
+    Docs(SetSelection),
     /// Measure speed and memory
     Bench {
         #[command(flatten)]
-        sets: Sets,
+        sets: SetSelection,
         /// Sizes of the index, in units
         #[arg(long = "units", required = true)]
         sizes: Vec<usize>,
@@ -52,10 +52,10 @@ enum Task {
     #[command(hide = true)]
     Step {
         #[command(flatten)]
-        sets: Sets,
+        sets: SetSelection,
         /// The step to run
         #[arg(long)]
-        act: Act,
+        act: BenchStep,
         /// The folder of the store
         #[arg(long)]
         folder: PathBuf,
@@ -67,7 +67,7 @@ enum Task {
 
 /// The step that one process of a benchmark runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Act {
+enum BenchStep {
     Write,
     Ask,
     Tantivy,
@@ -75,7 +75,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-struct Sets {
+struct SetSelection {
     /// A package, as LANGUAGE=FOLDER
     #[arg(long = "set", value_name = "LANGUAGE=FOLDER", required = true)]
     packages: Vec<String>,
@@ -84,7 +84,7 @@ struct Sets {
     learn: Option<PathBuf>,
     /// Rephrase every question
     #[arg(long)]
-    put: Option<Put>,
+    put: Option<QuestionStyle>,
     /// A file of hand-written questions with the pages of the manual that answer them
     #[arg(long)]
     questions: Option<PathBuf>,
@@ -92,29 +92,29 @@ struct Sets {
 
 /// How questions are phrased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Put {
+enum QuestionStyle {
     Sentence,
     Misspelt,
 }
 
 /// One collection with its questions and their candidates.
-struct Asked {
+struct EvaluatedCollection {
     name: String,
     language: String,
-    learning: Vec<Run>,
-    reporting: Vec<Run>,
+    learning: Vec<QuestionRun>,
+    reporting: Vec<QuestionRun>,
     /// Questions about other collections, which this one can't answer.
-    strange: Vec<Run>,
+    strange: Vec<QuestionRun>,
     /// Hand-written questions, used only for the report.
-    own_words: Vec<Run>,
+    own_words: Vec<QuestionRun>,
 }
 
 fn main() -> Result<()> {
-    let (genre, sets) = match Arguments::parse().task {
-        Task::Code(sets) => (Genre::Code, sets),
-        Task::Docs(sets) => (Genre::Prose, sets),
-        Task::Bench { sets, sizes } => return time(&sets, &sizes),
-        Task::Step { sets, act, folder, units } => return step(&sets, act, &folder, units),
+    let (genre, sets) = match LabCli::parse().task {
+        LabCommand::Code(sets) => (Genre::Code, sets),
+        LabCommand::Docs(sets) => (Genre::Prose, sets),
+        LabCommand::Bench { sets, sizes } => return time(&sets, &sizes),
+        LabCommand::Step { sets, act, folder, units } => return step(&sets, act, &folder, units),
     };
     let own_words = sets.questions.as_deref().map(corpus::own_words).transpose()?;
     let asked = ask(&read(&sets)?, sets.put, &own_words.unwrap_or_default())?;
@@ -126,7 +126,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn read(sets: &Sets) -> Result<Vec<Judged>> {
+fn read(sets: &SetSelection) -> Result<Vec<JudgedCollection>> {
     let mut all = Vec::new();
     for set in &sets.packages {
         let (language, folder) = set.split_once('=').ok_or("a set is LANGUAGE=FOLDER")?;
@@ -145,7 +145,7 @@ fn read(sets: &Sets) -> Result<Vec<Judged>> {
 }
 
 /// Questions about other topics, which no manual answers.
-const STRANGE: &[&str] = &[
+const UNANSWERABLE_QUESTIONS: &[&str] = &[
     "sourdough starter feeding schedule",
     "offside rule in football",
     "how to prune apple trees in winter",
@@ -167,7 +167,7 @@ const STRANGE: &[&str] = &[
 /// There are few hand-written questions, so each has the weight of this many index terms.
 const OWN_WORDS_COUNT: usize = 10;
 
-fn ask(all: &[Judged], put: Option<Put>, own_words: &[Question]) -> Result<Vec<Asked>> {
+fn ask(all: &[JudgedCollection], put: Option<QuestionStyle>, own_words: &[JudgedQuestion]) -> Result<Vec<EvaluatedCollection>> {
     let mut asked = Vec::new();
     for (n, judged) in all.iter().enumerate() {
         eprintln!(
@@ -176,29 +176,29 @@ fn ask(all: &[Judged], put: Option<Put>, own_words: &[Question]) -> Result<Vec<A
             judged.sources.len(),
             judged.questions.len()
         );
-        let filled = Filled::new(judged)?;
+        let filled = FilledStore::new(judged)?;
         let (mut learning, mut reporting) = corpus::split(judged.questions.clone(), SEED);
         // Split first, so that the halves don't depend on the phrasing.
         for half in [&mut learning, &mut reporting] {
             match put {
-                Some(Put::Sentence) => phrasing::put(half, Phrasing::Sentence),
-                Some(Put::Misspelt) => phrasing::put(half, Phrasing::Misspelt),
+                Some(QuestionStyle::Sentence) => phrasing::put(half, Phrasing::Sentence),
+                Some(QuestionStyle::Misspelt) => phrasing::put(half, Phrasing::Misspelt),
                 None => {}
             }
         }
         let elsewhere = all.iter().enumerate().filter(|(other, _)| *other != n);
-        let mut strange: Vec<Question> = elsewhere
+        let mut strange: Vec<JudgedQuestion> = elsewhere
             .flat_map(|(_, other)| other.questions.iter().step_by(1 + other.questions.len() / 20))
-            .map(|question| Question { text: question.text.clone(), answers: Vec::new() })
+            .map(|question| JudgedQuestion { text: question.text.clone(), answers: Vec::new() })
             .collect();
         if strange.is_empty() {
-            let none = |text: &&str| Question { text: (*text).to_owned(), answers: Vec::new() };
-            strange = STRANGE.iter().map(none).collect();
+            let none = |text: &&str| JudgedQuestion { text: (*text).to_owned(), answers: Vec::new() };
+            strange = UNANSWERABLE_QUESTIONS.iter().map(none).collect();
         }
         let (taught, own_words) = corpus::split(own_words.to_vec(), SEED);
         let taught = filled.ask(&taught)?;
         let taught = taught.iter().flat_map(|run| std::iter::repeat_n(run, OWN_WORDS_COUNT));
-        asked.push(Asked {
+        asked.push(EvaluatedCollection {
             name: judged.name.clone(),
             language: judged.language.clone(),
             learning: filled.ask(&learning)?.into_iter().chain(taught.cloned()).collect(),
@@ -210,9 +210,9 @@ fn ask(all: &[Judged], put: Option<Put>, own_words: &[Question]) -> Result<Vec<A
     Ok(asked)
 }
 
-fn teach(asked: &[Asked], genre: Genre, file: &PathBuf) -> Result<Weights> {
-    let learning: Vec<Run> = asked.iter().flat_map(|one| one.learning.clone()).collect();
-    let strange: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
+fn teach(asked: &[EvaluatedCollection], genre: Genre, file: &PathBuf) -> Result<Weights> {
+    let learning: Vec<QuestionRun> = asked.iter().flat_map(|one| one.learning.clone()).collect();
+    let strange: Vec<QuestionRun> = asked.iter().flat_map(|one| one.strange.clone()).collect();
     let learned = learn::weights(&learning);
     // A definition has one right answer, but a page has many right sections, so missing one doesn't matter.
     let recall = if genre == Genre::Code { 2.0 } else { 0.3 };
@@ -226,22 +226,22 @@ fn teach(asked: &[Asked], genre: Genre, file: &PathBuf) -> Result<Weights> {
     Ok(weights)
 }
 
-fn report(asked: &[Asked], genre: Genre, weights: &Weights) {
-    let mut by_language: BTreeMap<&str, Vec<&Asked>> = BTreeMap::new();
+fn report(asked: &[EvaluatedCollection], genre: Genre, weights: &Weights) {
+    let mut by_language: BTreeMap<&str, Vec<&EvaluatedCollection>> = BTreeMap::new();
     for one in asked {
         by_language.entry(&one.language).or_default().push(one);
     }
     for (language, all) in by_language {
         let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-        let runs: Vec<Run> = all.iter().flat_map(|one| one.reporting.clone()).collect();
+        let runs: Vec<QuestionRun> = all.iter().flat_map(|one| one.reporting.clone()).collect();
         println!("### {language} ({})\n\n{}", names.join(", "), table(&runs, genre, weights));
     }
-    let own_words: Vec<Run> = asked.iter().flat_map(|one| one.own_words.clone()).collect();
+    let own_words: Vec<QuestionRun> = asked.iter().flat_map(|one| one.own_words.clone()).collect();
     if !own_words.is_empty() {
         println!("### Hand-written questions\n\n{}", table(&own_words, genre, weights));
     }
-    let good: Vec<Run> = asked.iter().flat_map(|one| one.reporting.clone()).collect();
-    let bad: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
+    let good: Vec<QuestionRun> = asked.iter().flat_map(|one| one.reporting.clone()).collect();
+    let bad: Vec<QuestionRun> = asked.iter().flat_map(|one| one.strange.clone()).collect();
     println!(
         "### Results above a threshold\n\n| threshold | questions answered | hits right | hits per question | questions without an answer that get a hit |\n|---|---|---|---|---|"
     );
@@ -258,23 +258,23 @@ fn report(asked: &[Asked], genre: Genre, weights: &Weights) {
     println!();
 }
 
-fn step(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<()> {
+fn step(sets: &SetSelection, act: BenchStep, folder: &Path, units: usize) -> Result<()> {
     let judged = read(sets)?;
     let questions = bench::questions(&judged);
-    let sources = if act == Act::Ask { Vec::new() } else { bench::sources(&judged, units) };
+    let sources = if act == BenchStep::Ask { Vec::new() } else { bench::sources(&judged, units) };
     // Drop the questions, so that they don't count as the index's memory.
     drop(judged);
     let figures = match act {
-        Act::Write => bench::write(folder, sources)?,
-        Act::Ask => bench::ask(folder, &questions)?,
-        Act::Tantivy => bench::tantivy_alone(folder, &sources, &questions)?,
-        Act::Usearch => bench::usearch_alone(&sources, &questions)?,
+        BenchStep::Write => bench::write(folder, sources)?,
+        BenchStep::Ask => bench::ask(folder, &questions)?,
+        BenchStep::Tantivy => bench::tantivy_alone(folder, &sources, &questions)?,
+        BenchStep::Usearch => bench::usearch_alone(&sources, &questions)?,
     };
     println!("{}", serde_json::to_string(&figures)?);
     Ok(())
 }
 
-fn time(sets: &Sets, sizes: &[usize]) -> Result<()> {
+fn time(sets: &SetSelection, sizes: &[usize]) -> Result<()> {
     println!(
         "| units | | units/s | open ms | first ms | p50 ms | p95 ms | own memory B/unit | files in memory B/unit | disk B/unit | text B/unit | edit ms |"
     );
@@ -282,8 +282,8 @@ fn time(sets: &Sets, sizes: &[usize]) -> Result<()> {
     for &units in sizes {
         let folder = tempfile::tempdir()?;
         let run = |act, folder: &Path| child(sets, act, folder, units);
-        let written = run(Act::Write, folder.path())?;
-        let asked = run(Act::Ask, folder.path())?;
+        let written = run(BenchStep::Write, folder.path())?;
+        let asked = run(BenchStep::Ask, folder.path())?;
         println!(
             "| {units} | docent | {:.0} | {:.1} | {:.1} | {:.2} | {:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} |",
             written.rate,
@@ -298,13 +298,13 @@ fn time(sets: &Sets, sizes: &[usize]) -> Result<()> {
             asked.edit
         );
         let folder = tempfile::tempdir()?;
-        let tantivy = run(Act::Tantivy, folder.path())?;
+        let tantivy = run(BenchStep::Tantivy, folder.path())?;
         println!(
             "| {units} | tantivy alone | {:.0} | {:.1} | | {:.2} | {:.2} | | | {:.0} | | |",
             tantivy.rate, tantivy.open, tantivy.median, tantivy.slow, tantivy.disk
         );
-        if units <= MOST_LINKED {
-            let usearch = run(Act::Usearch, folder.path())?;
+        if units <= MAX_GRAPH_VECTORS {
+            let usearch = run(BenchStep::Usearch, folder.path())?;
             println!(
                 "| {units} | usearch alone, recall {:.2} | {:.0} | | | {:.2} | {:.2} | | | | | |",
                 usearch.recall.unwrap_or_default(),
@@ -318,9 +318,9 @@ fn time(sets: &Sets, sizes: &[usize]) -> Result<()> {
 }
 
 /// Building the graph for more vectors than this takes an hour on two cores.
-const MOST_LINKED: usize = 100_000;
+const MAX_GRAPH_VECTORS: usize = 100_000;
 
-fn child(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<bench::Figures> {
+fn child(sets: &SetSelection, act: BenchStep, folder: &Path, units: usize) -> Result<bench::SizeMeasurements> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["step", "--units", &units.to_string(), "--folder"]).arg(folder);
     command.args(["--act", &format!("{act:?}").to_lowercase()]);

@@ -1,7 +1,7 @@
 //! Tools that need input from the client: sampling, elicitation, roots, one at a time and several at once.
 
-use super::literal::{Called, bare, literal, text};
-use docent_tool::{AnyTool, Ask, CallContext, InputNeeded, Object, ToolError};
+use super::literal::{LiteralCallResult, bare, literal, text};
+use docent_tool::{AnyTool, ClientQuery, CallContext, InputNeeded, Object, ToolError};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -121,13 +121,13 @@ fn one_text(name: &str, about: &str) -> Value {
     json!({"type": "object", "properties": {name: {"type": "string", "description": about}}, "required": [name]})
 }
 
-async fn sampling(args: Object, context: CallContext) -> Called {
+async fn sampling(args: Object, context: CallContext) -> LiteralCallResult {
     let prompt = args.get("prompt").and_then(Value::as_str).unwrap_or_default();
     let answer = context.sample("prompt", sample_params(prompt)).await?;
     Ok(text(format!("LLM response: {}", sampled(&answer))))
 }
 
-async fn elicitation(args: Object, context: CallContext) -> Called {
+async fn elicitation(args: Object, context: CallContext) -> LiteralCallResult {
     let message = args.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
     let schema = json!({
         "type": "object",
@@ -142,7 +142,7 @@ async fn elicitation(args: Object, context: CallContext) -> Called {
     Ok(text(format!("User response: {}", told(&answer))))
 }
 
-async fn elicit_and_tell(context: CallContext, message: &'static str, schema: Value) -> Called {
+async fn elicit_and_describe(context: CallContext, message: &'static str, schema: Value) -> LiteralCallResult {
     let answer =
         context.elicit("form", json!({"message": message, "requestedSchema": schema})).await?;
     Ok(text(format!("Elicitation completed: {}", told(&answer))))
@@ -190,12 +190,12 @@ fn with_choices() -> Value {
     })
 }
 
-async fn confirm_with_state(context: CallContext) -> Called {
-    let question = Ask::Elicit(json!({
+async fn confirm_with_state(context: CallContext) -> LiteralCallResult {
+    let question = ClientQuery::Elicit(json!({
         "message": "Please confirm",
         "requestedSchema": {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
     }));
-    remembering("confirm", answered(&context, "confirm", question).await)?;
+    with_state("confirm", ask_until_answered(&context, "confirm", question).await)?;
     Ok(text(match context.state() {
         Some(state) if state == "confirm" => "Confirmed: state-ok",
         Some(_) => "Confirmed: state-changed",
@@ -203,31 +203,31 @@ async fn confirm_with_state(context: CallContext) -> Called {
     }))
 }
 
-async fn three_at_once(context: CallContext) -> Called {
-    let answers = remembering("gathering", gather(&context, three_questions()).await?.all())?;
+async fn three_at_once(context: CallContext) -> LiteralCallResult {
+    let answers = with_state("gathering", gather(&context, three_questions()).await?.all())?;
     Ok(text(format!("All {} inputs received", answers.len())))
 }
 
-async fn two_rounds(context: CallContext) -> Called {
+async fn two_rounds(context: CallContext) -> LiteralCallResult {
     // The answers of a round arrive only with the next one, so the state records which questions were asked.
     if context.state().as_deref() != Some("step2") {
         let first = form("Step 1: What is your name?", "name");
-        remembering("step1", answered(&context, "step1", first).await)?;
+        with_state("step1", ask_until_answered(&context, "step1", first).await)?;
     }
     let second = form("Step 2: What is your favorite color?", "color");
-    let answer = remembering("step2", answered(&context, "step2", second).await)?;
+    let answer = with_state("step2", ask_until_answered(&context, "step2", second).await)?;
     Ok(text(format!("Multi-round flow complete: {}", field(&answer, "color"))))
 }
 
-async fn what_the_client_can(context: CallContext) -> Called {
-    let Gathered { answers, missing, .. } = gather(&context, three_questions()).await?;
+async fn what_the_client_can(context: CallContext) -> LiteralCallResult {
+    let GatheredAnswers { answers, missing, .. } = gather(&context, three_questions()).await?;
     if missing.is_empty() {
         return Ok(text(format!("Capability-aware flow complete with {} answers", answers.len())));
     }
     Err(ToolError::NeedsInput(InputNeeded { asks: missing, state: None }))
 }
 
-fn three_questions() -> Vec<(&'static str, Ask)> {
+fn three_questions() -> Vec<(&'static str, ClientQuery)> {
     vec![
         ("user_name", name_form()),
         ("greeting", Ask::Sample(sample_params("Generate a greeting"))),
@@ -236,16 +236,16 @@ fn three_questions() -> Vec<(&'static str, Ask)> {
 }
 
 /// The results of several questions.
-pub(super) struct Gathered {
+pub(super) struct GatheredAnswers {
     /// In the order asked.
     answers: Vec<Value>,
     /// Questions to ask before the call can continue.
-    missing: Vec<(String, Ask)>,
+    missing: Vec<(String, ClientQuery)>,
     /// A capability that the client lacks for one of them.
     lacking: Option<&'static str>,
 }
 
-impl Gathered {
+impl GatheredAnswers {
     /// Returns all answers, or the error that requests the missing input.
     pub(super) fn all(self) -> Result<Vec<Value>, ToolError> {
         if let Some(capability) = self.lacking {
@@ -261,10 +261,10 @@ impl Gathered {
 /// Asks several questions at the same time.
 pub(super) async fn gather(
     context: &CallContext,
-    questions: Vec<(&str, Ask)>,
-) -> Result<Gathered, ToolError> {
-    let asked = questions.into_iter().map(|(key, ask)| answered(context, key, ask));
-    let mut gathered = Gathered { answers: Vec::new(), missing: Vec::new(), lacking: None };
+    questions: Vec<(&str, ClientQuery)>,
+) -> Result<GatheredAnswers, ToolError> {
+    let asked = questions.into_iter().map(|(key, ask)| ask_until_answered(context, key, ask));
+    let mut gathered = GatheredAnswers { answers: Vec::new(), missing: Vec::new(), lacking: None };
     for answer in join_all(asked).await {
         match answer {
             Ok(answer) => gathered.answers.push(answer),
@@ -277,15 +277,15 @@ pub(super) async fn gather(
 }
 
 /// Asks one question, and asks again if the answer is not an object.
-pub(super) async fn answered(
+pub(super) async fn ask_until_answered(
     context: &CallContext,
     key: &str,
-    ask: Ask,
+    ask: ClientQuery,
 ) -> Result<Value, ToolError> {
     let answer = match ask.clone() {
-        Ask::Sample(params) => context.sample(key, params).await?,
-        Ask::Elicit(params) => context.elicit(key, params).await?,
-        Ask::Roots => context.client_roots(key).await?,
+        ClientQuery::Sample(params) => context.sample(key, params).await?,
+        ClientQuery::Elicit(params) => context.elicit(key, params).await?,
+        ClientQuery::Roots => context.client_roots(key).await?,
     };
     if answer.is_object() {
         return Ok(answer);
@@ -294,7 +294,7 @@ pub(super) async fn answered(
 }
 
 /// Makes the client return this state with the answers.
-fn remembering<T>(state: &str, answer: Result<T, ToolError>) -> Result<T, ToolError> {
+fn with_state<T>(state: &str, answer: Result<T, ToolError>) -> Result<T, ToolError> {
     answer.map_err(|error| match error {
         ToolError::NeedsInput(needed) => {
             ToolError::NeedsInput(InputNeeded { state: Some(state.to_owned()), ..needed })
@@ -308,15 +308,15 @@ fn sample_params(prompt: &str) -> Value {
 }
 
 /// Asks the user for one text.
-pub(super) fn form(message: &str, name: &str) -> Ask {
-    Ask::Elicit(json!({
+pub(super) fn form(message: &str, name: &str) -> ClientQuery {
+    ClientQuery::Elicit(json!({
         "message": message,
         "requestedSchema": {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
     }))
 }
 
 /// Asks for the user's name.
-pub(super) fn name_form() -> Ask {
+pub(super) fn name_form() -> ClientQuery {
     form("What is your name?", "name")
 }
 
@@ -326,7 +326,7 @@ pub(super) fn field<'a>(answer: &'a Value, name: &str) -> &'a str {
 }
 
 /// Returns the text of one content or of a list, depending on the revision.
-fn sampled(answer: &Value) -> &str {
+fn sampled_text(answer: &Value) -> &str {
     let content = &answer["content"];
     let first = content.get(0).unwrap_or(content);
     first["text"].as_str().unwrap_or("(no text)")
@@ -337,7 +337,7 @@ fn root_uris(answer: &Value) -> Vec<&str> {
     roots.iter().filter_map(|root| root["uri"].as_str()).collect()
 }
 
-fn told(answer: &Value) -> String {
+fn describe_answer(answer: &Value) -> String {
     let action = answer["action"].as_str().unwrap_or("none");
     format!("action={action}, content={}", answer.get("content").unwrap_or(&Value::Null))
 }

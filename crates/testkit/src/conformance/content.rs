@@ -2,14 +2,14 @@
 
 use super::{
     AUDIO, IMAGE,
-    literal::{Called, bare, blocks, literal, text},
+    literal::{LiteralCallResult, bare, blocks, literal, text},
 };
-use docent_tool::{AnyTool, Block, CallContext, Contents, Level, Object, ToolError};
+use docent_tool::{AnyTool, AnswerBlock, CallContext, Contents, SyslogLevel, Object, ToolError};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// The suite checks that messages arrive while the call is still running.
-const BETWEEN_MESSAGES: Duration = Duration::from_millis(50);
+const MESSAGE_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
     vec![
@@ -74,28 +74,28 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-fn image() -> Block {
-    Block::Image { data: IMAGE.into(), mime: "image/png".into() }
+fn image() -> AnswerBlock {
+    AnswerBlock::Image { data: IMAGE.into(), mime: "image/png".into() }
 }
 
-pub(super) fn embedded(uri: &str, mime: &str, text: &str) -> Block {
-    Block::Embedded(Contents::Text { uri: uri.into(), mime: Some(mime.into()), text: text.into() })
+pub(super) fn embedded(uri: &str, mime: &str, text: &str) -> AnswerBlock {
+    AnswerBlock::Embedded(Contents::Text { uri: uri.into(), mime: Some(mime.into()), text: text.into() })
 }
 
-async fn log_three_lines(context: CallContext) -> Called {
-    context.log(Level::Info, "fixture", "Tool execution started");
-    tokio::time::sleep(BETWEEN_MESSAGES).await;
-    context.log(Level::Info, "fixture", "Tool processing data");
-    tokio::time::sleep(BETWEEN_MESSAGES).await;
-    context.log(Level::Info, "fixture", "Tool execution completed");
+async fn log_three_lines(context: CallContext) -> LiteralCallResult {
+    context.log(SyslogLevel::Info, "fixture", "Tool execution started");
+    tokio::time::sleep(MESSAGE_INTERVAL).await;
+    context.log(SyslogLevel::Info, "fixture", "Tool processing data");
+    tokio::time::sleep(MESSAGE_INTERVAL).await;
+    context.log(SyslogLevel::Info, "fixture", "Tool execution completed");
     Ok(text("Tool with logging executed successfully"))
 }
 
-async fn report_three_steps(context: CallContext) -> Called {
+async fn report_three_steps(context: CallContext) -> LiteralCallResult {
     context.progress(0, Some(100), "Completed step 0 of 100");
-    tokio::time::sleep(BETWEEN_MESSAGES).await;
+    tokio::time::sleep(MESSAGE_INTERVAL).await;
     context.progress(50, Some(100), "Completed step 50 of 100");
-    tokio::time::sleep(BETWEEN_MESSAGES).await;
+    tokio::time::sleep(MESSAGE_INTERVAL).await;
     context.progress(100, Some(100), "Completed step 100 of 100");
     Ok(text("Tool with progress executed successfully"))
 }
@@ -108,7 +108,7 @@ fn header_schema() -> Value {
     })
 }
 
-async fn answer_value(args: Object, _: CallContext) -> Called {
+async fn answer_value(args: Object, _: CallContext) -> LiteralCallResult {
     Ok(text(args.get("value").and_then(Value::as_str).unwrap_or_default()))
 }
 
@@ -138,7 +138,7 @@ fn full_schema() -> Value {
     })
 }
 
-async fn greet(args: Object, _: CallContext) -> Called {
+async fn greet(args: Object, _: CallContext) -> LiteralCallResult {
     let name = args.get("name").and_then(Value::as_str).unwrap_or("world");
     Ok(text(format!("Hello, {name}!")))
 }

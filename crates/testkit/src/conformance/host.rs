@@ -1,12 +1,12 @@
 //! The fixture on docent's own server and transports.
 
-use super::Fixture;
-use docent_server::{Audit, Limits, Policy, Screening, Server, Setup, SetupError, Strangers};
+use super::ConformanceFixture;
+use docent_server::{AuditSink, ServerLimits, ToolPolicy, Screening, McpServer, ServerSetup, ServerSetupError, ExternalAuth};
 use docent_transport::{
-    http::{self, Bounds, Shown, Spoken, Web},
+    http::{self, HttpLimits, ToolSummary, EnabledProtocols, HttpServerSetup},
     stdio::{self, Stdio},
 };
-use docent_wire::Handshake;
+use docent_wire::HandshakePolicy;
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -21,24 +21,24 @@ const LONG_CALL: Duration = Duration::from_mins(10);
 pub enum HostError {
     /// The server can't be created.
     #[error("cannot create the fixture's server")]
-    Setup(#[from] SetupError),
+    Setup(#[from] ServerSetupError),
     /// The pipes or the listener failed.
     #[error("cannot serve the fixture")]
     Io(#[from] io::Error),
 }
 
 /// The fixture's server, without auth and without a rate limit.
-pub fn server() -> Result<Arc<Server>, SetupError> {
-    server_with(Limits {
+pub fn server() -> Result<Arc<McpServer>, ServerSetupError> {
+    server_with(ServerLimits {
         rate: None,
         tool_timeouts: BTreeMap::from([("slow_compute".to_owned(), LONG_CALL)]),
-        ..Limits::default()
+        ..ServerLimits::default()
     })
 }
 
 /// The fixture's server with the given limits.
-pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
-    Server::new(Setup {
+pub fn server_with(limits: ServerLimits) -> Result<Arc<McpServer>, ServerSetupError> {
+    McpServer::new(ServerSetup {
         name: NAME.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         title: Some("docent's conformance fixture".into()),
@@ -47,15 +47,15 @@ pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
         ),
         providers: vec![Arc::new(Fixture::new())],
         keys: Vec::new(),
-        strangers: Strangers::default(),
+        external_auth: ExternalAuth::default(),
         auth_required: false,
-        policy: Policy::default(),
+        policy: ToolPolicy::default(),
         limits,
-        audit: Audit::off(),
+        audit: AuditSink::off(),
         screening: Screening::default(),
         list_page: 0,
         resource_page: 0,
-        adopt_trace: None,
+        adopt_trace_parent: None,
     })
 }
 
@@ -63,19 +63,19 @@ pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
 pub async fn serve(listener: TcpListener, closing: CancellationToken) -> Result<(), HostError> {
     let server = server()?;
     let (made, measured) = (Arc::clone(&server), Arc::clone(&server));
-    let web = Web {
-        door: server,
-        spoken: Spoken { http: true, sse: true, websocket: true },
+    let web = HttpServerSetup {
+        access: server,
+        enabled: EnabledProtocols { http: true, sse: true, websocket: true },
         name: NAME.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         hosts: Vec::new(),
         origins: Vec::new(),
-        handshake: Handshake::Required,
-        message_bytes: Limits::default().message_bytes,
-        bounds: Bounds::default(),
-        tally: Arc::default(),
+        handshake: HandshakePolicy::Required,
+        message_bytes: ServerLimits::default().message_bytes,
+        limits: HttpLimits::default(),
+        stats: Arc::default(),
         tls: None,
-        oauth: Arc::default(),
+        protected: Arc::default(),
         pages: None,
         traffic: None,
         metrics: Arc::new(move || measured.metrics()),
@@ -93,19 +93,19 @@ pub async fn serve_stdio(closing: CancellationToken) -> Result<(), HostError> {
         door: Arc::clone(&server) as _,
         principal: None,
         traffic: None,
-        handshake: Handshake::Required,
-        message_bytes: Limits::default().message_bytes,
+        handshake: HandshakePolicy::Required,
+        message_bytes: ServerLimits::default().message_bytes,
         closing,
     };
     Ok(stdio::serve(server.session(), setup).await?)
 }
 
-fn shown() -> Vec<Shown> {
-    let fixture = Fixture::new();
-    let tools = docent_tool::Provider::tools(&fixture);
+fn shown() -> Vec<ToolSummary> {
+    let fixture = ConformanceFixture::new();
+    let tools = docent_tool::ToolProvider::tools(&fixture);
     tools
         .iter()
         .map(|tool| tool.info())
-        .map(|info| Shown { name: info.name, about: info.about })
+        .map(|info| ToolSummary { name: info.name, about: info.about })
         .collect()
 }

@@ -1,7 +1,7 @@
 //! A tool with a literal schema and a function as its body.
 
 use docent_tool::{
-    AnyTool, Block, CallContext, Object, Outcome, Running, ToolError, ToolInfo, argument_schema,
+    AnyTool, AnswerBlock, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, ToolInfo, argument_schema,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The result of a fixture's body.
-pub(super) type Called = Result<Outcome, ToolError>;
+pub(super) type LiteralCallResult = Result<ToolOutcome, ToolError>;
 
-struct Literal<F> {
+struct LiteralTool<F> {
     name: &'static str,
     about: &'static str,
     schema: Arc<Object>,
     body: F,
 }
 
-impl<F, Fut> AnyTool for Literal<F>
+impl<F, Fut> AnyTool for LiteralTool<F>
 where
     F: Fn(Object, CallContext) -> Fut + Send + Sync,
-    Fut: Future<Output = Called> + Send + 'static,
+    Fut: Future<Output = LiteralCallResult> + Send + 'static,
 {
     fn name(&self) -> &'static str {
         self.name
@@ -31,7 +31,7 @@ where
         ToolInfo {
             name: self.name.to_owned(),
             title: None,
-            about: self.about.to_owned(),
+            description: self.about.to_owned(),
             input_schema: Arc::clone(&self.schema),
             output_schema: None,
             hints: None,
@@ -40,7 +40,7 @@ where
         }
     }
 
-    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> Running<'a, Called> {
+    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> BoxedFuture<'a, LiteralCallResult> {
         Box::pin((self.body)(args, context.clone()))
     }
 }
@@ -49,7 +49,7 @@ where
 pub(super) fn bare<F, Fut>(name: &'static str, about: &'static str, body: F) -> Arc<dyn AnyTool>
 where
     F: Fn(CallContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Called> + Send + 'static,
+    Fut: Future<Output = LiteralCallResult> + Send + 'static,
 {
     literal(name, about, json!({"type": "object", "properties": {}}), move |_, context| {
         body(context)
@@ -65,12 +65,12 @@ pub(super) fn literal<F, Fut>(
 ) -> Arc<dyn AnyTool>
 where
     F: Fn(Object, CallContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Called> + Send + 'static,
+    Fut: Future<Output = LiteralCallResult> + Send + 'static,
 {
     let Value::Object(schema) = schema else {
         unreachable!("the schema of {name} is not an object")
     };
-    Arc::new(Literal { name, about, schema: Arc::new(schema), body })
+    Arc::new(LiteralTool { name, about, schema: Arc::new(schema), body })
 }
 
 /// A tool whose schema is derived from the type of its arguments.
@@ -78,7 +78,7 @@ pub(super) fn typed<A, F, Fut>(name: &'static str, about: &'static str, body: F)
 where
     A: DeserializeOwned + JsonSchema,
     F: Fn(A, CallContext) -> Fut + Clone + Send + Sync + 'static,
-    Fut: Future<Output = Called> + Send + 'static,
+    Fut: Future<Output = LiteralCallResult> + Send + 'static,
 {
     let parse_and_run = move |args, context| {
         let parsed = serde_json::from_value::<A>(Value::Object(args));
@@ -90,15 +90,15 @@ where
             }
         }
     };
-    Arc::new(Literal { name, about, schema: Arc::new(argument_schema::<A>()), body: parse_and_run })
+    Arc::new(LiteralTool { name, about, schema: Arc::new(argument_schema::<A>()), body: parse_and_run })
 }
 
 /// A result with one text.
-pub(super) fn text(text: impl Into<String>) -> Outcome {
-    blocks([Block::text(text)])
+pub(super) fn text(text: impl Into<String>) -> ToolOutcome {
+    blocks([AnswerBlock::text(text)])
 }
 
 /// A result with these blocks.
-pub(super) fn blocks(blocks: impl IntoIterator<Item = Block>) -> Outcome {
-    Outcome { content: blocks.into_iter().collect(), ..Outcome::default() }
+pub(super) fn blocks(blocks: impl IntoIterator<Item = AnswerBlock>) -> ToolOutcome {
+    ToolOutcome { content: blocks.into_iter().collect(), ..ToolOutcome::default() }
 }

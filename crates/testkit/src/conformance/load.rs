@@ -1,7 +1,7 @@
 //! Tools that stress a server, for benchmarks and for tests of limits, deadlines and panics.
 
-use super::literal::{Called, bare, text, typed};
-use docent_tool::{AnyTool, Block, CallContext, Outcome, Stop, ToolError};
+use super::literal::{LiteralCallResult, bare, text, typed};
+use docent_tool::{AnyTool, AnswerBlock, CallContext, ToolOutcome, CallStop, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{
@@ -57,24 +57,24 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-async fn sleep(args: Sleep, context: CallContext) -> Called {
+async fn sleep(args: Sleep, context: CallContext) -> LiteralCallResult {
     let started = Instant::now();
     context.progress(0, Some(args.ms), "sleeping");
     tokio::select! {
         () = tokio::time::sleep(Duration::from_millis(args.ms)) => Ok(text(format!("slept {} ms", args.ms))),
         stop = context.stopped() => match stop {
-            Stop::Cancelled => Err(ToolError::Stopped(stop)),
-            Stop::Deadline => {
+            CallStop::Cancelled => Err(ToolError::Stopped(stop)),
+            CallStop::Deadline => {
                 let slept = format!("slept {} of {} ms", started.elapsed().as_millis(), args.ms);
-                Ok(Outcome { partial: true, ..text(slept) })
+                Ok(ToolOutcome { partial: true, ..text(slept) })
             }
         },
     }
 }
 
-async fn pieces(args: Pieces, context: CallContext) -> Called {
+async fn pieces(args: Pieces, context: CallContext) -> LiteralCallResult {
     for n in 1..=args.count {
-        context.emit(Block::text(format!("piece {n}"))).await;
+        context.emit(AnswerBlock::text(format!("piece {n}"))).await;
     }
     Ok(text(format!("{} pieces", args.count)))
 }

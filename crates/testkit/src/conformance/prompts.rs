@@ -2,11 +2,11 @@
 
 use super::{
     IMAGE,
-    asks::{answered, field, form},
+    asks::{ask_until_answered, field, form},
     content::embedded,
 };
 use docent_tool::{
-    Block, CallContext, Object, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Role,
+    AnswerBlock, CallContext, Object, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, PromptRole,
     ToolError,
 };
 use serde_json::Value;
@@ -69,13 +69,13 @@ pub(super) async fn render(
         ],
         "test_input_required_result_prompt" => {
             let question = form("What context should the prompt use?", "context");
-            let answer = answered(context, "user_context", question).await?;
+            let answer = ask_until_answered(context, "user_context", question).await?;
             vec![Block::text(format!("Use this context: {}", field(&answer, "context")))]
         }
         _ => return Err(ToolError::not_found(format!("unknown prompt: {name}"))),
     };
     let messages =
-        said.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
+        said.into_iter().map(|content| PromptMessage { role: PromptRole::User, content }).collect();
     Ok(PromptAnswer { about: None, messages, ..PromptAnswer::default() })
 }
 

@@ -1,18 +1,18 @@
 //! Tools of the tasks extension: calls that outlive their request.
 
 use super::{
-    asks::{answered, field, form, gather, name_form},
-    literal::{Called, bare, text, typed},
+    asks::{ask_until_answered, field, form, gather, name_form},
+    literal::{LiteralCallResult, bare, text, typed},
 };
 use docent_server::TASK_KEY;
-use docent_tool::{AnyTool, Ask, CallContext, Object, Outcome, Running, Stop, ToolError, ToolInfo};
+use docent_tool::{AnyTool, ClientQuery, CallContext, Object, ToolOutcome, BoxedFuture, CallStop, ToolError, ToolInfo};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// Longer than a server waits before it turns a call into a task.
-const LONG: Duration = Duration::from_secs(3);
+const TASK_DURATION: Duration = Duration::from_secs(3);
 
 /// Arguments of `greet`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,7 +64,7 @@ struct Tasked {
     when: &'static str,
 }
 
-fn tasked(when: &'static str, tool: Arc<dyn AnyTool>) -> Arc<dyn AnyTool> {
+fn task_tool(when: &'static str, tool: Arc<dyn AnyTool>) -> Arc<dyn AnyTool> {
     Arc::new(Tasked { tool, when })
 }
 
@@ -78,45 +78,45 @@ impl AnyTool for Tasked {
         ToolInfo { meta: Some(meta), ..self.tool.info() }
     }
 
-    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> Running<'a, Called> {
+    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> BoxedFuture<'a, LiteralCallResult> {
         self.tool.call(args, context)
     }
 }
 
-async fn slow_compute(args: SlowCompute, context: CallContext) -> Called {
+async fn slow_compute(args: SlowCompute, context: CallContext) -> LiteralCallResult {
     tokio::select! {
         () = tokio::time::sleep(Duration::from_secs_f64(args.seconds)) => {
             Ok(text(format!("slow_compute({}) done after {} s", args.label, args.seconds)))
         }
-        Stop::Cancelled = context.stopped() => Err(ToolError::Stopped(Stop::Cancelled)),
+        CallStop::Cancelled = context.stopped() => Err(ToolError::Stopped(CallStop::Cancelled)),
     }
 }
 
-async fn failing_job(context: CallContext) -> Called {
+async fn failing_job(context: CallContext) -> LiteralCallResult {
     tokio::select! {
         () = tokio::time::sleep(Duration::from_secs(1)) => {
-            Ok(Outcome { is_error: true, ..text("failing_job failed, as it always does") })
+            Ok(ToolOutcome { is_error: true, ..text("failing_job failed, as it always does") })
         }
-        Stop::Cancelled = context.stopped() => Err(ToolError::Stopped(Stop::Cancelled)),
+        CallStop::Cancelled = context.stopped() => Err(ToolError::Stopped(CallStop::Cancelled)),
     }
 }
 
-async fn break_down(_: CallContext) -> Called {
+async fn break_down(_: CallContext) -> LiteralCallResult {
     tokio::time::sleep(Duration::from_millis(200)).await;
     Err(ToolError::Bug("protocol_error_job broke down, as it always does".into()))
 }
 
-async fn confirm_delete(args: ConfirmDelete, context: CallContext) -> Called {
-    let question = Ask::Elicit(json!({
+async fn confirm_delete(args: ConfirmDelete, context: CallContext) -> LiteralCallResult {
+    let question = ClientQuery::Elicit(json!({
         "message": format!("Delete {}?", args.filename),
         "requestedSchema": {"type": "object", "properties": {"confirm": {"type": "boolean"}}, "required": ["confirm"]}
     }));
-    let answer = answered(&context, "confirm", question).await?;
+    let answer = ask_until_answered(&context, "confirm", question).await?;
     let confirmed = answer.pointer("/content/confirm").and_then(Value::as_bool).unwrap_or(false);
     Ok(text(format!("confirm_delete({}): confirmed = {confirmed}", args.filename)))
 }
 
-async fn multi_input(context: CallContext) -> Called {
+async fn multi_input(context: CallContext) -> LiteralCallResult {
     let questions = vec![
         ("input-a", form("Provide value A", "value")),
         ("input-b", form("Provide value B", "value")),
@@ -126,8 +126,8 @@ async fn multi_input(context: CallContext) -> Called {
     Ok(text(format!("multi_input: {}", values.join(", "))))
 }
 
-async fn ask_then_take_long(context: CallContext) -> Called {
-    let answer = answered(&context, "user_name", name_form()).await?;
-    tokio::time::sleep(LONG).await;
+async fn ask_then_take_long(context: CallContext) -> LiteralCallResult {
+    let answer = ask_until_answered(&context, "user_name", name_form()).await?;
+    tokio::time::sleep(TASK_DURATION).await;
     Ok(text(format!("Hello, {}! (async)", field(&answer, "name"))))
 }

@@ -64,7 +64,7 @@ fn unescape(content: &str, value: &mut String) {
             'v' => Some("\u{b}"),
             _ => None,
         };
-        rest = match (simple, coded(mark, after)) {
+        rest = match (simple, decode_escape(mark, after)) {
             (Some(text), _) => {
                 value.push_str(text);
                 after_mark
@@ -84,7 +84,7 @@ fn unescape(content: &str, value: &mut String) {
 }
 
 /// `x41`, `u0041`, `U00000041` and `101`: the character, and how many bytes name it.
-fn coded(mark: char, after: &str) -> Option<(char, usize)> {
+fn decode_escape(mark: char, after: &str) -> Option<(char, usize)> {
     let (start, length, base) = match mark {
         'x' => (1, 2, 16),
         'u' => (1, 4, 16),

@@ -1,8 +1,8 @@
 //! `PostgreSQL`'s manual, judged by its printed index: each term is a question, and the pages that the index lists for
 //! it are the answers.
 
-use super::{Answer, CorpusError, Judged, Question, Result};
-use docent_index::{Digest, Genre, Source};
+use super::{ExpectedAnswer, CorpusError, JudgedCollection, JudgedQuestion, Result};
+use docent_index::{Digest, Genre, IndexedSource};
 use docent_suites::prose_units;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,19 +12,19 @@ use std::{
 
 const INDEX: &str = "bookindex.html";
 /// Pages that only link to others.
-const LEFT_OUT: [&str; 4] = [INDEX, "index.html", "biblio.html", "legalnotice.html"];
+const EXCLUDED_PAGES: [&str; 4] = [INDEX, "index.html", "biblio.html", "legalnotice.html"];
 const COLLECTION: &str = "postgresql";
 /// A term with more pages than this is too general to be a question.
-const MOST_PAGES: usize = 5;
+const MAX_PAGES_PER_TERM: usize = 5;
 
 /// Reads the manual from a folder of HTML pages.
-pub fn manual(folder: &Path) -> Result<Judged> {
+pub fn manual(folder: &Path) -> Result<JudgedCollection> {
     let unreadable = |source| CorpusError::Unreadable { path: folder.to_owned(), source };
     let mut there = BTreeSet::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         there.extend(entry.map_err(unreadable)?.file_name().into_string());
     }
-    there.retain(|name| !LEFT_OUT.contains(&name.as_str()));
+    there.retain(|name| !EXCLUDED_PAGES.contains(&name.as_str()));
     let index = read(&folder.join(INDEX))?;
     let questions = questions(&String::from_utf8_lossy(&index), &there);
     let mut sources = Vec::new();
@@ -33,9 +33,9 @@ pub fn manual(folder: &Path) -> Result<Judged> {
         let units = prose_units(&path, &bytes).and_then(Result::ok).unwrap_or_default();
         let digest = Digest::of(&[&bytes]);
         let collection = COLLECTION.to_owned();
-        sources.push(Source { collection, path, genre: Genre::Prose, digest, units });
+        sources.push(IndexedSource { collection, path, genre: Genre::Prose, digest, units });
     }
-    Ok(Judged { name: COLLECTION.into(), language: "english".into(), sources, questions })
+    Ok(JudgedCollection { name: COLLECTION.into(), language: "english".into(), sources, questions })
 }
 
 fn is_page(name: &str) -> bool {
@@ -47,7 +47,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Terms in order, each followed by its sub-terms.
-fn questions(index: &str, there: &BTreeSet<String>) -> Vec<Question> {
+fn questions(index: &str, there: &BTreeSet<String>) -> Vec<JudgedQuestion> {
     let mut pages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut top = String::new();
     for entry in entries(index) {
@@ -63,24 +63,24 @@ fn questions(index: &str, there: &BTreeSet<String>) -> Vec<Question> {
     }
     let is_fit = |(question, pages): &(String, BTreeSet<String>)| {
         (3..100).contains(&question.chars().count())
-            && pages.len() <= MOST_PAGES
+            && pages.len() <= MAX_PAGES_PER_TERM
             && pages.is_subset(there)
     };
     let ask = |(text, pages): (String, BTreeSet<String>)| {
-        let answers = pages.into_iter().map(|path| Answer { path, unit: None }).collect();
-        Question { text, answers }
+        let answers = pages.into_iter().map(|path| ExpectedAnswer { path, unit: None }).collect();
+        JudgedQuestion { text, answers }
     };
     pages.into_iter().filter(is_fit).map(ask).collect()
 }
 
 /// One entry of the printed index.
-struct Entry {
+struct ManualIndexEntry {
     depth: usize,
     term: String,
     pages: Vec<String>,
 }
 
-fn entries(index: &str) -> Vec<Entry> {
+fn entries(index: &str) -> Vec<ManualIndexEntry> {
     let mut entries = Vec::new();
     let mut lists = 0_usize;
     let mut rest = index;
@@ -93,7 +93,7 @@ fn entries(index: &str) -> Vec<Entry> {
         } else if tag.strip_prefix("dt").is_some_and(|next| next.starts_with(['>', ' ', '\n'])) {
             let body = tag.split_once('>').and_then(|(_, inner)| inner.split_once("</dt>"));
             let Some((body, after)) = body else { continue };
-            entries.push(Entry {
+            entries.push(ManualIndexEntry {
                 depth: lists.saturating_sub(1),
                 term: term(body),
                 pages: pages(body),

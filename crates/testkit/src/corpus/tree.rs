@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Folders that are skipped: tests, examples, documentation and translations.
-const LEFT_OUT: [&str; 10] = [
+const EXCLUDED_FOLDERS: [&str; 10] = [
     "tests",
     "test",
     "testing",
@@ -40,7 +40,7 @@ fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = format!("{prefix}{name}");
         let kind = entry.file_type().map_err(unreadable)?;
-        if kind.is_dir() && !name.starts_with('.') && !LEFT_OUT.contains(&name.as_str()) {
+        if kind.is_dir() && !name.starts_with('.') && !EXCLUDED_FOLDERS.contains(&name.as_str()) {
             walk(&entry.path(), &format!("{path}/"), found)?;
         } else if kind.is_file() {
             found.push(path);
@@ -115,7 +115,7 @@ fn script(path: &str) -> Option<(&str, usize)> {
 mod tests {
     use super::*;
 
-    fn chosen(language: &str, files: &[&str]) -> Vec<String> {
+    fn list_sources(language: &str, files: &[&str]) -> Vec<String> {
         sources(language, files.iter().map(|path| (*path).to_owned()).collect()).unwrap()
     }
 

@@ -2,10 +2,10 @@
 //!
 //! Each size is written and queried in separate processes, so that memory is counted from zero.
 
-use crate::corpus::{Judged, Question};
+use crate::corpus::{JudgedCollection, JudgedQuestion};
 use docent_index::{
-    Change, Digest, Embedded, Query, Settings, Source, Store, StoreError,
-    embed::{Document, Embedder as _, Table},
+    StoreChange, Digest, EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexedSource, IndexStore, IndexStoreError,
+    embed::{EmbeddingInput, Embedder as _, EmbeddingTable},
     search,
 };
 use serde::{Deserialize, Serialize};
@@ -16,13 +16,13 @@ use std::{
 };
 
 /// The number of timed questions.
-const QUESTIONS: usize = 200;
+const QUESTION_COUNT: usize = 200;
 /// The number of timed changes of one file.
-const EDITS: usize = 20;
+const EDIT_COUNT: usize = 20;
 
 /// The measurements of one size.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Figures {
+pub struct SizeMeasurements {
     /// Units embedded and stored per second.
     pub rate: f64,
     /// Milliseconds to open and count.
@@ -48,7 +48,7 @@ pub struct Figures {
 }
 
 /// Creates this many units: the real ones, then copies of them under other folders.
-pub fn sources(judged: &[Judged], units: usize) -> Vec<Source> {
+pub fn sources(judged: &[JudgedCollection], units: usize) -> Vec<IndexedSource> {
     let mut left = units;
     let mut all = Vec::new();
     for copy in 0.. {
@@ -67,10 +67,10 @@ pub fn sources(judged: &[Judged], units: usize) -> Vec<Source> {
 }
 
 /// Picks questions from every collection.
-pub fn questions(judged: &[Judged]) -> Vec<String> {
-    let all: Vec<&Question> = judged.iter().flat_map(|judged| &judged.questions).collect();
-    let step = (all.len() / QUESTIONS).max(1);
-    all.iter().step_by(step).take(QUESTIONS).map(|question| question.text.clone()).collect()
+pub fn questions(judged: &[JudgedCollection]) -> Vec<String> {
+    let all: Vec<&JudgedQuestion> = judged.iter().flat_map(|judged| &judged.questions).collect();
+    let step = (all.len() / QUESTION_COUNT).max(1);
+    all.iter().step_by(step).take(QUESTION_COUNT).map(|question| question.text.clone()).collect()
 }
 
 fn milliseconds(time: Duration) -> f64 {
@@ -110,7 +110,7 @@ fn memory(field: &str) -> u64 {
 }
 
 /// Writes a store.
-pub fn write(folder: &Path, sources: Vec<Source>) -> Result<Figures, StoreError> {
+pub fn write(folder: &Path, sources: Vec<IndexedSource>) -> Result<SizeMeasurements, IndexStoreError> {
     let units: usize = sources.iter().map(|source| source.units.len()).sum();
     let text: u64 = sources
         .iter()
@@ -119,39 +119,39 @@ pub fn write(folder: &Path, sources: Vec<Source>) -> Result<Figures, StoreError>
             (unit.name.len() + unit.signature.len() + unit.doc.len() + unit.body.len()) as u64
         })
         .sum();
-    let store = Embedded::open(folder, Table::built_in(), Settings::default())?;
+    let store = EmbeddedStore::open(folder, EmbeddingTable::built_in(), EmbeddedStoreSettings::default())?;
     let start = Instant::now();
-    store.write(&mut sources.into_iter().map(Change::Put))?;
+    store.write(&mut sources.into_iter().map(StoreChange::Put))?;
     let rate = per_unit(units as u64, 1) / start.elapsed().as_secs_f64();
     let bytes =
-        disk(folder).map_err(|source| StoreError::File { path: folder.to_owned(), source })?;
-    Ok(Figures {
+        disk(folder).map_err(|source| IndexStoreError::File { path: folder.to_owned(), source })?;
+    Ok(SizeMeasurements {
         rate,
         disk: per_unit(bytes, units),
         text: per_unit(text, units),
-        ..Figures::default()
+        ..SizeMeasurements::default()
     })
 }
 
 /// Queries a store that another process wrote.
-pub fn ask(folder: &Path, questions: &[String]) -> Result<Figures, StoreError> {
-    let table = Table::built_in();
+pub fn ask(folder: &Path, questions: &[String]) -> Result<SizeMeasurements, IndexStoreError> {
+    let table = EmbeddingTable::built_in();
     let start = Instant::now();
-    let store = Embedded::open(folder, table.clone(), Settings::default())?;
+    let store = EmbeddedStore::open(folder, table.clone(), EmbeddedStoreSettings::default())?;
     let units = usize::try_from(store.status()?.units).unwrap_or(usize::MAX);
     let open = milliseconds(start.elapsed());
     let before = [memory("RssAnon:"), memory("RssFile:")];
     let one = |text: &String| {
         let start = Instant::now();
-        search(&store, table.as_ref(), &Query::new(text)).map(|_| milliseconds(start.elapsed()))
+        search(&store, table.as_ref(), &IndexQuery::new(text)).map(|_| milliseconds(start.elapsed()))
     };
     let first = one(&questions[0])?;
     let times = questions.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     let (median, slow) = spread(times);
     let own = per_unit(memory("RssAnon:").saturating_sub(before[0]), units);
     let mapped = per_unit(memory("RssFile:").saturating_sub(before[1]), units);
-    let edits = (0..EDITS).map(|n| edit(&store, n)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Figures {
+    let edits = (0..EDIT_COUNT).map(|n| edit(&store, n)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SizeMeasurements {
         open,
         first,
         median,
@@ -159,29 +159,29 @@ pub fn ask(folder: &Path, questions: &[String]) -> Result<Figures, StoreError> {
         own,
         mapped,
         edit: spread(edits).0,
-        ..Figures::default()
+        ..SizeMeasurements::default()
     })
 }
 
 /// Changes one file of ten units and searches for the change.
-fn edit(store: &Embedded, n: usize) -> Result<f64, StoreError> {
+fn edit(store: &EmbeddedStore, n: usize) -> Result<f64, IndexStoreError> {
     let view = store.view()?;
     let (_, candidates) = docent_index::rank::candidates(
         &view,
-        Table::built_in().as_ref(),
-        &Query::new("read a file"),
+        EmbeddingTable::built_in().as_ref(),
+        &IndexQuery::new("read a file"),
     )?;
     let found = candidates.rows().next().map(|row| view.unit(row)).transpose()?;
     let Some(found) = found else { return Ok(0.0) };
     let name = format!("zanzibar_quokka_{n}");
     let units = (0..10)
-        .map(|m| docent_index::Unit {
+        .map(|m| docent_index::IndexUnit {
             id: format!("{name}_{m}"),
             name: name.clone(),
             ..found.unit.clone()
         })
         .collect();
-    let source = Source {
+    let source = IndexedSource {
         collection: "bench".into(),
         path: "edited.rs".into(),
         genre: found.genre,
@@ -189,8 +189,8 @@ fn edit(store: &Embedded, n: usize) -> Result<f64, StoreError> {
         units,
     };
     let start = Instant::now();
-    store.write(&mut std::iter::once(Change::Put(source)))?;
-    let hits = search(store, Table::built_in().as_ref(), &Query::new(&name))?.hits;
+    store.write(&mut std::iter::once(StoreChange::Put(source)))?;
+    let hits = search(store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(&name))?.hits;
     let took = milliseconds(start.elapsed());
     assert!(hits.first().is_some_and(|hit| hit.found.unit.name == name), "the change is found");
     Ok(took)
@@ -199,9 +199,9 @@ fn edit(store: &Embedded, n: usize) -> Result<f64, StoreError> {
 /// Tantivy with one field and its own tokenizer.
 pub fn tantivy_alone(
     folder: &Path,
-    sources: &[Source],
+    sources: &[IndexedSource],
     questions: &[String],
-) -> tantivy::Result<Figures> {
+) -> tantivy::Result<SizeMeasurements> {
     use tantivy::{
         Index, TantivyDocument,
         collector::TopDocs,
@@ -243,15 +243,15 @@ pub fn tantivy_alone(
     }
     let (median, slow) = spread(times);
     let disk = per_unit(disk(folder)?, usize::try_from(units).unwrap_or(1));
-    Ok(Figures { rate, open, median, slow, disk, ..Figures::default() })
+    Ok(SizeMeasurements { rate, open, median, slow, disk, ..SizeMeasurements::default() })
 }
 
 /// usearch with our vectors, one byte per dimension.
-pub fn usearch_alone(sources: &[Source], questions: &[String]) -> Result<Figures, Failed> {
+pub fn usearch_alone(sources: &[IndexedSource], questions: &[String]) -> Result<SizeMeasurements, UsearchError> {
     use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
-    let table = Table::built_in();
+    let table = EmbeddingTable::built_in();
     let documents = sources.iter().flat_map(|source| {
-        let of = |unit| Document { unit, path: &source.path, genre: source.genre };
+        let of = |unit| EmbeddingInput { unit, path: &source.path, genre: source.genre };
         source.units.iter().map(of)
     });
     let vectors: Vec<_> =
@@ -262,35 +262,35 @@ pub fn usearch_alone(sources: &[Source], questions: &[String]) -> Result<Figures
         quantization: ScalarKind::I8,
         ..IndexOptions::default()
     };
-    let index = Index::new(&options).map_err(Failed::new)?;
-    index.reserve(vectors.len()).map_err(Failed::new)?;
+    let index = Index::new(&options).map_err(UsearchError::new)?;
+    index.reserve(vectors.len()).map_err(UsearchError::new)?;
     let start = Instant::now();
     for (key, vector) in (0..).zip(&vectors) {
-        index.add(key, vector.codes()).map_err(Failed::new)?;
+        index.add(key, vector.codes()).map_err(UsearchError::new)?;
     }
     let rate = per_unit(vectors.len() as u64, 1) / start.elapsed().as_secs_f64();
     let (mut times, mut found, mut all) = (Vec::new(), 0_u32, 0_u32);
     for question in questions {
         let Ok(question) = table.query(question) else { continue };
         let start = Instant::now();
-        let near = index.search(question.codes(), 10).map_err(Failed::new)?;
+        let near = index.search(question.codes(), 10).map_err(UsearchError::new)?;
         times.push(milliseconds(start.elapsed()));
-        let exact = index.exact_search(question.codes(), 10).map_err(Failed::new)?;
+        let exact = index.exact_search(question.codes(), 10).map_err(UsearchError::new)?;
         all += u32::try_from(exact.keys.len()).unwrap_or(0);
         let both = exact.keys.iter().filter(|key| near.keys.contains(key));
         found += u32::try_from(both.count()).unwrap_or(0);
     }
     let (median, slow) = spread(times);
     let recall = Some(f64::from(found) / f64::from(all.max(1)));
-    Ok(Figures { rate, median, slow, recall, ..Figures::default() })
+    Ok(SizeMeasurements { rate, median, slow, recall, ..SizeMeasurements::default() })
 }
 
 /// An error of usearch.
 #[derive(Debug, thiserror::Error)]
 #[error("usearch failed: {0}")]
-pub struct Failed(String);
+pub struct UsearchError(String);
 
-impl Failed {
+impl UsearchError {
     fn new(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
     }

@@ -1,43 +1,43 @@
 //! Trains the weights of the ranking features, and the calibration curve from score to similarity.
 
-use super::runs::Run;
-use docent_index::rank::{COUNT, Calibration, Features, NAMES, Weights};
+use super::runs::QuestionRun;
+use docent_index::rank::{FEATURE_COUNT, Calibration, Features, FEATURE_NAMES, Weights};
 use std::collections::{HashMap, HashSet};
 
 /// Training passes over all questions.
-const STEPS: usize = 250;
+const TRAINING_STEPS: usize = 250;
 /// The initial learning rate.
-const RATE: f64 = 0.15;
+const LEARNING_RATE: f64 = 0.15;
 /// Features whose weight may be negative. All others are evidence and must not be: of two similar features, one would
 /// otherwise be subtracted from the other, which overfits the training questions.
-const EITHER_WAY: &[&str] =
+const SIGNED_FEATURES: &[&str] =
     &["length", "is_type", "is_function", "is_hidden", "source_others", "source_sum"];
 /// Weights that can't be trained on the judged questions, which contain neither names nor doc comments.
-const GIVEN: &[(&str, f64)] =
+const FIXED_WEIGHTS: &[(&str, f64)] =
     &[("name_asked_for", 3.0), ("in_doc", 1.0), ("in_name", 0.5), ("exact_nearness", 3.0)];
 /// The feature that is sorted on before the score, and is not part of the score.
-const BEFORE: &str = "exact_names";
+const PRIMARY_SORT_FEATURE: &str = "exact_names";
 /// The strength of the penalty on large weights.
-const RESTRAINT: f64 = 1e-4;
+const REGULARIZATION: f64 = 1e-4;
 
 /// Trains weights that rank the right candidates of these questions first as often as possible.
-pub fn weights(runs: &[Run]) -> [f64; COUNT] {
-    let runs: Vec<&Run> = runs.iter().filter(|run| run.right.contains(&true)).collect();
-    let mut weights = [0.0; COUNT];
+pub fn weights(runs: &[QuestionRun]) -> [f64; FEATURE_COUNT] {
+    let runs: Vec<&QuestionRun> = runs.iter().filter(|run| run.right.contains(&true)).collect();
+    let mut weights = [0.0; FEATURE_COUNT];
     weights[0] = 5.0;
     weights[1] = 5.0;
-    let (mut momentum, mut scale) = ([0.0; COUNT], [0.0; COUNT]);
-    for step in 0..STEPS {
+    let (mut momentum, mut scale) = ([0.0; FEATURE_COUNT], [0.0; FEATURE_COUNT]);
+    for step in 0..TRAINING_STEPS {
         let gradient = gradient(&runs, &weights);
-        let rate = RATE * (1.0 - progress(step, STEPS));
-        for n in 0..COUNT {
-            let slope = gradient[n] + RESTRAINT * weights[n];
+        let rate = LEARNING_RATE * (1.0 - progress(step, TRAINING_STEPS));
+        for n in 0..FEATURE_COUNT {
+            let slope = gradient[n] + REGULARIZATION * weights[n];
             momentum[n] = 0.9 * momentum[n] + 0.1 * slope;
             scale[n] = 0.99 * scale[n] + 0.01 * slope * slope;
             let corrected = scale[n] / (1.0 - 0.99_f64.powi(i32::try_from(step + 1).unwrap_or(1)));
             weights[n] -= rate * momentum[n] / (corrected.sqrt() + 1e-9);
-            weights[n] = weights[n].max(least(NAMES[n]));
-            if NAMES[n] == BEFORE {
+            weights[n] = weights[n].max(min_weight(FEATURE_NAMES[n]));
+            if FEATURE_NAMES[n] == PRIMARY_SORT_FEATURE {
                 weights[n] = 0.0;
             }
         }
@@ -46,9 +46,9 @@ pub fn weights(runs: &[Run]) -> [f64; COUNT] {
 }
 
 /// The minimum weight of a feature.
-fn least(name: &str) -> f64 {
-    let given = GIVEN.iter().find(|(given, _)| *given == name).map(|(_, least)| *least);
-    let free = EITHER_WAY.contains(&name);
+fn min_weight(name: &str) -> f64 {
+    let given = FIXED_WEIGHTS.iter().find(|(given, _)| *given == name).map(|(_, least)| *least);
+    let free = SIGNED_FEATURES.contains(&name);
     given.unwrap_or(if free { f64::NEG_INFINITY } else { 0.0 })
 }
 
@@ -57,13 +57,13 @@ fn progress(step: usize, all: usize) -> f64 {
     step as f64 / all as f64
 }
 
-fn score(weights: &[f64; COUNT], features: &Features) -> f64 {
+fn score(weights: &[f64; FEATURE_COUNT], features: &Features) -> f64 {
     weights.iter().zip(features.0).map(|(weight, value)| weight * f64::from(value)).sum()
 }
 
 /// The gradient of the mean surprise at the right group; a group's score is that of its best candidate.
-fn gradient(runs: &[&Run], weights: &[f64; COUNT]) -> [f64; COUNT] {
-    let mut sum = [0.0; COUNT];
+fn gradient(runs: &[&QuestionRun], weights: &[f64; FEATURE_COUNT]) -> [f64; FEATURE_COUNT] {
+    let mut sum = [0.0; FEATURE_COUNT];
     for run in runs {
         let mut best: HashMap<u32, (f64, usize)> = HashMap::new();
         for (at, features) in run.features.iter().enumerate() {
@@ -96,8 +96,8 @@ fn gradient(runs: &[&Run], weights: &[f64; COUNT]) -> [f64; COUNT] {
 
 /// One hit as a sample for the curve.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
-    inputs: [f64; INPUTS],
+struct CurveSample {
+    inputs: [f64; CURVE_INPUTS],
     right: bool,
     /// Whether its question has an answer.
     answerable: bool,
@@ -107,24 +107,24 @@ struct Seen {
 
 /// Inputs of the curve: a constant, the score, and the question's best score. The mean of all scores would be more
 /// informative, but means something else if there are few units.
-const INPUTS: usize = 3;
+const CURVE_INPUTS: usize = 3;
 /// Training steps of the curve.
 const CURVE_STEPS: usize = 1_500;
 /// The maximum percentage of questions without an answer that may get a hit.
-const FOOLED_PERCENT: usize = 10;
+const MAX_FALSE_ANSWER_PERCENT: usize = 10;
 
 /// Trains the curve from score to similarity. `bad` are questions without an answer. A similarity of 0.7 becomes the
 /// best balance of precision and recall, weighted by `recall`, at which at most one in ten bad questions gets a hit.
-pub fn calibration(good: &[Run], bad: &[Run], weights: &[f64; COUNT], recall: f64) -> Calibration {
+pub fn calibration(good: &[QuestionRun], bad: &[QuestionRun], weights: &[f64; FEATURE_COUNT], recall: f64) -> Calibration {
     let none = Calibration { bias: 0.0, score: 1.0, best: 0.0 };
     let plain = as_weights(weights, none);
     let runs = good.iter().map(|run| (run, true)).chain(bad.iter().map(|run| (run, false)));
-    let seen: Vec<Seen> = runs
+    let seen: Vec<CurveSample> = runs
         .enumerate()
         .flat_map(|(n, (run, answerable))| first_ten(n, run, answerable, &plain))
         .collect();
     let curve = logistic(&seen);
-    let mut falling: Vec<(f64, &Seen)> = seen.iter().map(|one| (logit(one, &curve), one)).collect();
+    let mut falling: Vec<(f64, &CurveSample)> = seen.iter().map(|one| (logit(one, &curve), one)).collect();
     falling.sort_by(|a, b| b.0.total_cmp(&a.0));
     let shift =
         (0.7_f64 / 0.3).ln() - best_cut(&falling, recall).max(fooled_cut(&falling, bad.len()));
@@ -135,28 +135,28 @@ pub fn calibration(good: &[Run], bad: &[Run], weights: &[f64; COUNT], recall: f6
     Calibration { bias, score, best }
 }
 
-fn logit(one: &Seen, curve: &[f64; INPUTS]) -> f64 {
+fn logit(one: &CurveSample, curve: &[f64; CURVE_INPUTS]) -> f64 {
     one.inputs.iter().zip(curve).map(|(input, factor)| input * factor).sum()
 }
 
 /// Fits a logistic function; inputs have different magnitudes, so they are scaled before the descent and back after it.
-fn logistic(seen: &[Seen]) -> [f64; INPUTS] {
+fn logistic(seen: &[CurveSample]) -> [f64; CURVE_INPUTS] {
     #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
     let count = seen.len().max(1) as f64;
-    let mean: [f64; INPUTS] = std::array::from_fn(|n| {
+    let mean: [f64; CURVE_INPUTS] = std::array::from_fn(|n| {
         if n == 0 { 0.0 } else { seen.iter().map(|one| one.inputs[n]).sum::<f64>() / count }
     });
-    let scale: [f64; INPUTS] = std::array::from_fn(|n| {
+    let scale: [f64; CURVE_INPUTS] = std::array::from_fn(|n| {
         let squares = seen.iter().map(|one| (one.inputs[n] - mean[n]).powi(2)).sum::<f64>();
         (squares / count).sqrt().max(1e-9)
     });
-    let scaled: Vec<[f64; INPUTS]> = seen
+    let scaled: Vec<[f64; CURVE_INPUTS]> = seen
         .iter()
         .map(|one| std::array::from_fn(|n| (one.inputs[n] - mean[n]) / scale[n]))
         .collect();
-    let mut curve = [0.0; INPUTS];
+    let mut curve = [0.0; CURVE_INPUTS];
     for step in 0..CURVE_STEPS {
-        let mut slope = [0.0; INPUTS];
+        let mut slope = [0.0; CURVE_INPUTS];
         for (inputs, one) in scaled.iter().zip(seen) {
             let logit: f64 = inputs.iter().zip(curve).map(|(input, factor)| input * factor).sum();
             let pull = 1.0 / (1.0 + (-logit).exp()) - f64::from(u8::from(one.right));
@@ -169,21 +169,21 @@ fn logistic(seen: &[Seen]) -> [f64; INPUTS] {
             *factor -= rate * slope / count;
         }
     }
-    let mut plain: [f64; INPUTS] = std::array::from_fn(|n| curve[n] / scale[n]);
-    plain[0] -= (1..INPUTS).map(|n| plain[n] * mean[n]).sum::<f64>();
+    let mut plain: [f64; CURVE_INPUTS] = std::array::from_fn(|n| curve[n] / scale[n]);
+    plain[0] -= (1..CURVE_INPUTS).map(|n| plain[n] * mean[n]).sum::<f64>();
     plain
 }
 
 /// The ten best hits of a question.
-fn first_ten(n: usize, run: &Run, answerable: bool, weights: &Weights) -> Vec<Seen> {
+fn first_ten(n: usize, run: &QuestionRun, answerable: bool, weights: &Weights) -> Vec<CurveSample> {
     let scores: Vec<f32> = run.features.iter().map(|one| weights.score(one)).collect();
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut seen: Vec<Seen> = scores
+    let mut seen: Vec<CurveSample> = scores
         .iter()
         .zip(&run.right)
         .map(|(score, right)| {
             let inputs = [1.0, *score, best].map(f64::from);
-            Seen { inputs, right: *right, answerable, run: n }
+            CurveSample { inputs, right: *right, answerable, run: n }
         })
         .collect();
     seen.sort_by(|a, b| b.inputs[1].total_cmp(&a.inputs[1]));
@@ -193,7 +193,7 @@ fn first_ten(n: usize, run: &Run, answerable: bool, weights: &Weights) -> Vec<Se
 
 /// The cut of a descending list with the best weighted balance of precision and recall.
 #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
-fn best_cut(falling: &[(f64, &Seen)], recall: f64) -> f64 {
+fn best_cut(falling: &[(f64, &CurveSample)], recall: f64) -> f64 {
     let all = falling.iter().filter(|(_, one)| one.right).count() as f64;
     let (mut right, mut passed, mut best, mut cut) = (0.0, 0.0, 0.0, 0.0);
     for (logit, one) in falling.iter().filter(|(_, one)| one.answerable) {
@@ -208,11 +208,11 @@ fn best_cut(falling: &[(f64, &Seen)], recall: f64) -> f64 {
 }
 
 /// The cut at which few questions without an answer get a hit.
-fn fooled_cut(falling: &[(f64, &Seen)], bad: usize) -> f64 {
+fn fooled_cut(falling: &[(f64, &CurveSample)], bad: usize) -> f64 {
     let mut fooled = HashSet::new();
     for (logit, one) in falling.iter().filter(|(_, one)| !one.answerable) {
         fooled.insert(one.run);
-        if fooled.len() * 100 > bad * FOOLED_PERCENT {
+        if fooled.len() * 100 > bad * MAX_FALSE_ANSWER_PERCENT {
             return *logit + 1e-3;
         }
     }
@@ -220,7 +220,7 @@ fn fooled_cut(falling: &[(f64, &Seen)], bad: usize) -> f64 {
 }
 
 /// Converts weights to their stored form.
-pub fn as_weights(weights: &[f64; COUNT], calibration: Calibration) -> Weights {
+pub fn as_weights(weights: &[f64; FEATURE_COUNT], calibration: Calibration) -> Weights {
     #[expect(clippy::cast_possible_truncation, reason = "weights are kept in single precision")]
     let features = weights.map(|weight| (weight * 1e4).round() as f32 / 1e4);
     Weights { features, calibration }
@@ -234,12 +234,12 @@ mod tests {
     fn informative_features_get_weight() {
         let run = |n: u16| {
             let features = |meaning: f32, noise: f32| {
-                let mut all = [0.0; COUNT];
+                let mut all = [0.0; FEATURE_COUNT];
                 (all[1], all[5]) = (meaning, noise);
                 Features(all)
             };
             let noise = f32::from(n % 7) / 7.0;
-            Run {
+            QuestionRun {
                 text: String::new(),
                 features: vec![
                     features(0.9, noise),
@@ -251,12 +251,12 @@ mod tests {
                 answers: 1,
             }
         };
-        let runs: Vec<Run> = (0..50).map(run).collect();
+        let runs: Vec<QuestionRun> = (0..50).map(run).collect();
         let learned = weights(&runs);
         assert!(learned[1] > 3.0 * learned[5].abs(), "{learned:?}");
-        let bad: Vec<Run> = runs
+        let bad: Vec<QuestionRun> = runs
             .iter()
-            .map(|run| Run {
+            .map(|run| QuestionRun {
                 right: vec![false; 3],
                 features: run
                     .features
@@ -268,7 +268,7 @@ mod tests {
             .collect();
         let curve = calibration(&runs, &bad, &learned, 1.0);
         let weights = as_weights(&learned, curve);
-        let similar = |run: &Run, at: usize| {
+        let similar = |run: &QuestionRun, at: usize| {
             let scores = run.features.iter().map(|one| weights.score(one));
             let best = scores.fold(f32::NEG_INFINITY, f32::max);
             weights.similarity(weights.score(&run.features[at]), best)

@@ -2,7 +2,7 @@
 
 use super::{
     numbers::{chance, interval, mean},
-    runs::Run,
+    runs::QuestionRun,
 };
 use docent_index::{
     Genre,
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 /// A ranking method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum RankingMethod {
     /// BM25 over weighted fields.
     Words,
     /// Cosine similarity.
@@ -21,7 +21,7 @@ pub enum Way {
     Both,
 }
 
-impl Way {
+impl RankingMethod {
     /// All methods.
     pub const ALL: [Self; 3] = [Self::Words, Self::Meaning, Self::Both];
 
@@ -35,8 +35,8 @@ impl Way {
 
     fn order(self, weights: &Weights, features: &Features) -> (f32, f32) {
         match self {
-            Self::Words => (0.0, features.named("words")),
-            Self::Meaning => (0.0, features.named("meaning")),
+            Self::Words => (0.0, features.get("words")),
+            Self::Meaning => (0.0, features.get("meaning")),
             Self::Both => weights.order(features),
         }
     }
@@ -44,7 +44,7 @@ impl Way {
 
 /// The scores of each question.
 #[derive(Debug, Clone, Default)]
-pub struct Figures {
+pub struct RankingScores {
     /// NDCG@10.
     pub gain: Vec<f64>,
     /// MRR@10.
@@ -58,8 +58,8 @@ pub struct Figures {
 }
 
 /// Ranks with one method and computes the scores.
-pub fn figures(runs: &[Run], weights: &Weights, way: Way) -> Figures {
-    let mut figures = Figures::default();
+pub fn figures(runs: &[QuestionRun], weights: &Weights, way: RankingMethod) -> RankingScores {
+    let mut figures = RankingScores::default();
     for run in runs {
         let ranked = run.ranked(|features| way.order(weights, features));
         let rank = ranked.iter().take(10).position(|right| *right);
@@ -89,20 +89,20 @@ fn gain(ranked: &[bool], answers: usize) -> f64 {
 }
 
 /// Formats a table that compares the methods.
-pub fn table(runs: &[Run], genre: Genre, weights: &Weights) -> String {
-    let words = figures(runs, weights, Way::Words);
+pub fn table(runs: &[QuestionRun], genre: Genre, weights: &Weights) -> String {
+    let words = figures(runs, weights, RankingMethod::Words);
     let code = genre == Genre::Code;
     let main =
-        |figures: &Figures| if code { figures.gain.clone() } else { figures.reciprocal.clone() };
+        |figures: &RankingScores| if code { figures.gain.clone() } else { figures.reciprocal.clone() };
     let mut text = format!(
         "| {} questions | {} | 95 % | R@1 | R@5 | R@10 | by chance |\n|---|---|---|---|---|---|---|\n",
         runs.len(),
         if code { "NDCG@10" } else { "MRR@10" }
     );
-    for way in Way::ALL {
+    for way in RankingMethod::ALL {
         let figures = figures(runs, weights, way);
         let (low, high) = interval(&main(&figures));
-        let odds = if way == Way::Words {
+        let odds = if way == RankingMethod::Words {
             String::new()
         } else {
             format!("p = {:.3}", chance(&main(&figures), &main(&words)))
@@ -123,7 +123,7 @@ pub fn table(runs: &[Run], genre: Genre, weights: &Weights) -> String {
 
 /// The results above a threshold.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Passing {
+pub struct ThresholdCounts {
     /// Questions with an answer, and how many get it.
     pub answered: (usize, usize),
     /// Hits above the threshold, and how many are right.
@@ -133,9 +133,9 @@ pub struct Passing {
 }
 
 /// Counts the results above a threshold among the first ten, for questions with and without an answer.
-pub fn passing(good: &[Run], bad: &[Run], weights: &Weights, threshold: f32) -> Passing {
-    let mut passing = Passing::default();
-    let similar = |run: &Run| -> Vec<(f32, bool)> {
+pub fn passing(good: &[QuestionRun], bad: &[QuestionRun], weights: &Weights, threshold: f32) -> ThresholdCounts {
+    let mut passing = ThresholdCounts::default();
+    let similar = |run: &QuestionRun| -> Vec<(f32, bool)> {
         let scores: Vec<f32> = run.features.iter().map(|one| weights.score(one)).collect();
         let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let each = scores.iter().zip(&run.right);

@@ -2,9 +2,9 @@
 
 /// A pseudorandom generator that is the same in every run.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
@@ -20,7 +20,7 @@ impl Dice {
 }
 
 /// The number of bootstrap samples.
-const DRAWS: usize = 1_000;
+const BOOTSTRAP_DRAWS: usize = 1_000;
 
 /// The mean of some numbers.
 #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
@@ -30,8 +30,8 @@ pub fn mean(numbers: &[f64]) -> f64 {
 
 /// The 95 % bootstrap confidence interval of the mean.
 pub fn interval(numbers: &[f64]) -> (f64, f64) {
-    let mut dice = Dice::new(7);
-    let mut means: Vec<f64> = (0..DRAWS)
+    let mut dice = SeededRandom::new(7);
+    let mut means: Vec<f64> = (0..BOOTSTRAP_DRAWS)
         .map(|_| {
             let drawn: Vec<f64> =
                 numbers.iter().map(|_| numbers[dice.below(numbers.len())]).collect();
@@ -39,7 +39,7 @@ pub fn interval(numbers: &[f64]) -> (f64, f64) {
         })
         .collect();
     means.sort_by(f64::total_cmp);
-    (means[DRAWS * 25 / 1_000], means[DRAWS * 975 / 1_000])
+    (means[BOOTSTRAP_DRAWS * 25 / 1_000], means[BOOTSTRAP_DRAWS * 975 / 1_000])
 }
 
 /// The p-value of a paired permutation test: each question's two figures are swapped or not.
@@ -47,15 +47,15 @@ pub fn interval(numbers: &[f64]) -> (f64, f64) {
 pub fn chance(a: &[f64], b: &[f64]) -> f64 {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let seen = mean(&differences).abs();
-    let mut dice = Dice::new(11);
-    let as_far = (0..DRAWS).filter(|_| {
+    let mut dice = SeededRandom::new(11);
+    let as_far = (0..BOOTSTRAP_DRAWS).filter(|_| {
         let drawn: Vec<f64> = differences
             .iter()
             .map(|difference| if dice.below(2) == 0 { *difference } else { -difference })
             .collect();
         mean(&drawn).abs() >= seen
     });
-    (as_far.count() + 1) as f64 / (DRAWS + 1) as f64
+    (as_far.count() + 1) as f64 / (BOOTSTRAP_DRAWS + 1) as f64
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_p_value_separates_a_difference_from_none() {
-        let mut dice = Dice::new(1);
+        let mut dice = SeededRandom::new(1);
         let a: Vec<f64> =
             (0..400).map(|_| f64::from(u32::try_from(dice.below(100)).unwrap())).collect();
         let better: Vec<f64> = a.iter().map(|a| a + 5.0).collect();

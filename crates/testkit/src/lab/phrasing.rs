@@ -1,6 +1,6 @@
 //! Questions as people type them: in a sentence, and with a typo.
 
-use crate::corpus::Question;
+use crate::corpus::JudgedQuestion;
 
 /// How questions are phrased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +26,10 @@ const SENTENCES: &[(&str, &str)] = &[
 ];
 
 /// Shorter words get no typo.
-const SHORTEST: usize = 5;
+const MIN_TYPO_LETTERS: usize = 5;
 
 /// Rephrases every question, deterministically.
-pub fn put(questions: &mut [Question], phrasing: Phrasing) {
+pub fn put(questions: &mut [JudgedQuestion], phrasing: Phrasing) {
     for (n, question) in questions.iter_mut().enumerate() {
         question.text = match phrasing {
             Phrasing::Sentence => {
@@ -37,16 +37,16 @@ pub fn put(questions: &mut [Question], phrasing: Phrasing) {
                     SENTENCES.get(n % SENTENCES.len()).copied().unwrap_or_default();
                 format!("{before}{}{after}", question.text)
             }
-            Phrasing::Misspelt => misspelt(&question.text, n),
+            Phrasing::Misspelt => misspell(&question.text, n),
         };
     }
 }
 
 /// Drops, doubles or swaps a letter inside the longest word of letters.
-fn misspelt(text: &str, n: usize) -> String {
+fn misspell(text: &str, n: usize) -> String {
     let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(is_word);
-    let Some(word) = words.max_by_key(|word| word.len()).filter(|word| word.len() >= SHORTEST)
+    let Some(word) = words.max_by_key(|word| word.len()).filter(|word| word.len() >= MIN_TYPO_LETTERS)
     else {
         return text.to_owned();
     };

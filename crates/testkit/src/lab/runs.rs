@@ -1,9 +1,9 @@
 //! Questions with the features of their candidates, so that they can be ranked again with any method.
 
-use crate::corpus::{Answer, Judged, Question};
+use crate::corpus::{ExpectedAnswer, JudgedCollection, JudgedQuestion};
 use docent_index::{
-    Change, Embedded, Query, Settings, Store, StoreError, View,
-    embed::{Embedder, Table},
+    StoreChange, EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexStore, IndexStoreError, StoreView,
+    embed::{Embedder, EmbeddingTable},
     rank::{self, Features},
 };
 use std::{
@@ -13,7 +13,7 @@ use std::{
 
 /// One question and its candidates.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub struct QuestionRun {
     /// The question's text.
     pub text: String,
     /// The features of each candidate.
@@ -28,39 +28,39 @@ pub struct Run {
 
 /// A collection in its own store.
 #[derive(Debug)]
-pub struct Filled {
-    store: Embedded,
+pub struct FilledStore {
+    store: EmbeddedStore,
     _folder: tempfile::TempDir,
 }
 
-impl Filled {
+impl FilledStore {
     /// Stores a collection.
-    pub fn new(judged: &Judged) -> Result<Self, StoreError> {
+    pub fn new(judged: &JudgedCollection) -> Result<Self, IndexStoreError> {
         let folder = tempfile::tempdir()
-            .map_err(|source| StoreError::File { path: std::env::temp_dir(), source })?;
-        let store = Embedded::open(folder.path(), Table::built_in(), Settings::default())?;
-        store.write(&mut judged.sources.iter().cloned().map(Change::Put))?;
+            .map_err(|source| IndexStoreError::File { path: std::env::temp_dir(), source })?;
+        let store = EmbeddedStore::open(folder.path(), EmbeddingTable::built_in(), EmbeddedStoreSettings::default())?;
+        store.write(&mut judged.sources.iter().cloned().map(StoreChange::Put))?;
         Ok(Self { store, _folder: folder })
     }
 
     /// Asks each question.
-    pub fn ask(&self, questions: &[Question]) -> Result<Vec<Run>, StoreError> {
+    pub fn ask(&self, questions: &[JudgedQuestion]) -> Result<Vec<QuestionRun>, IndexStoreError> {
         let view = self.store.view()?;
-        let table = Table::built_in();
+        let table = EmbeddingTable::built_in();
         let mut places = HashMap::new();
         questions.iter().map(|question| run(&view, table.as_ref(), question, &mut places)).collect()
     }
 }
 
-type Places = HashMap<docent_index::Row, (String, String)>;
+type UnitLocations = HashMap<docent_index::UnitRow, (String, String)>;
 
 fn run(
-    view: &Arc<dyn View>,
+    view: &Arc<dyn StoreView>,
     embedder: &dyn Embedder,
-    question: &Question,
-    places: &mut Places,
-) -> Result<Run, StoreError> {
-    let (asked, candidates) = rank::candidates(view, embedder, &Query::new(&question.text))?;
+    question: &JudgedQuestion,
+    places: &mut UnitLocations,
+) -> Result<QuestionRun, IndexStoreError> {
+    let (asked, candidates) = rank::candidates(view, embedder, &IndexQuery::new(&question.text))?;
     let features = rank::features(&asked, &candidates, embedder);
     let by_page = question.answers.iter().all(|answer| answer.unit.is_none());
     let mut groups = Vec::with_capacity(features.len());
@@ -80,16 +80,16 @@ fn run(
         right.push(question.answers.iter().any(|answer| answers(answer, path, id)));
     }
     let (text, answers) = (question.text.clone(), question.answers.len());
-    Ok(Run { text, features, groups, right, answers })
+    Ok(QuestionRun { text, features, groups, right, answers })
 }
 
-fn answers(answer: &Answer, path: &str, id: &str) -> bool {
+fn answers(answer: &ExpectedAnswer, path: &str, id: &str) -> bool {
     answer.path == path && answer.unit.as_deref().is_none_or(|unit| unit == id)
 }
 
-impl Run {
+impl QuestionRun {
     /// Ranks the groups by the primary feature and then by score, best first; returns whether each is an answer.
-    pub fn ranked(&self, order: impl Fn(&Features) -> (f32, f32)) -> Vec<bool> {
+    pub fn rank(&self, order: impl Fn(&Features) -> (f32, f32)) -> Vec<bool> {
         let mut best: HashMap<u32, ((f32, f32), usize)> = HashMap::new();
         for (at, features) in self.features.iter().enumerate() {
             let one = (order(features), at);

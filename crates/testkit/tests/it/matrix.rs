@@ -1,29 +1,29 @@
 //! Tests that the same requests over every transport, in every revision, give the same answers.
 
-use docent_testkit::{Child, HttpPeer, Peer, SsePeer, Wire, WsPeer};
+use docent_testkit::{ChildTestClient, HttpTestClient, TestClient, SseTestClient, TestTransport, WsTestClient};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 const REVISIONS: [&str; 6] =
     ["1.0", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 
-type AnyPeer = Peer<Box<dyn Wire>>;
+type AnyTestClient = TestClient<Box<dyn TestTransport>>;
 
-fn fixture(arguments: &[&str]) -> Child {
+fn fixture(arguments: &[&str]) -> ChildTestClient {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
     command.args(arguments);
-    Child::spawn(command).unwrap()
+    ChildTestClient::spawn(command).unwrap()
 }
 
 /// Starts a fixture on a free port; returns it with its address.
-async fn listening() -> (Child, String) {
+async fn listening() -> (ChildTestClient, String) {
     let mut server = fixture(&["--port", "0"]);
     let line = server.log_line("listening on http://").await.unwrap();
     let (_, address) = line.split_once("http://").unwrap();
     (server, address.to_owned())
 }
 
-async fn peers(address: &str) -> Vec<(&'static str, AnyPeer)> {
+async fn peers(address: &str) -> Vec<(&'static str, AnyTestClient)> {
     vec![
         ("stdio", fixture(&["--stdio"]).boxed()),
         ("http", HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap().boxed()),
@@ -69,7 +69,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 }
 
 /// All answers, without their ids.
-async fn conversation(peer: &mut AnyPeer, revision: &str) -> Vec<Value> {
+async fn conversation(peer: &mut AnyTestClient, revision: &str) -> Vec<Value> {
     let opened = peer.open(revision).await.unwrap();
     assert!(opened.get("result").is_some(), "{revision}: {opened}");
     let mut answers = vec![opened];
@@ -152,8 +152,8 @@ async fn every_transport_carries_log_lines_progress_and_updates() {
 }
 
 /// A session with an open stream for unsolicited server messages.
-async fn http_with_stream(address: &str) -> AnyPeer {
-    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+async fn http_with_stream(address: &str) -> AnyTestClient {
+    let mut peer = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     peer.open("2025-06-18").await.unwrap();
     peer.listen().await.unwrap();
     peer.boxed()
@@ -162,7 +162,7 @@ async fn http_with_stream(address: &str) -> AnyPeer {
 #[tokio::test]
 async fn a_session_that_was_ended_is_gone() {
     let (_server, address) = listening().await;
-    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    let mut peer = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
     peer.open("2025-06-18").await.unwrap();
     assert!(peer.close().await.unwrap() < 300);
     peer.ask("ping", json!({})).await.ok();

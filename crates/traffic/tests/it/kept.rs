@@ -1,7 +1,7 @@
 //! The summary in an entry.
 
-use crate::{came, client, last, on, server, told, went};
-use docent_traffic::{Capture, Direction, Kind, More, Traffic};
+use crate::{came, client, last, on, server, summarize, went};
+use docent_traffic::{Capture, Direction, TrafficKind, TrafficDetails, Traffic};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ fn nothing_is_kept_while_it_is_off() {
     let message = r#"{"id":1,"method":"ping"}"#;
     assert_eq!(tap.saw(Direction::In, message.as_bytes(), None), None);
     assert_eq!(tap.saw_value(Direction::Out, &json!({"id": 1}), More::default()), None);
-    tap.note(Kind::Noise, "noise", None);
+    tap.note(TrafficKind::Noise, "noise", None);
     tap.named("cursor");
     tap.speaks("2025-11-25");
     assert!(traffic.read(0, 10).entries.is_empty());
@@ -149,7 +149,7 @@ fn peer_names_learned_while_off_are_known_when_on() {
     assert!(entry.payload().is_none());
     assert_eq!(entry.with_payload()["payload"], Value::Null);
     // The name, the end, and no duplicates.
-    tap.note(Kind::Closed, "hung up", None);
+    tap.note(TrafficKind::Closed, "hung up", None);
     drop(tap);
     assert_eq!(traffic.read(0, 10).entries.len(), 2);
     assert_eq!(told(&last(&traffic)), "closed - - - - - hung up");
@@ -167,7 +167,7 @@ fn a_connection_opens_once_and_closes_with_its_last_tap() {
     drop(other);
     let kinds: Vec<_> =
         traffic.read(0, 10).entries.iter().map(|entry| (entry.connection, entry.kind)).collect();
-    let want = [(1, Kind::Opened), (2, Kind::Opened), (1, Kind::Closed), (2, Kind::Closed)];
+    let want = [(1, TrafficKind::Opened), (2, TrafficKind::Opened), (1, TrafficKind::Closed), (2, TrafficKind::Closed)];
     assert_eq!(kinds, want);
 }
 
@@ -210,8 +210,8 @@ fn every_text_is_redacted_before_it_is_kept() {
     );
     went(&tap, r#"{"id":1,"error":{"code":1,"message":"bad password: hunter2"}}"#);
     came(&tap, "password is hunter2");
-    tap.note(Kind::Noise, "again hunter2", None);
-    tap.note(Kind::Lost, "no hunter2", Some(&json!(1)));
+    tap.note(TrafficKind::Noise, "again hunter2", None);
+    tap.note(TrafficKind::Lost, "no hunter2", Some(&json!(1)));
     let all: Vec<Arc<_>> = traffic.read(0, 10).entries;
     let shown: String = all.iter().map(|entry| entry.with_payload().to_string()).collect();
     assert!(!shown.contains("hunter2"), "{shown}");

@@ -5,7 +5,7 @@ mod bounds;
 mod kept;
 mod paired;
 
-use docent_traffic::{Capture, Connection, Direction, Entry, Hop, Tap, Traffic};
+use docent_traffic::{Capture, ConnectionInfo, Direction, TrafficEntry, Hop, Tap, Traffic};
 use std::sync::Arc;
 
 /// Records everything, with `hunter2` redacted.
@@ -16,12 +16,12 @@ fn on() -> Arc<Traffic> {
 }
 
 fn client(traffic: &Arc<Traffic>) -> Tap {
-    let who = Connection { hop: Hop::Client, peer: "anonymous".into(), via: "stdio" };
+    let who = ConnectionInfo { hop: Hop::Client, peer: "anonymous".into(), via: "stdio" };
     traffic.connection(who)
 }
 
 fn server(traffic: &Arc<Traffic>) -> Tap {
-    let who = Connection { hop: Hop::Server, peer: "memory".into(), via: "http" };
+    let who = ConnectionInfo { hop: Hop::Server, peer: "memory".into(), via: "http" };
     traffic.connection(who)
 }
 
@@ -33,12 +33,12 @@ fn went(tap: &Tap, message: &str) -> u64 {
     tap.saw(Direction::Out, message.as_bytes(), None).unwrap()
 }
 
-fn last(traffic: &Arc<Traffic>) -> Arc<Entry> {
+fn last(traffic: &Arc<Traffic>) -> Arc<TrafficEntry> {
     traffic.read(0, usize::MAX).entries.pop().unwrap()
 }
 
 /// An entry as one line.
-fn told(entry: &Entry) -> String {
+fn summarize(entry: &TrafficEntry) -> String {
     let shown = serde_json::to_value(entry).unwrap();
     let fields = ["kind", "id", "method", "target", "answers", "code", "text"];
     let field = |name: &&str| match &shown[*name] {

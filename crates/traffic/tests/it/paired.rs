@@ -1,7 +1,7 @@
 //! Answers matched to their requests, and both sides of a call.
 
-use crate::{came, client, last, on, server, told, went};
-use docent_traffic::{Direction, Kind, More, Traffic};
+use crate::{came, client, last, on, server, summarize, went};
+use docent_traffic::{Direction, TrafficKind, TrafficDetails, Traffic};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ fn members_of_a_batch_are_numbered_in_a_row() {
     let tap = client(&traffic);
     let first = came(&tap, r#"[{"id":1,"method":"a"},7,{"method":"b"},{"id":2,"method":"c"}]"#);
     assert_eq!(first, 2);
-    let lines: Vec<String> = traffic.read(1, 10).entries.iter().map(|entry| told(entry)).collect();
+    let lines: Vec<String> = traffic.read(1, 10).entries.iter().map(|entry| summarize(entry)).collect();
     let want = [
         "request 1 a - - - -",
         "noise - - - - - 7",
@@ -103,11 +103,11 @@ fn a_call_is_whole_from_any_of_its_entries() {
     went(&client, r#"{"id":"other","result":{}}"#);
     let asked = |id: u64, attempt: u32| {
         let message = json!({"id": id, "method": "tools/call", "params": {"name": "read", "_meta": {"progressToken": id}}});
-        server.saw_value(Direction::Out, &message, More { parent: Some(request), attempt }).unwrap()
+        server.saw_value(Direction::Out, &message, TrafficDetails { parent: Some(request), attempt }).unwrap()
     };
     let first = asked(7, 1);
     let lost = {
-        server.note(Kind::Lost, "connection reset", Some(&json!(7)));
+        server.note(TrafficKind::Lost, "connection reset", Some(&json!(7)));
         last(&traffic).seq
     };
     let second = asked(8, 2);
@@ -147,7 +147,7 @@ fn requests_of_a_closed_connection_are_forgotten() {
     let traffic = on();
     let tap = server(&traffic);
     went(&tap, r#"{"id":1,"method":"ping"}"#);
-    tap.note(Kind::Closed, "gone", None);
+    tap.note(TrafficKind::Closed, "gone", None);
     let seq = came(&tap, r#"{"id":1,"result":{}}"#);
     assert_eq!(answers(&traffic, seq), None);
 }

@@ -1,4 +1,4 @@
-//! The only parser for host names in HTTP: `Host`, the authority of a request target, and `Origin`.
+//! The only parser for host names in HTTP: `AuthorityHost`, the authority of a request target, and `Origin`.
 //!
 //! Accepts `host[:port]` and nothing else. Userinfo, an empty or signed port, empty labels, a trailing dot, text after
 //! the bracket of an IPv6 address and IPv4 addresses written as IPv6 are rejected, because two readers of such a text
@@ -24,24 +24,24 @@ const MAX_LABEL_BYTES: usize = 63;
 /// assert!(Authority::parse("[::1].evil.example").is_none());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Authority {
-    host: Host,
+pub struct HostAuthority {
+    host: AuthorityHost,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Host {
+enum AuthorityHost {
     Address(IpAddr),
     /// In lower case.
     Name(String),
 }
 
-impl Authority {
+impl HostAuthority {
     /// Reads `host` or `host:port`; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let (host, rest) = if let Some(bracketed) = text.strip_prefix('[') {
             let (address, rest) = bracketed.split_once(']')?;
-            (Host::Address(parse_ipv6(address)?), rest)
+            (AuthorityHost::Address(parse_ipv6(address)?), rest)
         } else {
             let end = text.find(':').unwrap_or(text.len());
             let (host, rest) = text.split_at(end);
@@ -58,8 +58,8 @@ impl Authority {
     /// Whether this is `localhost` or a loopback address, which no owner of a domain can point elsewhere.
     pub fn is_loopback(&self) -> bool {
         match &self.host {
-            Host::Address(address) => address.is_loopback(),
-            Host::Name(name) => name == "localhost",
+            AuthorityHost::Address(address) => address.is_loopback(),
+            AuthorityHost::Name(name) => name == "localhost",
         }
     }
 
@@ -80,12 +80,12 @@ impl Authority {
     }
 }
 
-impl fmt::Display for Authority {
+impl fmt::Display for HostAuthority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
-            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]")?,
-            Host::Address(address) => write!(f, "{address}")?,
-            Host::Name(name) => f.write_str(name)?,
+            AuthorityHost::Address(IpAddr::V6(address)) => write!(f, "[{address}]")?,
+            AuthorityHost::Address(address) => write!(f, "{address}")?,
+            AuthorityHost::Name(name) => f.write_str(name)?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Authority {
 pub struct WebOrigin {
     /// In lower case.
     scheme: String,
-    authority: Authority,
+    authority: HostAuthority,
 }
 
 impl WebOrigin {
@@ -105,12 +105,12 @@ impl WebOrigin {
         let (scheme, authority) = text.split_once("://")?;
         let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-        let authority = Authority::parse(authority).filter(|_| is_scheme)?;
+        let authority = HostAuthority::parse(authority).filter(|_| is_scheme)?;
         Some(Self { scheme: scheme.to_ascii_lowercase(), authority })
     }
 
     /// Whether a page of this origin came from the server that a request names as its host.
-    pub fn is_of_host(&self, host: &Authority) -> bool {
+    pub fn is_of_host(&self, host: &HostAuthority) -> bool {
         matches!(&*self.scheme, "http" | "https")
             && self.authority.is_same_endpoint(host, &self.scheme)
     }
@@ -152,16 +152,16 @@ fn parse_ipv6(text: &str) -> Option<IpAddr> {
     (!holds_ipv4).then_some(IpAddr::V6(address))
 }
 
-fn parse_unbracketed(text: &str) -> Option<Host> {
+fn parse_unbracketed(text: &str) -> Option<AuthorityHost> {
     if let Ok(address) = text.parse() {
-        return Some(Host::Address(IpAddr::V4(address)));
+        return Some(AuthorityHost::Address(IpAddr::V4(address)));
     }
     let is_label = |label: &str| {
         (1..=MAX_LABEL_BYTES).contains(&label.len())
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
     let is_name = text.len() <= MAX_NAME_BYTES && text.split('.').all(is_label);
-    is_name.then(|| Host::Name(text.to_ascii_lowercase()))
+    is_name.then(|| AuthorityHost::Name(text.to_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
             ("l\u{f6}calhost", None),
         ];
         for (text, want) in cases {
-            let read = Authority::parse(text).map(|authority| authority.to_string());
+            let read = HostAuthority::parse(text).map(|authority| authority.to_string());
             assert_eq!(read.as_deref(), want, "{text:?}");
         }
         assert!(Authority::parse(&"a".repeat(64)).is_none());
@@ -248,7 +248,7 @@ mod tests {
             ("http://127.0.0.1:8002", "127.0.0.1:8001", false),
             ("http://[::1]:8001", "127.0.0.1:8001", false),
         ] {
-            let host = Authority::parse(host).unwrap();
+            let host = HostAuthority::parse(host).unwrap();
             assert_eq!(WebOrigin::parse(origin).unwrap().is_of_host(&host), want, "{origin}");
         }
         for text in [

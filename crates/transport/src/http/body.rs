@@ -1,7 +1,7 @@
 //! Bounded request bodies, and JSON-RPC errors as responses.
 
-use super::{Web, listen::Peer};
-use crate::door::{retry_data, whole_seconds};
+use super::{HttpServerSetup, listen::ConnectionPeer};
+use crate::access_control::{retry_data, whole_seconds};
 use axum::{
     body::Body,
     extract::Request,
@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::{Bytes, BytesMut};
-use docent_wire::{Refusal, code};
+use docent_wire::{MessageError, code};
 use futures::StreamExt;
 use hyper::body::{Frame, SizeHint};
 use serde_json::Value;
@@ -25,17 +25,17 @@ use tokio::time::{Instant, timeout, timeout_at};
 const DISCARD_FACTOR: usize = 8;
 
 /// Capacity reserved for a body based on its declared length. A peer that declares more has to send it.
-const AT_ONCE: usize = 64 * 1024;
+const INITIAL_BODY_CAPACITY: usize = 64 * 1024;
 
 /// Whether the declared length of a body exceeds the message limit.
-pub(super) fn is_over_long(body: &Body, web: &Web) -> bool {
+pub(super) fn is_over_long(body: &Body, web: &HttpServerSetup) -> bool {
     let limit = u64::try_from(web.message_bytes).unwrap_or(u64::MAX);
     hyper::body::Body::size_hint(body).lower() > limit
 }
 
 /// Answers a request whose declared length exceeds the limit, before any of the body has arrived.
-pub(super) fn refuse_over_long(request: Request, web: &Web) -> Response {
-    let peer = request.extensions().get::<Peer>().cloned();
+pub(super) fn refuse_over_long(request: Request, web: &HttpServerSetup) -> Response {
+    let peer = request.extensions().get::<ConnectionPeer>().cloned();
     let expects_continue = request.headers().contains_key(header::EXPECT);
     let body = request.into_body();
     if expects_continue {
@@ -48,17 +48,17 @@ pub(super) fn refuse_over_long(request: Request, web: &Web) -> Response {
     if is_discarded_whole { too_long(web) } else { closing(too_long(web)) }
 }
 
-fn too_long(web: &Web) -> Response {
-    refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(web.message_bytes))
+fn too_long(web: &HttpServerSetup) -> Response {
+    refused(StatusCode::PAYLOAD_TOO_LARGE, &MessageError::too_long(web.message_bytes))
 }
 
 /// Reads the rest of a body while its response is being sent. Dropping an unread body would reset the connection, and a
 /// client that is still writing would lose the response.
-fn discard(body: Body, most: usize, web: &Web, peer: Option<&Peer>) {
+fn discard(body: Body, most: usize, web: &HttpServerSetup, peer: Option<&ConnectionPeer>) {
     if let Some(peer) = peer {
         peer.clock.linger();
     }
-    let (closing, time) = (web.closing.clone(), web.bounds.body);
+    let (closing, time) = (web.closing.clone(), web.limits.body);
     tokio::spawn(async move {
         let read = async {
             let mut left = most;
@@ -83,8 +83,8 @@ fn discard(body: Body, most: usize, web: &Web, peer: Option<&Peer>) {
 pub(super) async fn read_json(
     headers: &HeaderMap,
     body: Body,
-    web: &Web,
-    peer: Option<&Peer>,
+    web: &HttpServerSetup,
+    peer: Option<&ConnectionPeer>,
 ) -> Result<Bytes, Response> {
     let limit = web.message_bytes;
     if !is_json(headers) {
@@ -92,12 +92,12 @@ pub(super) async fn read_json(
         return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(message))));
     }
     let announced = usize::try_from(hyper::body::Body::size_hint(&body).lower());
-    let mut read = BytesMut::with_capacity(announced.unwrap_or(AT_ONCE).min(AT_ONCE));
+    let mut read = BytesMut::with_capacity(announced.unwrap_or(INITIAL_BODY_CAPACITY).min(INITIAL_BODY_CAPACITY));
     let mut chunks = body.into_data_stream();
     let begun = Instant::now();
     loop {
         let Ok(chunk) = timeout_at(begun + time_for(read.len(), web), chunks.next()).await else {
-            web.tally.count_timed_out();
+            web.stats.count_timed_out();
             let message = "The body arrived too slowly: resend it on a faster connection";
             return Err(closing(refused(StatusCode::REQUEST_TIMEOUT, &invalid(message))));
         };
@@ -119,10 +119,10 @@ pub(super) async fn read_json(
 }
 
 /// The time allowed for a body of which this much has arrived.
-fn time_for(passed: usize, web: &Web) -> Duration {
+fn time_for(passed: usize, web: &HttpServerSetup) -> Duration {
     // No body exceeds the limit in memory, so the sum is far from overflowing.
-    let earned = u32::try_from(passed / web.bounds.body_rate.max(1)).unwrap_or(u32::MAX);
-    web.bounds.body.saturating_add(Duration::from_secs(earned.into()))
+    let earned = u32::try_from(passed / web.limits.body_rate.max(1)).unwrap_or(u32::MAX);
+    web.limits.body.saturating_add(Duration::from_secs(earned.into()))
 }
 
 /// Whether the content type is JSON.
@@ -133,8 +133,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn invalid(message: &str) -> Refusal {
-    Refusal::new(None, code::INVALID_REQUEST, message)
+fn invalid(message: &str) -> MessageError {
+    MessageError::new(None, code::INVALID_REQUEST, message)
 }
 
 /// A response to a request whose body was not read: announces that the connection closes.
@@ -144,7 +144,7 @@ pub(super) fn closing(mut response: Response) -> Response {
 }
 
 /// An error as a response.
-pub(super) fn refused(status: StatusCode, refusal: &Refusal) -> Response {
+pub(super) fn refused(status: StatusCode, refusal: &MessageError) -> Response {
     let mut response = json(&refusal.to_value());
     *response.status_mut() = status;
     response
@@ -152,7 +152,7 @@ pub(super) fn refused(status: StatusCode, refusal: &Refusal) -> Response {
 
 /// An error that states when to try again.
 pub(super) fn try_later(status: StatusCode, reason: String, wait: Duration) -> Response {
-    let refusal = Refusal::new(None, code::SERVER, reason).with(retry_data(wait));
+    let refusal = MessageError::new(None, code::SERVER, reason).with(retry_data(wait));
     let mut response = refused(status, &refusal);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     response
@@ -170,16 +170,16 @@ pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
 
 /// Keeps a value alive while a response is being read.
 pub(super) fn held(response: Response, what: impl Send + Unpin + 'static) -> Response {
-    response.map(|body| Body::new(Held { body, _what: what }))
+    response.map(|body| Body::new(GuardedBody { body, _what: what }))
 }
 
 /// A body, and a value that is dropped with it.
-struct Held<T> {
+struct GuardedBody<T> {
     body: Body,
     _what: T,
 }
 
-impl<T: Unpin> hyper::body::Body for Held<T> {
+impl<T: Unpin> hyper::body::Body for GuardedBody<T> {
     type Data = Bytes;
     type Error = axum::Error;
 

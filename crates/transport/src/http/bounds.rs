@@ -7,7 +7,7 @@ use std::{
 
 /// Limits of the listener on time, connections and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct HttpLimits {
     /// Maximum open connections. Further ones get 503 and are closed.
     pub connections: usize,
     /// Maximum open connections from one address, or from one /64 of IPv6.
@@ -35,7 +35,7 @@ pub struct Bounds {
     pub silence: Duration,
 }
 
-impl Default for Bounds {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             // All sessions and streams that the server allows by default, and room for short requests beside them.
@@ -58,7 +58,7 @@ impl Default for Bounds {
 
 /// Counters of connections and sessions that docent ended, for metrics.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct ConnectionStats {
     turned_away: AtomicU64,
     timed_out: AtomicU64,
     idle: AtomicU64,
@@ -66,7 +66,7 @@ pub struct Tally {
     sessions_ended: AtomicU64,
 }
 
-impl Tally {
+impl ConnectionStats {
     /// Connections refused because all slots were taken.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
@@ -136,10 +136,10 @@ mod tests {
 
     #[test]
     fn every_count_is_exported() {
-        let tally = Tally::default();
+        let tally = ConnectionStats::default();
         let zeros = tally.text();
         tally.count_turned_away();
-        for (times, count) in [Tally::count_timed_out, Tally::count_idle].iter().enumerate() {
+        for (times, count) in [ConnectionStats::count_timed_out, ConnectionStats::count_idle].iter().enumerate() {
             (0..times + 2).for_each(|_| count(&tally));
         }
         (0..4).for_each(|_| tally.count_failed_handshake());

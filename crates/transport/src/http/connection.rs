@@ -3,7 +3,7 @@
 //! hyper's own timer for headers also runs between two requests and restarts for each, so timeouts are tracked here:
 //! the stream and the service record what the connection waits for, and the driver checks the clock.
 
-use super::{Bounds, places::Place};
+use super::{HttpLimits, connection_slots::ConnectionPermit};
 use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
@@ -27,12 +27,12 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 
 /// No deadline.
-const NEVER: u64 = u64::MAX;
+const NO_DEADLINE: u64 = u64::MAX;
 
 /// Determines when a connection has waited too long. Times are milliseconds since it opened.
 ///
 /// Only the connection's own task accesses it, so relaxed atomics suffice.
-pub(super) struct Clock {
+pub(super) struct ConnectionClock {
     opened: Instant,
     head: Duration,
     idle: Duration,
@@ -48,10 +48,10 @@ pub(super) struct Clock {
     writing_until: AtomicU64,
 }
 
-impl Clock {
+impl ConnectionClock {
     /// A connection that has just opened, with the timeout of one head for its first request.
-    pub(super) fn new(bounds: &Bounds) -> Self {
-        let Bounds { head, idle, write, body, .. } = *bounds;
+    pub(super) fn new(bounds: &HttpLimits) -> Self {
+        let HttpLimits { head, idle, write, body, .. } = *bounds;
         let clock = Self {
             opened: Instant::now(),
             head,
@@ -61,8 +61,8 @@ impl Clock {
             lingering: AtomicBool::new(false),
             between: AtomicBool::new(false),
             looking: AtomicBool::new(false),
-            reading_until: AtomicU64::new(NEVER),
-            writing_until: AtomicU64::new(NEVER),
+            reading_until: AtomicU64::new(NO_DEADLINE),
+            writing_until: AtomicU64::new(NO_DEADLINE),
         };
         clock.reading_until.store(clock.after(head), Ordering::Relaxed);
         clock
@@ -70,7 +70,7 @@ impl Clock {
 
     fn after(&self, wait: Duration) -> u64 {
         let at = self.opened.elapsed().saturating_add(wait).as_millis();
-        u64::try_from(at).unwrap_or(NEVER)
+        u64::try_from(at).unwrap_or(NO_DEADLINE)
     }
 
     /// Bytes arrived: the first of them start a head.
@@ -86,7 +86,7 @@ impl Clock {
         self.lingering.store(false, Ordering::Relaxed);
         // It may have arrived with the previous request, so that no byte of it was read separately.
         self.between.store(false, Ordering::Relaxed);
-        self.reading_until.store(NEVER, Ordering::Relaxed);
+        self.reading_until.store(NO_DEADLINE, Ordering::Relaxed);
     }
 
     /// A response was handed over: the next request may arrive.
@@ -116,13 +116,13 @@ impl Clock {
 
     /// Whether the connection is only waiting for the next request.
     pub(super) fn is_between(&self) -> bool {
-        self.between.load(Ordering::Relaxed) && self.writing_until.load(Ordering::Relaxed) == NEVER
+        self.between.load(Ordering::Relaxed) && self.writing_until.load(Ordering::Relaxed) == NO_DEADLINE
     }
 
     fn wrote<T>(&self, polled: &Poll<T>) {
         if polled.is_ready() {
-            self.writing_until.store(NEVER, Ordering::Relaxed);
-        } else if self.writing_until.load(Ordering::Relaxed) == NEVER {
+            self.writing_until.store(NO_DEADLINE, Ordering::Relaxed);
+        } else if self.writing_until.load(Ordering::Relaxed) == NO_DEADLINE {
             self.writing_until.store(self.after(self.write), Ordering::Relaxed);
         }
     }
@@ -132,17 +132,17 @@ impl Clock {
         let reading = self.reading_until.load(Ordering::Relaxed);
         let writing = self.writing_until.load(Ordering::Relaxed);
         let first = reading.min(writing);
-        (first != NEVER).then(|| self.opened + Duration::from_millis(first))
+        (first != NO_DEADLINE).then(|| self.opened + Duration::from_millis(first))
     }
 }
 
 /// A plain or TLS stream.
-pub(super) enum Stream {
+pub(super) enum SocketStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Stream {
+impl SocketStream {
     /// Whether the system has unread bytes.
     fn has_unread(&self) -> bool {
         let socket = match self {
@@ -155,10 +155,10 @@ impl Stream {
 }
 
 /// A stream that records what it waits for. It keeps the connection's slot, also once it is a WebSocket.
-pub(super) struct Io {
-    pub(super) stream: Stream,
-    pub(super) clock: Arc<Clock>,
-    pub(super) _place: Place,
+pub(super) struct TimedIo {
+    pub(super) stream: SocketStream,
+    pub(super) clock: Arc<ConnectionClock>,
+    pub(super) _place: ConnectionPermit,
 }
 
 /// Forwards a call to the inner stream.
@@ -171,7 +171,7 @@ macro_rules! on {
     };
 }
 
-impl AsyncRead for Io {
+impl AsyncRead for TimedIo {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -194,7 +194,7 @@ impl AsyncRead for Io {
     }
 }
 
-impl AsyncWrite for Io {
+impl AsyncWrite for TimedIo {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -217,8 +217,8 @@ impl AsyncWrite for Io {
 
     fn is_write_vectored(&self) -> bool {
         match &self.stream {
-            Stream::Plain(stream) => stream.is_write_vectored(),
-            Stream::Tls(stream) => stream.is_write_vectored(),
+            SocketStream::Plain(stream) => stream.is_write_vectored(),
+            SocketStream::Tls(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -236,18 +236,18 @@ impl AsyncWrite for Io {
 }
 
 /// The body of a response. Its end starts the wait for the next request.
-pub(super) struct Answer {
+pub(super) struct TimedBody {
     pub(super) body: Body,
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Arc<ConnectionClock>,
 }
 
-impl Drop for Answer {
+impl Drop for TimedBody {
     fn drop(&mut self) {
         self.clock.answered();
     }
 }
 
-impl hyper::body::Body for Answer {
+impl hyper::body::Body for TimedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -277,30 +277,30 @@ mod tests {
 
     /// The time left until the connection is closed.
     #[track_caller]
-    fn check(clock: &Clock, want: Option<u64>) {
+    fn check(clock: &ConnectionClock, want: Option<u64>) {
         let left = clock.due().map(|due| due.saturating_duration_since(Instant::now()));
         assert_eq!(left, want.map(seconds));
     }
 
     /// A connection that has been answered, the peer's end of it, and its clock.
-    async fn answered() -> (Io, std::net::TcpStream, Arc<Clock>) {
+    async fn answered() -> (TimedIo, std::net::TcpStream, Arc<ConnectionClock>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, remote) = listener.accept().await.unwrap();
-        let bounds = Bounds { head: seconds(10), idle: Duration::ZERO, ..Bounds::default() };
-        let clock = Arc::new(Clock::new(&bounds));
+        let bounds = HttpLimits { head: seconds(10), idle: Duration::ZERO, ..HttpLimits::default() };
+        let clock = Arc::new(ConnectionClock::new(&bounds));
         clock.answer();
         clock.answered();
-        let place = Arc::new(super::super::places::Places::new((1, 1))).take(remote.ip()).unwrap();
+        let place = Arc::new(super::super::connection_slots::ConnectionSlots::new((1, 1))).take(remote.ip()).unwrap();
         (
-            Io { stream: Stream::Plain(stream), clock: Arc::clone(&clock), _place: place },
+            TimedIo { stream: SocketStream::Plain(stream), clock: Arc::clone(&clock), _place: place },
             peer,
             clock,
         )
     }
 
     /// Reads without updating the runtime's readiness; returns whether the connection is to be closed.
-    fn is_due_after_a_look(io: &mut Io, clock: &Clock) -> bool {
+    fn is_due_after_a_look(io: &mut TimedIo, clock: &ConnectionClock) -> bool {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let mut bytes = [0; 64];
         assert!(clock.due().is_some_and(|due| due <= Instant::now()));
@@ -326,13 +326,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn every_wait_has_its_end() {
-        let bounds = Bounds {
+        let bounds = HttpLimits {
             head: seconds(10),
             idle: seconds(120),
             write: seconds(30),
-            ..Bounds::default()
+            ..HttpLimits::default()
         };
-        let clock = Clock::new(&bounds);
+        let clock = ConnectionClock::new(&bounds);
         let (stuck, moved) = (Poll::<()>::Pending, Poll::Ready(()));
         tokio::time::advance(seconds(4)).await;
         clock.read();

@@ -12,7 +12,7 @@ use std::{convert::Infallible, pin::Pin, time::Duration};
 use tokio::time::timeout;
 
 /// Interval of comments that keep proxies from closing an idle stream.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// One event.
 pub(super) fn event(name: &str, data: &[u8]) -> Bytes {
@@ -51,7 +51,7 @@ pub(super) fn resumable(message: &ServerSseMessage) -> Bytes {
 pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let events: Pin<Box<dyn Stream<Item = Bytes> + Send>> = Box::pin(events);
     let kept = stream::unfold(events, |mut events| async move {
-        let bytes = match timeout(KEEP_ALIVE, events.next()).await {
+        let bytes = match timeout(KEEP_ALIVE_INTERVAL, events.next()).await {
             Ok(bytes) => bytes?,
             Err(_) => Bytes::from_static(b": keep-alive\n\n"),
         };

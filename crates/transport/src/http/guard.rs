@@ -1,16 +1,16 @@
 //! Checks every request first: Host, Origin, token, rate limit; and adds CORS and security headers to responses.
 
 use super::{
-    Shared, State, Web,
-    authority::{Authority, WebOrigin},
+    RouterState, State, HttpServerSetup,
+    authority::{HostAuthority, WebOrigin},
     body::{closing, held, is_over_long, refuse_over_long, refused, try_later},
-    line::is_of_request,
-    listen::Peer,
+    session_channel::is_of_request,
+    listen::ConnectionPeer,
     oauth, opening,
 };
 use crate::{
-    Caller, Origin, Shown, Via,
-    door::{STRANGER, whole_seconds},
+    Caller, CallerContext, CallerCredentials, ConnectionKind,
+    access_control::{INVALID_API_KEY, whole_seconds},
 };
 use axum::{
     extract::Request,
@@ -18,7 +18,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use docent_wire::{Refusal, code};
+use docent_wire::{MessageError, code};
 use hyper::body::Body as _;
 use rmcp::ServerHandler;
 use serde_json::json;
@@ -32,21 +32,21 @@ const ALLOWED_HEADERS: &str = "content-type, accept, authorization, last-event-i
 const EXPOSED_HEADERS: &str = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
 
 /// Query parameters that carry tokens, where logs and other sites can see them.
-const IN_QUERY: [&str; 3] = ["access_token", "token", "api_key"];
+const TOKEN_QUERY_NAMES: [&str; 3] = ["access_token", "token", "api_key"];
 /// Timeout for looking up an unknown token.
-const LEARNING: Duration = Duration::from_secs(10);
+const KEY_LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a request is not passed on.
-enum Stop {
+enum AdmitError {
     /// It has been answered.
     Answered(Box<Response>),
     /// The token is unknown so far.
-    Stranger(String),
+    UnknownToken(String),
     /// The token may be in the body.
     Unread,
 }
 
-/// Passes a request on with its [`Origin`] attached, or answers it.
+/// Passes a request on with its [`CallerContext`] attached, or answers it.
 pub(super) async fn check<H: ServerHandler>(
     shared: State<H>,
     request: Request,
@@ -80,14 +80,14 @@ pub(super) async fn check<H: ServerHandler>(
 
 /// Identifies the sender of a request, or answers it.
 async fn admit<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+    shared: &Arc<RouterState<H>>,
     request: Request,
-) -> Result<(Request, Origin), Box<Response>> {
-    let (request, token) = match meet(shared, &request) {
+) -> Result<(Request, CallerContext), Box<Response>> {
+    let (request, token) = match identify_caller(shared, &request) {
         Ok(origin) => return Ok((request, origin)),
-        Err(Stop::Answered(response)) => return Err(response),
-        Err(Stop::Stranger(token)) => (request, token),
-        Err(Stop::Unread) => {
+        Err(AdmitError::Answered(response)) => return Err(response),
+        Err(AdmitError::UnknownToken(token)) => (request, token),
+        Err(AdmitError::Unread) => {
             let (request, token) = opening::read_token(shared, request).await?;
             match greet(shared, &request, &token) {
                 Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => (request, token),
@@ -96,7 +96,7 @@ async fn admit<H: ServerHandler>(
         }
     };
     // The issuer may have published the key of the token since.
-    let learned = timeout(LEARNING, shared.web.door.learn(&token)).await;
+    let learned = timeout(KEY_LOOKUP_TIMEOUT, shared.web.door.learn(&token)).await;
     if !learned.unwrap_or(false) {
         return Err(Box::new(unauthorized(&shared.web, Some(&token))));
     }
@@ -111,12 +111,12 @@ fn brings_answer(request: &Request) -> bool {
 }
 
 fn check_origin(
-    web: &Web,
+    web: &HttpServerSetup,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Option<HeaderValue>, Box<Response>> {
     let forbidden = |reason: &str| {
-        let refusal = Refusal::new(None, code::INVALID_REQUEST, reason);
+        let refusal = MessageError::new(None, code::INVALID_REQUEST, reason);
         Box::new(refused(StatusCode::FORBIDDEN, &refusal))
     };
     let is_given_twice = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
@@ -135,10 +135,10 @@ fn check_origin(
 }
 
 /// The host that a request names: in `Host`, in an absolute request target, or in both if they agree.
-fn named_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
-    let target = uri.authority().map(|authority| Authority::parse(authority.as_str()));
+fn named_host(headers: &HeaderMap, uri: &Uri) -> Option<HostAuthority> {
+    let target = uri.authority().map(|authority| HostAuthority::parse(authority.as_str()));
     let Some(header) = headers.get(header::HOST) else { return target? };
-    let host = Authority::parse(header.to_str().ok()?)?;
+    let host = HostAuthority::parse(header.to_str().ok()?)?;
     match target {
         None => Some(host),
         Some(target) => target.filter(|target| *target == host),
@@ -146,14 +146,14 @@ fn named_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
 }
 
 /// The owner of a name can point it anywhere; an address or a loopback name cannot be redirected.
-fn host_is_ours(web: &Web, host: &Authority) -> bool {
+fn host_is_ours(web: &HttpServerSetup, host: &HostAuthority) -> bool {
     let is_listed =
-        |entry: &String| Authority::parse(entry).is_some_and(|entry| host.is_listed_as(&entry));
+        |entry: &String| HostAuthority::parse(entry).is_some_and(|entry| host.is_listed_as(&entry));
     host.is_loopback() || host.is_address() || web.hosts.iter().any(is_listed)
 }
 
 /// Whether pages of an origin may call: those of this server itself, and configured ones.
-fn origin_is_allowed(web: &Web, origin: &str, host: &Authority) -> bool {
+fn origin_is_allowed(web: &HttpServerSetup, origin: &str, host: &HostAuthority) -> bool {
     let parsed = WebOrigin::parse(origin);
     let is_own = parsed
         .as_ref()
@@ -169,7 +169,7 @@ fn origin_is_allowed(web: &Web, origin: &str, host: &Authority) -> bool {
 
 /// The credentials that a route requires.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
+enum TokenRequirement {
     /// None.
     Nothing,
     /// A token, which a WebSocket may send in `initialize`; until then it is locked.
@@ -183,49 +183,49 @@ enum Asks {
 }
 
 /// The requirement, and the credentials presented.
-struct Visit<'a> {
-    via: Via,
+struct AccessRequest<'a> {
+    via: ConnectionKind,
     remote: Option<IpAddr>,
-    shown: Shown<'a>,
-    asks: Asks,
+    shown: CallerCredentials<'a>,
+    asks: TokenRequirement,
     is_post: bool,
 }
 
-impl<'a> Visit<'a> {
-    fn of(web: &Web, request: &'a Request) -> Self {
+impl<'a> AccessRequest<'a> {
+    fn of(web: &HttpServerSetup, request: &'a Request) -> Self {
         let (path, headers) = (request.uri().path(), request.headers());
         let is_get = request.method() == Method::GET;
         let is_post = request.method() == Method::POST;
         let is_socket =
-            web.spoken.websocket && is_get && matches!(path, "/" | "/ws") && is_upgrade(headers);
+            web.enabled.websocket && is_get && matches!(path, "/" | "/ws") && is_upgrade(headers);
         let is_open = matches!(path, "/healthz" | "/readyz")
             || (path == "/" && is_get && !is_socket)
             || web.pages.as_ref().is_some_and(|pages| pages.serve(path))
-            || (is_get && web.oauth_door().is_some_and(|oauth| oauth.serves(path)));
+            || (is_get && web.protected_resource().is_some_and(|oauth| oauth.serves(path)));
         let has_header = headers.contains_key(header::AUTHORIZATION);
         let asks = if is_open {
-            Asks::Nothing
+            TokenRequirement::Nothing
         } else if has_header {
-            Asks::Now
+            TokenRequirement::Now
         } else if request.uri().query().is_some_and(has_token) {
-            Asks::AnotherWay
+            TokenRequirement::AnotherWay
         } else if is_socket {
-            Asks::Later
+            TokenRequirement::Later
         } else if is_post && takes_opening(web, path) && opening::may_carry_token(headers) {
-            Asks::InBody
+            TokenRequirement::InBody
         } else {
-            Asks::Now
+            TokenRequirement::Now
         };
-        let peer = request.extensions().get::<Peer>();
+        let peer = request.extensions().get::<ConnectionPeer>();
         let certificate = peer.and_then(|peer| peer.certificate.as_deref());
         Self {
             via: match path {
-                "/sse" | "/message" => Via::Sse,
-                _ if is_socket => Via::WebSocket,
-                _ => Via::Http,
+                "/sse" | "/message" => ConnectionKind::Sse,
+                _ if is_socket => ConnectionKind::WebSocket,
+                _ => ConnectionKind::Http,
             },
             remote: peer.map(|peer| peer.remote),
-            shown: Shown { token: bearer(headers), certificate },
+            shown: CallerCredentials { token: bearer(headers), certificate },
             asks,
             is_post,
         }
@@ -237,62 +237,62 @@ impl<'a> Visit<'a> {
 }
 
 /// Admits a caller that is authenticated or need not be.
-fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<Origin, Stop> {
+fn identify_caller<H: ServerHandler>(shared: &Arc<RouterState<H>>, request: &Request) -> Result<CallerContext, AdmitError> {
     let web = &shared.web;
-    let visit = Visit::of(web, request);
+    let visit = AccessRequest::of(web, request);
     let known = match visit.asks {
-        Asks::AnotherWay => None,
+        TokenRequirement::AnotherWay => None,
         // The body may still present a token.
-        Asks::InBody if web.door.needs_token() && visit.shown.certificate.is_none() => None,
-        Asks::Nothing | Asks::Later | Asks::InBody | Asks::Now => web.door.identify(&visit.shown),
+        TokenRequirement::InBody if web.access.needs_token() && visit.shown.certificate.is_none() => None,
+        TokenRequirement::Nothing | TokenRequirement::Later | TokenRequirement::InBody | TokenRequirement::Now => web.access.identify(&visit.shown),
     };
-    let is_unread = known.is_none() && visit.asks == Asks::InBody;
+    let is_unread = known.is_none() && visit.asks == TokenRequirement::InBody;
     let is_refused = known.is_none() && matches!(visit.asks, Asks::Now | Asks::AnotherWay);
-    let is_locked = known.is_none() && visit.asks == Asks::Later;
+    let is_locked = known.is_none() && visit.asks == TokenRequirement::Later;
     let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
     // Guesses at a token are counted too, by remote address, as are callers that may still make one.
     if is_refused || is_locked || visit.is_post {
-        count(web, &caller).map_err(Stop::Answered)?;
+        count(web, &caller).map_err(AdmitError::Answered)?;
     }
     if is_unread {
-        return Err(Stop::Unread);
+        return Err(AdmitError::Unread);
     }
     if !is_refused {
-        return Ok(Origin { caller, dialect: None, streams: false, recorded: None });
+        return Ok(CallerContext { caller, dialect: None, streams: false, recorded: None });
     }
     Err(match visit.shown.token {
-        Some(token) => Stop::Stranger(token.to_owned()),
-        None => Stop::Answered(Box::new(unauthorized(web, None))),
+        Some(token) => AdmitError::UnknownToken(token.to_owned()),
+        None => AdmitError::Answered(Box::new(unauthorized(web, None))),
     })
 }
 
 /// Identifies a caller again, now with this token.
 fn greet<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+    shared: &Arc<RouterState<H>>,
     request: &Request,
     token: &str,
-) -> Result<Origin, Box<Response>> {
+) -> Result<CallerContext, Box<Response>> {
     let web = &shared.web;
-    let visit = Visit::of(web, request);
-    let Some(principal) = web.door.identify(&Shown { token: Some(token), ..visit.shown }) else {
+    let visit = AccessRequest::of(web, request);
+    let Some(principal) = web.access.identify(&CallerCredentials { token: Some(token), ..visit.shown }) else {
         return Err(Box::new(unauthorized(web, Some(token))));
     };
     let caller = visit.caller(principal);
     if visit.is_post {
         count(web, &caller)?;
     }
-    Ok(Origin { caller, dialect: None, streams: false, recorded: None })
+    Ok(CallerContext { caller, dialect: None, streams: false, recorded: None })
 }
 
-fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {
-    web.door.admit(caller).map_err(|wait| Box::new(too_many(wait)))
+fn count(web: &HttpServerSetup, caller: &Caller) -> Result<(), Box<Response>> {
+    web.access.admit(caller).map_err(|wait| Box::new(too_many(wait)))
 }
 
 /// Whether a POST to this path may start a connection.
-fn takes_opening(web: &Web, path: &str) -> bool {
+fn takes_opening(web: &HttpServerSetup, path: &str) -> bool {
     match path {
-        "/" | "/mcp" | "/rpc" => web.spoken.http,
-        "/message" => web.spoken.sse,
+        "/" | "/mcp" | "/rpc" => web.enabled.http,
+        "/message" => web.enabled.sse,
         _ => false,
     }
 }
@@ -300,7 +300,7 @@ fn takes_opening(web: &Web, path: &str) -> bool {
 /// Whether a query string seems to contain a token.
 fn has_token(query: &str) -> bool {
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
-    names.into_iter().any(|name| IN_QUERY.iter().any(|taken| taken.eq_ignore_ascii_case(name)))
+    names.into_iter().any(|name| TOKEN_QUERY_NAMES.iter().any(|taken| taken.eq_ignore_ascii_case(name)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -315,9 +315,9 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
 }
 
 /// Refuses a request without valid credentials, and counts it.
-pub(super) fn unauthorized(web: &Web, token: Option<&str>) -> Response {
+pub(super) fn unauthorized(web: &HttpServerSetup, token: Option<&str>) -> Response {
     web.door.count_unknown_caller();
-    let mut response = super::body::json(&json!({ "detail": STRANGER }));
+    let mut response = super::body::json(&json!({ "detail": INVALID_API_KEY }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth::challenge(web, token));
     response

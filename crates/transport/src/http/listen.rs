@@ -1,11 +1,11 @@
 //! The listener: accepts connections while there are slots, and drives each within its limits.
 
 use super::{
-    Bounds, Tally,
-    connection::{Answer, Clock, Io, Stream},
-    places::{Place, Places},
+    HttpLimits, ConnectionStats,
+    connection::{TimedBody, ConnectionClock, TimedIo, SocketStream},
+    connection_slots::{ConnectionPermit, ConnectionSlots},
 };
-use crate::tls::{Certificate, Tls};
+use crate::tls::{Certificate, TlsSettings};
 use axum::{Router, body::Body, http::Request};
 use docent_traffic::Tap;
 use futures::FutureExt;
@@ -31,44 +31,44 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 /// The response for a connection when all slots are taken.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
+const SERVER_FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
     content-type: text/plain\r\ncontent-length: 27\r\n\r\ntoo many open connections.\n";
 
 /// Delays after a failed accept: the first, doubled each time up to the second.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+const ACCEPT_RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// Maximum bytes that hyper buffers per connection in either direction, beside one chunk of a response.
-const BUFFER: usize = 128 * 1024;
+const CONNECTION_BUFFER_BYTES: usize = 128 * 1024;
 
 /// TCP keepalive of a silent peer: first probe after, then interval.
-const PROBES: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(15));
+const KEEPALIVE_IDLE_AND_INTERVAL: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(15));
 
 /// The peer of a connection. Attached to each of its requests.
 #[derive(Clone)]
-pub(super) struct Peer {
+pub(super) struct ConnectionPeer {
     pub(super) remote: IpAddr,
     /// The certificate presented in the TLS handshake.
     pub(super) certificate: Option<Arc<Certificate>>,
     /// Records messages outside of sessions, once there are any.
     pub(super) tap: Arc<OnceLock<Tap>>,
     /// The connection's timeouts.
-    pub(super) clock: Arc<Clock>,
+    pub(super) clock: Arc<ConnectionClock>,
 }
 
 /// State shared by all connections.
-pub(super) struct Front {
+pub(super) struct ListenerState {
     pub(super) router: Router,
-    pub(super) bounds: Bounds,
-    pub(super) tls: Option<Arc<Tls>>,
-    pub(super) tally: Arc<Tally>,
+    pub(super) bounds: HttpLimits,
+    pub(super) tls: Option<Arc<TlsSettings>>,
+    pub(super) tally: Arc<ConnectionStats>,
     pub(super) closing: CancellationToken,
 }
 
 /// Accepts connections until the server closes, then waits for the open ones.
-pub(super) async fn serve(listener: TcpListener, front: Front) {
+pub(super) async fn serve(listener: TcpListener, front: ListenerState) {
     let front = Arc::new(front);
-    let Bounds { connections, connections_per_address, .. } = front.bounds;
-    let places = Arc::new(Places::new((connections, connections_per_address)));
+    let HttpLimits { connections, connections_per_address, .. } = front.bounds;
+    let places = Arc::new(ConnectionSlots::new((connections, connections_per_address)));
     // Dropping the set ends the remaining connections.
     let mut open = JoinSet::new();
     loop {
@@ -83,11 +83,11 @@ pub(super) async fn serve(listener: TcpListener, front: Front) {
         };
         let Some(place) = places.take(remote.ip()) else {
             front.tally.count_turned_away();
-            turn_away(&stream, front.tls.is_some());
+            refuse_connection(&stream, front.tls.is_some());
             continue;
         };
         prepare(&stream, &front.bounds);
-        open.spawn(welcome(Arc::clone(&front), stream, remote, place));
+        open.spawn(serve_connection(Arc::clone(&front), stream, remote, place));
     }
     drop(listener);
     while let Some(ended) = open.join_next().await {
@@ -102,19 +102,19 @@ fn report(ended: &Result<(), tokio::task::JoinError>) {
 }
 
 /// A source of connections.
-trait Arrivals {
+trait ConnectionSource {
     fn next(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
 
-impl Arrivals for TcpListener {
+impl ConnectionSource for TcpListener {
     fn next(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send {
         self.accept()
     }
 }
 
 /// The next connection, retrying for as long as accepting fails.
-async fn arrival(listener: &impl Arrivals) -> (TcpStream, SocketAddr) {
-    let (mut pause, longest) = PAUSES;
+async fn arrival(listener: &impl ConnectionSource) -> (TcpStream, SocketAddr) {
+    let (mut pause, longest) = ACCEPT_RETRY_DELAYS;
     loop {
         let error = match listener.next().await {
             Ok(arrived) => return arrived,
@@ -136,21 +136,21 @@ async fn arrival(listener: &impl Arrivals) -> (TcpStream, SocketAddr) {
 }
 
 /// Sends 503 to a peer, as far as that is possible without waiting.
-fn turn_away(stream: &TcpStream, encrypted: bool) {
+fn refuse_connection(stream: &TcpStream, encrypted: bool) {
     if encrypted {
         return;
     }
     // Unread data would make the system discard the response.
     let mut unread = [0; 4096];
-    let sent = stream.try_write(FULL).and_then(|_| stream.try_read(&mut unread));
+    let sent = stream.try_write(SERVER_FULL_RESPONSE).and_then(|_| stream.try_read(&mut unread));
     if let Err(error) = sent {
         tracing::trace!(%error, "cannot send 503 to a refused connection");
     }
 }
 
 /// Sends small responses without delay, and detects dead peers.
-fn prepare(stream: &TcpStream, bounds: &Bounds) {
-    let probes = TcpKeepalive::new().with_time(PROBES.0).with_interval(PROBES.1);
+fn prepare(stream: &TcpStream, bounds: &HttpLimits) {
+    let probes = TcpKeepalive::new().with_time(KEEPALIVE_IDLE_AND_INTERVAL.0).with_interval(KEEPALIVE_IDLE_AND_INTERVAL.1);
     let socket = SockRef::from(stream);
     let set = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&probes));
     // A peer without power acknowledges nothing; the system would retry for a quarter of an hour.
@@ -164,11 +164,11 @@ fn prepare(stream: &TcpStream, bounds: &Bounds) {
 }
 
 /// One connection from its handshake to its end.
-async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place: Place) {
+async fn serve_connection(front: Arc<ListenerState>, stream: TcpStream, remote: SocketAddr, place: ConnectionPermit) {
     let mut certificate = None;
     let remote = remote.ip();
     let stream = match &front.tls {
-        None => Stream::Plain(stream),
+        None => SocketStream::Plain(stream),
         Some(tls) => {
             let shaken = tokio::select! {
                 shaken = timeout(front.bounds.tls_handshake, tls.accept(stream)) => shaken,
@@ -177,7 +177,7 @@ async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place
             match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok(stream) => {
                     certificate = Certificate::of_peer(&stream).map(Arc::new);
-                    Stream::Tls(Box::new(stream))
+                    SocketStream::Tls(Box::new(stream))
                 }
                 Err(error) => {
                     front.tally.count_failed_handshake();
@@ -187,9 +187,9 @@ async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place
             }
         }
     };
-    let clock = Arc::new(Clock::new(&front.bounds));
-    let io = Io { stream, clock: Arc::clone(&clock), _place: place };
-    let peer = Peer { remote, certificate, tap: Arc::default(), clock: Arc::clone(&clock) };
+    let clock = Arc::new(ConnectionClock::new(&front.bounds));
+    let io = TimedIo { stream, clock: Arc::clone(&clock), _place: place };
+    let peer = ConnectionPeer { remote, certificate, tap: Arc::default(), clock: Arc::clone(&clock) };
     drive(&front, io, peer, clock).await;
 }
 
@@ -200,7 +200,7 @@ fn report_end(ended: hyper::Result<()>) {
 }
 
 /// Serves a connection's requests until it ends, the server closes, or a timeout expires.
-async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
+async fn drive(front: &ListenerState, io: TimedIo, peer: ConnectionPeer, clock: Arc<ConnectionClock>) {
     let noted = Arc::clone(&clock);
     let router = front.router.clone();
     let service = service_fn(move |request: Request<Incoming>| {
@@ -209,12 +209,12 @@ async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
         request.extensions_mut().insert(peer.clone());
         let clock = Arc::clone(&noted);
         router.clone().call(request).map(move |answer: Result<_, Infallible>| {
-            answer.map(|response| response.map(|body| Answer { body, clock }))
+            answer.map(|response| response.map(|body| TimedBody { body, clock }))
         })
     });
     let connection = http1::Builder::new()
         .max_header_size(front.bounds.head_bytes)
-        .max_buf_size(BUFFER)
+        .max_buf_size(CONNECTION_BUFFER_BYTES)
         .serve_connection(TokioIo::new(io), service)
         .with_upgrades();
     let mut connection = pin!(connection);
@@ -264,13 +264,13 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Fails several times before it returns a connection.
-    struct Failing {
+    struct FailingListener {
         listener: TcpListener,
         error: fn() -> io::Error,
         left: AtomicUsize,
     }
 
-    impl Arrivals for Failing {
+    impl ConnectionSource for FailingListener {
         async fn next(&self) -> io::Result<(TcpStream, SocketAddr)> {
             let left = self.left.load(Ordering::SeqCst);
             if left == 0 {
@@ -285,7 +285,7 @@ mod tests {
     async fn check(error: fn() -> io::Error, times: usize, want: Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let failing = Failing { listener, error, left: AtomicUsize::new(times) };
+        let failing = FailingListener { listener, error, left: AtomicUsize::new(times) };
         tokio::time::pause();
         let begun = Instant::now();
         arrival(&failing).await;
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_response_without_a_slot_is_valid_http() {
-        let text = std::str::from_utf8(FULL).unwrap();
+        let text = std::str::from_utf8(SERVER_FULL_RESPONSE).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");
     }

@@ -1,18 +1,18 @@
 //! `/mcp`: decides whether a request is plain, part of a session or stateless, and dispatches it.
 
 use super::{
-    Shared, State,
+    RouterState, State,
     body::{held, read_json, refused, try_later},
     events::{event, respond, resumable},
-    line::LineError,
-    listen::Peer,
+    session_channel::SessionChannelError,
+    listen::ConnectionPeer,
     oauth, plain,
-    recorded::recorded,
+    recording::record_body,
     session, stateless,
 };
 use crate::{
-    Caller, Origin, Overload, Seat,
-    link::count,
+    Caller, CallerContext, NoCapacity, SlotGuard,
+    frame_transport::count,
     message::{self, decode, fill_opening, wire_id},
 };
 use axum::{
@@ -22,7 +22,7 @@ use axum::{
 };
 use bytes::Bytes;
 use docent_traffic::{Direction, Tap};
-use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
+use docent_wire::{Dialect, Envelope, WireFrame, Id, MessageError, code, modern_version, read};
 use futures::{StreamExt, stream};
 use http_body_util::{BodyExt as _, Collected};
 use rmcp::{
@@ -33,47 +33,47 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub(super) const SESSION: &str = "mcp-session-id";
-pub(super) const VERSION: &str = "mcp-protocol-version";
+pub(super) const SESSION_HEADER: &str = "mcp-session-id";
+pub(super) const VERSION_HEADER: &str = "mcp-protocol-version";
 
 /// Any request to the endpoint.
 pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
-    let Some(origin) = parts.extensions.get::<Origin>().cloned() else {
+    let Some(origin) = parts.extensions.get::<CallerContext>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let Some(id) = text(&parts.headers, SESSION) else {
-        return serve(&shared, Visitor { origin, tap: None }, parts, body).await;
+    let Some(id) = text(&parts.headers, SESSION_HEADER) else {
+        return serve(&shared, PostSender { origin, tap: None }, parts, body).await;
     };
     let Some(visit) = shared.sessions.visit(id, &origin.caller.principal) else {
         return not_found();
     };
-    let visitor = Visitor { origin, tap: visit.tap.clone() };
+    let visitor = PostSender { origin, tap: visit.tap.clone() };
     held(serve(&shared, visitor, parts, body).await, visit)
 }
 
 /// The sender of a request, and its session's tap if it has one.
-struct Visitor {
-    origin: Origin,
+struct PostSender {
+    origin: CallerContext,
     tap: Option<Tap>,
 }
 
 /// Records a request outside of sessions together with others on the same connection, in a separate id space.
-fn alone<H: ServerHandler>(shared: &Shared<H>, origin: &Origin, parts: &Parts) -> Option<Tap> {
+fn alone<H: ServerHandler>(shared: &RouterState<H>, origin: &CallerContext, parts: &Parts) -> Option<Tap> {
     let traffic = shared.web.traffic.as_ref().filter(|traffic| traffic.is_on())?;
-    let peer = parts.extensions.get::<Peer>()?;
+    let peer = parts.extensions.get::<ConnectionPeer>()?;
     Some(peer.tap.get_or_init(|| origin.caller.tap(traffic)).apart())
 }
 
 async fn serve<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    visitor: Visitor,
+    shared: &Arc<RouterState<H>>,
+    visitor: PostSender,
     parts: Parts,
     body: Body,
 ) -> Response {
     match parts.method {
         Method::POST => post(shared, visitor, parts, body).await,
-        Method::GET => recorded(listen(shared, &visitor.origin, parts).await, visitor.tap),
+        Method::GET => record_body(listen(shared, &visitor.origin, parts).await, visitor.tap),
         Method::DELETE => pass(shared, parts, Bytes::new()).await,
         _ => {
             let allowed = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
@@ -84,8 +84,8 @@ async fn serve<H: ServerHandler>(
 
 /// The stream of server messages in a session.
 async fn listen<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
     parts: Parts,
 ) -> Response {
     let seat = match shared.web.door.open_stream(&origin.caller) {
@@ -97,16 +97,16 @@ async fn listen<H: ServerHandler>(
 }
 
 async fn post<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    mut visitor: Visitor,
+    shared: &Arc<RouterState<H>>,
+    mut visitor: PostSender,
     mut parts: Parts,
     body: Body,
 ) -> Response {
-    let peer = parts.extensions.get::<Peer>();
+    let peer = parts.extensions.get::<ConnectionPeer>();
     let bytes = match read_json(&parts.headers, body, &shared.web, peer).await {
         Ok(bytes) => bytes,
         Err(response) => {
-            return recorded(
+            return record_body(
                 response,
                 visitor.tap.or_else(|| alone(shared, &visitor.origin, &parts)),
             );
@@ -128,49 +128,49 @@ async fn post<H: ServerHandler>(
         parts.extensions.insert(visitor.origin.clone());
     }
     let tap = visitor.tap.clone();
-    recorded(answer(shared, visitor, parts, (&bytes, frame, is_plain)).await, tap)
+    record_body(answer(shared, visitor, parts, (&bytes, frame, is_plain)).await, tap)
 }
 
 /// Whether this request starts a new session.
-fn opens_session(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
+fn opens_session(headers: &HeaderMap, frame: &WireFrame<'_>) -> bool {
     let opens = |envelope: &Envelope<'_>| matches!(envelope, Envelope::Request { method, .. } if method == "initialize");
-    !headers.contains_key(SESSION) && matches!(frame, Frame::One(Ok(envelope)) if opens(envelope))
+    !headers.contains_key(SESSION_HEADER) && matches!(frame, Frame::One(Ok(envelope)) if opens(envelope))
 }
 
 async fn answer<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    Visitor { origin, tap }: Visitor,
+    shared: &Arc<RouterState<H>>,
+    PostSender { origin, tap }: PostSender,
     parts: Parts,
-    (bytes, frame, is_plain): (&Bytes, Frame<'_>, bool),
+    (bytes, frame, is_plain): (&Bytes, WireFrame<'_>, bool),
 ) -> Response {
     if (is_plain || in_session(&parts.headers))
         && let Some(refusal) = unknown_version(&parts.headers)
     {
         return refused(StatusCode::BAD_REQUEST, &refusal);
     }
-    if let Some(response) = oauth::lacking(shared, &origin, &frame) {
+    if let Some(response) = oauth::missing_scope_response(shared, &origin, &frame) {
         return response;
     }
     if is_plain {
         return plain::answer(shared, &origin, frame).await;
     }
     match frame {
-        Frame::One(Ok(envelope)) => match check(&envelope, &origin) {
+        WireFrame::One(Ok(envelope)) => match check(&envelope, &origin) {
             // Clients of session-based revisions take a status other than 200 for a broken transport.
             Err(refusal) if in_session(&parts.headers) => refused(StatusCode::OK, &refusal),
             Err(refusal) if refusal.code == code::METHOD_NOT_FOUND => {
                 refused(StatusCode::NOT_FOUND, &refusal)
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
-            Ok(Checked::Opening(opening)) => open(shared, &origin, tap, (parts, opening)).await,
-            Ok(Checked::Shutdown(id)) => session::shut(shared, &parts.headers, &id),
-            Ok(Checked::Request(request)) if in_session(&parts.headers) => {
+            Ok(CheckedMessage::Opening(opening)) => open(shared, &origin, tap, (parts, opening)).await,
+            Ok(CheckedMessage::Shutdown(id)) => session::shut(shared, &parts.headers, &id),
+            Ok(CheckedMessage::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
             }
-            Ok(Checked::Answer(answer)) if in_session(&parts.headers) => {
+            Ok(CheckedMessage::Answer(answer)) if in_session(&parts.headers) => {
                 session::accept(shared, &parts.headers, *answer).await
             }
-            Ok(Checked::Stateless(request)) => {
+            Ok(CheckedMessage::Stateless(request)) => {
                 match stateless::answer(shared, &parts.headers, *request).await {
                     Some(response) => response,
                     None => pass(shared, parts, bytes.clone()).await,
@@ -178,17 +178,17 @@ async fn answer<H: ServerHandler>(
             }
             Ok(_) => pass(shared, parts, bytes.clone()).await,
         },
-        Frame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
-        Frame::Batch(verdicts) => batch(shared, &origin, &parts.headers, verdicts).await,
-        Frame::Empty => {
-            let refusal = Refusal::new(None, code::PARSE, "Parse error: the body is empty");
+        WireFrame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
+        WireFrame::Batch(verdicts) => batch(shared, &origin, &parts.headers, verdicts).await,
+        WireFrame::Empty => {
+            let refusal = MessageError::new(None, code::PARSE, "Parse error: the body is empty");
             refused(StatusCode::BAD_REQUEST, &refusal)
         }
     }
 }
 
 /// A plain request has no sign of a session, of the stateless revision, or of accepting events.
-fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
+fn is_plain(headers: &HeaderMap, frame: &WireFrame<'_>) -> bool {
     let wants_events = headers
         .get_all(header::ACCEPT)
         .iter()
@@ -200,8 +200,8 @@ fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
         }
         Envelope::Response { .. } => false,
     };
-    let signs = headers.contains_key(SESSION)
-        || text(headers, VERSION) == Some(Dialect::V2026_07_28.version())
+    let signs = headers.contains_key(SESSION_HEADER)
+        || text(headers, VERSION_HEADER) == Some(Dialect::V2026_07_28.version())
         || headers.contains_key("mcp-method")
         || matches!(frame, Frame::One(Ok(envelope)) if is_modern(envelope));
     !wants_events && !signs
@@ -211,21 +211,21 @@ fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
 const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// Rejects an unknown protocol version.
-fn unknown_version(headers: &HeaderMap) -> Option<Refusal> {
+fn unknown_version(headers: &HeaderMap) -> Option<MessageError> {
     let version =
-        text(headers, VERSION).filter(|version| Dialect::of_version(version).is_none())?;
+        text(headers, VERSION_HEADER).filter(|version| Dialect::of_version(version).is_none())?;
     let message = format!("Unsupported protocol version: {version}");
     let supported = Dialect::ALL.map(Dialect::version);
     let data = json!({ "supported": supported, "requested": version });
-    Some(Refusal::new(None, UNSUPPORTED_VERSION, message).with(data))
+    Some(MessageError::new(None, UNSUPPORTED_VERSION, message).with(data))
 }
 
 /// In a session, and not in the stateless revision.
 fn in_session(headers: &HeaderMap) -> bool {
-    headers.contains_key(SESSION) && text(headers, VERSION) != Some(Dialect::V2026_07_28.version())
+    headers.contains_key(SESSION_HEADER) && text(headers, VERSION_HEADER) != Some(Dialect::V2026_07_28.version())
 }
 
-enum Checked {
+enum CheckedMessage {
     /// `initialize`, with missing members filled in.
     Opening(Value),
     /// `shutdown`, which ends a session.
@@ -241,19 +241,19 @@ enum Checked {
 }
 
 /// Rejects methods that the request's revision lacks, and invalid parameters of known methods.
-fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
+fn check(envelope: &Envelope<'_>, origin: &CallerContext) -> Result<CheckedMessage, MessageError> {
     if matches!(envelope, Envelope::Response { .. }) {
         let answer = decode(envelope, origin)?;
-        return Ok(answer.map_or(Checked::Other, |answer| Checked::Answer(Box::new(answer))));
+        return Ok(answer.map_or(CheckedMessage::Other, |answer| CheckedMessage::Answer(Box::new(answer))));
     }
-    let Envelope::Request { id, method, params } = envelope else { return Ok(Checked::Other) };
+    let Envelope::Request { id, method, params } = envelope else { return Ok(CheckedMessage::Other) };
     let modern = params.and_then(modern_version);
     let revision = modern.as_deref().and_then(Dialect::of_version);
     if revision.is_some_and(|dialect| !dialect.has_method(method)) {
-        return Err(Refusal::unknown_method(Some(id.clone()), method));
+        return Err(MessageError::unknown_method(Some(id.clone()), method));
     }
     if method == "shutdown" && modern.is_none() {
-        return Ok(Checked::Shutdown(id.clone()));
+        return Ok(CheckedMessage::Shutdown(id.clone()));
     }
     if method == "initialize" {
         let params =
@@ -261,23 +261,23 @@ fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
         let filled = fill_opening(params);
         let opening =
             json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": filled });
-        return Ok(Checked::Opening(opening));
+        return Ok(CheckedMessage::Opening(opening));
     }
     Ok(match decode(envelope, origin)? {
-        Some(message) if modern.is_none() => Checked::Request(Box::new(message)),
-        Some(message) => Checked::Stateless(Box::new(message)),
-        None => Checked::Other,
+        Some(message) if modern.is_none() => CheckedMessage::Request(Box::new(message)),
+        Some(message) => CheckedMessage::Stateless(Box::new(message)),
+        None => CheckedMessage::Other,
     })
 }
 
 /// Opens a session, if there is a slot for it.
 async fn open<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
     tap: Option<Tap>,
     (parts, opening): (Parts, Value),
 ) -> Response {
-    let seat = match seat(shared, &origin.caller) {
+    let seat = match take_slot(shared, &origin.caller) {
         Ok(seat) => seat,
         Err(overload) => return overloaded(&overload),
     };
@@ -286,7 +286,7 @@ async fn open<H: ServerHandler>(
         tap.named(name);
     }
     let response = pass(shared, parts, opening.to_string().into()).await;
-    if let Some(id) = text(response.headers(), SESSION) {
+    if let Some(id) = text(response.headers(), SESSION_HEADER) {
         shared.sessions.own(id, &origin.caller, seat, tap);
     }
     response
@@ -294,10 +294,10 @@ async fn open<H: ServerHandler>(
 
 /// A slot for a session, if necessary taken from an idle one. A caller that has used its share gives up one of its own
 /// sessions.
-pub(super) fn seat<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+pub(super) fn take_slot<H: ServerHandler>(
+    shared: &Arc<RouterState<H>>,
     caller: &Caller,
-) -> Result<Seat, Overload> {
+) -> Result<SlotGuard, NoCapacity> {
     let web = &shared.web;
     loop {
         let overload = match web.door.open_session(caller) {
@@ -314,7 +314,7 @@ pub(super) fn seat<H: ServerHandler>(
 }
 
 /// Passes a request to the SDK. Its future is large, and would otherwise be part of every request's future.
-async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: Bytes) -> Response {
+async fn pass<H: ServerHandler>(shared: &Arc<RouterState<H>>, parts: Parts, bytes: Bytes) -> Response {
     let request = Request::from_parts(parts, Body::from(bytes));
     let answer = Box::pin(shared.streamable.handle(request)).await;
     let is_stream =
@@ -335,22 +335,22 @@ async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: By
 
 /// Handles each message of an array separately, with their events in one stream.
 async fn batch<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
     headers: &HeaderMap,
-    verdicts: Vec<Result<Envelope<'_>, Refusal>>,
+    verdicts: Vec<Result<Envelope<'_>, MessageError>>,
 ) -> Response {
-    let session = text(headers, SESSION).unwrap_or_default();
+    let session = text(headers, SESSION_HEADER).unwrap_or_default();
     let dialect =
         shared.sessions.dialect_for(session, &origin.caller.principal).unwrap_or(Dialect::FALLBACK);
     if !dialect.has_batches() {
         let version = dialect.version();
         let message = format!("Invalid Request: {version} does not support batches: send one message at a time");
-        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, message));
+        return refused(StatusCode::BAD_REQUEST, &MessageError::new(None, code::INVALID_REQUEST, message));
     }
     let id: SessionId = session.into();
-    let origin = Origin { dialect: Some(dialect), ..origin.clone() };
-    let error_event = |refusal: &Refusal| event("message", refusal.to_value().to_string().as_bytes());
+    let origin = CallerContext { dialect: Some(dialect), ..origin.clone() };
+    let error_event = |refusal: &MessageError| event("message", refusal.to_value().to_string().as_bytes());
     let (mut refusals, mut streams) = (Vec::new(), Vec::new());
     for (at, verdict) in verdicts.into_iter().enumerate() {
         match member(shared, &origin, at, verdict) {
@@ -360,7 +360,7 @@ async fn batch<H: ServerHandler>(
                 let asked = wire_id(&request.id);
                 match shared.sessions.create_stream(&id, JsonRpcMessage::Request(request)).await {
                     Ok(messages) => streams.push(messages.map(|said| resumable(&said)).boxed()),
-                    Err(error @ LineError::Taken) => {
+                    Err(error @ SessionChannelError::Taken) => {
                         refusals.push(error_event(&session::taken(Some(asked), &error)));
                     }
                     Err(_) => return not_found(),
@@ -381,16 +381,16 @@ async fn batch<H: ServerHandler>(
 
 /// Prepares and counts one member of an array; the first was counted with the request.
 fn member<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
     at: usize,
-    verdict: Result<Envelope<'_>, Refusal>,
-) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    verdict: Result<Envelope<'_>, MessageError>,
+) -> Result<Option<ClientJsonRpcMessage>, MessageError> {
     let envelope = verdict?;
     if let Envelope::Request { id, method, .. } = &envelope {
         if method == "initialize" {
             let message = "Invalid Request: initialize cannot be part of a batch";
-            return Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, message));
+            return Err(MessageError::new(Some(id.clone()), code::INVALID_REQUEST, message));
         }
         if at > 0 {
             count(&*shared.web.door, &origin.caller, id)?;
@@ -402,7 +402,7 @@ fn member<H: ServerHandler>(
 /// This caller has no session with that id.
 pub(super) fn not_found() -> Response {
     let message = "Session not found: it has ended or never existed; send initialize again";
-    refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, message))
+    refused(StatusCode::NOT_FOUND, &MessageError::new(None, code::INVALID_REQUEST, message))
 }
 
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -410,7 +410,7 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// No capacity: 429 if the caller itself has used its share, 503 if all clients together have used everything.
-pub(super) fn overloaded(overload: &Overload) -> Response {
+pub(super) fn overloaded(overload: &NoCapacity) -> Response {
     let status = if overload.is_own_share {
         StatusCode::TOO_MANY_REQUESTS
     } else {

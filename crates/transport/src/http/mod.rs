@@ -6,38 +6,38 @@ mod bounds;
 mod connection;
 mod events;
 mod guard;
-mod line;
+mod session_channel;
 mod listen;
 mod mcp;
 mod oauth;
 mod opening;
 mod page;
-mod places;
+mod connection_slots;
 mod plain;
-mod recorded;
+mod recording;
 mod session;
 mod sessions;
 mod sse;
 mod stateless;
 mod ws;
 
-pub use authority::{Authority, WebOrigin};
-pub use bounds::{Bounds, Tally};
-pub use oauth::{OauthDoor, OauthError, OauthInForce};
+pub use authority::{HostAuthority, WebOrigin};
+pub use bounds::{HttpLimits, ConnectionStats};
+pub use oauth::{ProtectedResource, ProtectedResourceError, LiveProtectedResource};
 
-use crate::{Caller, Door, tls::Tls};
+use crate::{Caller, AccessControl, tls::TlsSettings};
 use axum::{
     Router, middleware,
     routing::{any, get, post},
 };
 use docent_traffic::{Tap, Traffic};
-use docent_wire::Handshake;
-use places::Places;
+use docent_wire::HandshakePolicy;
+use connection_slots::ConnectionSlots;
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
-use sessions::Sessions;
+use sessions::SessionStore;
 use std::{
     io,
     sync::{Arc, PoisonError},
@@ -47,14 +47,14 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How long open connections may take to end once the server closes.
-const LAST_ORDERS: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Minimum and maximum interval between checks for idle sessions.
-const BETWEEN_LOOKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mins(1));
+const IDLE_CHECK_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mins(1));
 
 /// The protocols that the listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spoken {
+pub struct EnabledProtocols {
     /// Streamable HTTP and plain POST on `/mcp`, and on `/` and `/rpc` as well.
     pub http: bool,
     /// `GET /sse` and `POST /message`.
@@ -65,14 +65,14 @@ pub struct Spoken {
 
 /// Additional routes of another module.
 #[derive(Clone)]
-pub struct Pages {
+pub struct ExtraRoutes {
     /// The path prefix of all routes.
     pub below: &'static str,
     /// The routes.
     pub routes: Router,
 }
 
-impl Pages {
+impl ExtraRoutes {
     fn serve(&self, path: &str) -> bool {
         path.strip_prefix(self.below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -80,7 +80,7 @@ impl Pages {
 
 /// A tool as shown on the landing page.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct ToolSummary {
     /// Its name.
     pub name: String,
     /// Its description.
@@ -89,11 +89,11 @@ pub struct Shown {
 
 /// Settings of [`serve`].
 #[derive(Clone)]
-pub struct Web {
+pub struct HttpServerSetup {
     /// Access control.
-    pub door: Arc<dyn Door>,
+    pub access: Arc<dyn AccessControl>,
     /// Protocols to serve.
-    pub spoken: Spoken,
+    pub enabled: EnabledProtocols,
     /// The server's name, for the health document and the landing page.
     pub name: String,
     /// Its version.
@@ -103,79 +103,79 @@ pub struct Web {
     /// Allowed origins of web pages; `*` allows any.
     pub origins: Vec<String>,
     /// Whether a WebSocket or SSE peer of a session-based revision must open with `initialize`.
-    pub handshake: Handshake,
+    pub handshake: HandshakePolicy,
     /// Maximum bytes of a message.
     pub message_bytes: usize,
     /// Limits per connection.
-    pub bounds: Bounds,
+    pub limits: HttpLimits,
     /// Counts the connections that exceeded them.
-    pub tally: Arc<Tally>,
+    pub stats: Arc<ConnectionStats>,
     /// Certificates; without them connections are not encrypted.
-    pub tls: Option<Arc<Tls>>,
+    pub tls: Option<Arc<TlsSettings>>,
     /// Where clients without a token can get one.
-    pub oauth: OauthInForce,
+    pub protected: LiveProtectedResource,
     /// Additional routes, which do their own access control. Host and Origin are checked before.
-    pub pages: Option<Pages>,
+    pub pages: Option<ExtraRoutes>,
     /// The traffic recording.
     pub traffic: Option<Arc<Traffic>>,
     /// Prometheus text. The connection counters are appended to it.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// The tools visible to everyone.
-    pub tools: Arc<dyn Fn() -> Vec<Shown> + Send + Sync>,
+    pub tools: Arc<dyn Fn() -> Vec<ToolSummary> + Send + Sync>,
     /// Ends the server: no new requests, open ones are answered.
     pub closing: CancellationToken,
     /// Ends sessions and their streams, which would otherwise stay open. To be cancelled once every call is answered.
     pub stopped: CancellationToken,
 }
 
-impl Web {
+impl HttpServerSetup {
     /// The current OAuth metadata for clients without a token.
-    fn oauth_door(&self) -> Option<Arc<OauthDoor>> {
-        self.oauth.read().unwrap_or_else(PoisonError::into_inner).clone()
+    fn protected_resource(&self) -> Option<Arc<ProtectedResource>> {
+        self.protected.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// Creates a handler for each connection.
-pub type Make<H> = Arc<dyn Fn() -> H + Send + Sync>;
+pub type HandlerFactory<H> = Arc<dyn Fn() -> H + Send + Sync>;
 
 /// State shared by all routes.
-struct Shared<H: ServerHandler> {
-    web: Web,
-    make: Make<H>,
-    sessions: Arc<Sessions>,
-    streamable: StreamableHttpService<H, Sessions>,
-    streams: sse::Streams,
+struct RouterState<H: ServerHandler> {
+    web: HttpServerSetup,
+    make: HandlerFactory<H>,
+    sessions: Arc<SessionStore>,
+    streamable: StreamableHttpService<H, SessionStore>,
+    streams: sse::SseStreams,
     /// Connections upgraded to WebSocket.
     sockets: TaskTracker,
     /// Slots for sockets and posts that have yet to present a token.
-    locked: Arc<Places>,
+    locked: Arc<ConnectionSlots>,
     /// Requests whose response is not complete yet.
     posts: TaskTracker,
 }
 
-impl<H: ServerHandler> Shared<H> {
+impl<H: ServerHandler> RouterState<H> {
     /// Starts recording a connection, if recording is configured.
     fn tap(&self, caller: &Caller) -> Option<Tap> {
         self.web.traffic.as_ref().map(|traffic| caller.tap(traffic))
     }
 }
 
-type State<H> = axum::extract::State<Arc<Shared<H>>>;
+type State<H> = axum::extract::State<Arc<RouterState<H>>>;
 
 /// Serves a listener until `closing` is cancelled, and then for as long as open requests take, within limits.
 pub async fn serve<H: ServerHandler>(
     listener: TcpListener,
-    make: Make<H>,
-    web: Web,
+    make: HandlerFactory<H>,
+    web: HttpServerSetup,
 ) -> io::Result<()> {
     let closing = web.closing.clone();
     let sockets = TaskTracker::new();
-    let sessions = Arc::new(Sessions::default());
-    let tidying = end_unused(Arc::clone(&sessions), web.bounds.session, Arc::clone(&web.tally));
-    let front = listen::Front {
-        bounds: web.bounds,
+    let sessions = Arc::new(SessionStore::default());
+    let tidying = end_unused(Arc::clone(&sessions), web.limits.session, Arc::clone(&web.stats));
+    let front = listen::ListenerState {
+        bounds: web.limits,
         tls: web.tls.clone(),
-        tally: Arc::clone(&web.tally),
+        tally: Arc::clone(&web.stats),
         closing: closing.clone(),
         router: router(make, web, sockets.clone(), sessions),
     };
@@ -187,14 +187,14 @@ pub async fn serve<H: ServerHandler>(
     tokio::select! {
         () = serving => {}
         () = tidying => {}
-        () = async { closing.cancelled().await; tokio::time::sleep(LAST_ORDERS).await } => {}
+        () = async { closing.cancelled().await; tokio::time::sleep(SHUTDOWN_TIMEOUT).await } => {}
     }
     Ok(())
 }
 
 /// Ends idle sessions periodically.
-async fn end_unused(sessions: Arc<Sessions>, idle: Duration, tally: Arc<Tally>) {
-    let (often, seldom) = BETWEEN_LOOKS;
+async fn end_unused(sessions: Arc<SessionStore>, idle: Duration, tally: Arc<ConnectionStats>) {
+    let (often, seldom) = IDLE_CHECK_INTERVALS;
     let pause = (idle / 8).clamp(often, seldom);
     loop {
         tokio::time::sleep(pause).await;
@@ -216,10 +216,10 @@ fn finish_when_answered(stopped: CancellationToken, posts: TaskTracker) -> Cance
 }
 
 fn router<H: ServerHandler>(
-    make: Make<H>,
-    web: Web,
+    make: HandlerFactory<H>,
+    web: HttpServerSetup,
     sockets: TaskTracker,
-    sessions: Arc<Sessions>,
+    sessions: Arc<SessionStore>,
 ) -> Router {
     let posts = TaskTracker::new();
     let factory = Arc::clone(&make);
@@ -231,15 +231,15 @@ fn router<H: ServerHandler>(
         .with_json_response(true);
     let streamable =
         StreamableHttpService::new(move || Ok(factory()), Arc::clone(&sessions), config);
-    let Spoken { http, sse, websocket } = web.spoken;
-    let shared = Arc::new(Shared {
+    let EnabledProtocols { http, sse, websocket } = web.enabled;
+    let shared = Arc::new(RouterState {
         web,
         make,
         sessions,
         streamable,
-        streams: sse::Streams::default(),
+        streams: sse::SseStreams::default(),
         sockets,
-        locked: Arc::new(Places::new(ws::LOCKED)),
+        locked: Arc::new(ConnectionSlots::new(ws::MAX_LOCKED_TOTAL_AND_PER_ADDRESS)),
         posts,
     });
     let mut router = Router::new()

@@ -1,17 +1,17 @@
 //! OAuth over HTTP: where to get a token (RFC 9728), why one was rejected (RFC 6750), and which scope is missing.
 
 use super::{
-    Shared, State, Web,
+    RouterState, State, HttpServerSetup,
     body::{json_bytes, refused},
     page,
 };
-use crate::{Door, Lack, Origin, PrincipalKind};
+use crate::{AccessControl, MissingScope, CallerContext, PrincipalKind};
 use axum::{
     http::{HeaderValue, StatusCode, Uri, header},
     response::Response,
 };
 use bytes::Bytes;
-use docent_wire::{Envelope, Frame, Id, Refusal, code, read};
+use docent_wire::{Envelope, WireFrame, Id, MessageError, code, read};
 use rmcp::ServerHandler;
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,13 +25,13 @@ pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The same, for a resource with a path.
 pub(super) const WELL_KNOWN_UNDER: &str = "/.well-known/oauth-protected-resource/{*resource}";
 /// The challenge of a server without an authorization server.
-const PLAIN: HeaderValue = HeaderValue::from_static("Bearer realm=\"docent\"");
+const PLAIN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"docent\"");
 /// The reason for a rejected token if there is no specific one.
-const NOT_VALID: &str = "the token is not valid here";
+const INVALID_TOKEN_MESSAGE: &str = "the token is not valid here";
 
 /// Why the metadata of a resource is invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum OauthError {
+pub enum ProtectedResourceError {
     /// The resource is not a valid address of this server.
     #[error(
         "{0:?} is not an address of this server: write http:// or https://, a host, and a path"
@@ -44,7 +44,7 @@ pub enum OauthError {
 
 /// The OAuth metadata for clients without a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OauthDoor {
+pub struct ProtectedResource {
     document: Bytes,
     path: String,
     url: String,
@@ -52,12 +52,12 @@ pub struct OauthDoor {
 }
 
 /// The current metadata, if any. It may be replaced while the server runs.
-pub type OauthInForce = Arc<RwLock<Option<Arc<OauthDoor>>>>;
+pub type LiveProtectedResource = Arc<RwLock<Option<Arc<ProtectedResource>>>>;
 
-impl OauthDoor {
+impl ProtectedResource {
     /// A resource URL as clients write it, and its RFC 9728 metadata document.
-    pub fn new(resource: &str, metadata: &Value) -> Result<Self, OauthError> {
-        let bad = || OauthError::BadResource(resource.to_owned());
+    pub fn new(resource: &str, metadata: &Value) -> Result<Self, ProtectedResourceError> {
+        let bad = || ProtectedResourceError::BadResource(resource.to_owned());
         let address: Uri = resource.parse().map_err(|_| bad())?;
         let scheme = address.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));
         let (Some(scheme), Some(authority), None) = (scheme, address.authority(), address.query())
@@ -69,7 +69,7 @@ impl OauthDoor {
             return Err(bad());
         }
         if metadata.get("resource").and_then(Value::as_str) != Some(resource) {
-            return Err(OauthError::OtherResource(resource.to_owned()));
+            return Err(ProtectedResourceError::OtherResource(resource.to_owned()));
         }
         let path = format!("{WELL_KNOWN}{}", address.path().trim_end_matches('/'));
         let url = format!("{scheme}://{authority}{path}");
@@ -90,7 +90,7 @@ impl OauthDoor {
     }
 
     fn invalid(&self, why: &str) -> HeaderValue {
-        let (url, why) = (&self.url, sayable(why));
+        let (url, why) = (&self.url, quotable(why));
         let text = format!(
             "Bearer realm=\"docent\", resource_metadata=\"{url}\", error=\"invalid_token\", \
              error_description=\"{why}\""
@@ -109,15 +109,15 @@ impl OauthDoor {
 }
 
 /// RFC 6749 and RFC 6750 allow no other characters in a scope or a description, and a quotation mark would end it.
-fn sayable(text: &str) -> String {
+fn quotable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '!' | '#'..='[' | ']'..='~' | ' ')).collect()
 }
 
 /// The challenge for a rejected caller. If it presented a token, it includes the reason.
-pub(super) fn challenge(web: &Web, token: Option<&str>) -> HeaderValue {
-    let Some(oauth) = web.oauth_door() else { return PLAIN };
+pub(super) fn challenge(web: &HttpServerSetup, token: Option<&str>) -> HeaderValue {
+    let Some(oauth) = web.protected_resource() else { return PLAIN_CHALLENGE };
     let Some(token) = token else { return oauth.no_token.clone() };
-    oauth.invalid(web.door.why_refused(token).as_deref().unwrap_or(NOT_VALID))
+    oauth.invalid(web.access.why_refused(token).as_deref().unwrap_or(INVALID_TOKEN_MESSAGE))
 }
 
 /// The document.
@@ -132,51 +132,51 @@ pub(super) async fn metadata<H: ServerHandler>(shared: State<H>, uri: Uri) -> Re
 }
 
 /// The response to a request that includes something its token does not allow. None of it is executed.
-pub(super) fn lacking<H: ServerHandler>(
-    shared: &Shared<H>,
-    origin: &Origin,
-    frame: &Frame<'_>,
+pub(super) fn missing_scope_response<H: ServerHandler>(
+    shared: &RouterState<H>,
+    origin: &CallerContext,
+    frame: &WireFrame<'_>,
 ) -> Option<Response> {
     // Other callers get a JSON-RPC error from the handler, and their parameters need not be parsed here.
     if origin.caller.principal.kind != PrincipalKind::Oauth {
         return None;
     }
-    let door = &*shared.web.door;
+    let door = &*shared.web.access;
     let (id, lack) = match frame {
-        Frame::One(Ok(envelope)) => lack_of(door, origin, envelope),
-        Frame::Batch(members) => {
-            members.iter().flatten().find_map(|envelope| lack_of(door, origin, envelope))
+        WireFrame::One(Ok(envelope)) => missing_scope_of_call(door, origin, envelope),
+        WireFrame::Batch(members) => {
+            members.iter().flatten().find_map(|envelope| missing_scope_of_call(door, origin, envelope))
         }
-        Frame::One(Err(_)) | Frame::Empty => None,
+        WireFrame::One(Err(_)) | WireFrame::Empty => None,
     }?;
-    let scope = sayable(&lack.scope);
+    let scope = quotable(&lack.scope);
     let message = format!("Insufficient scope: ask for a token with the scope {scope}");
     let mut response =
-        refused(StatusCode::FORBIDDEN, &Refusal::new(Some(id.clone()), code::SERVER, message));
-    if let Some(oauth) = shared.web.oauth_door() {
+        refused(StatusCode::FORBIDDEN, &MessageError::new(Some(id.clone()), code::SERVER, message));
+    if let Some(oauth) = shared.web.protected_resource() {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth.insufficient(&scope));
     }
     Some(response)
 }
 
 /// The same for a request that is not parsed yet.
-pub(super) fn lacking_in<H: ServerHandler>(
-    shared: &Shared<H>,
-    origin: &Origin,
+pub(super) fn missing_scope_in_frame<H: ServerHandler>(
+    shared: &RouterState<H>,
+    origin: &CallerContext,
     bytes: &[u8],
 ) -> Option<Response> {
     (origin.caller.principal.kind == PrincipalKind::Oauth)
         .then(|| read(bytes))
-        .and_then(|frame| lacking(shared, origin, &frame))
+        .and_then(|frame| missing_scope_response(shared, origin, &frame))
 }
 
-fn lack_of<'a>(
-    door: &dyn Door,
-    origin: &Origin,
+fn missing_scope_of_call<'a>(
+    door: &dyn AccessControl,
+    origin: &CallerContext,
     envelope: &'a Envelope<'_>,
-) -> Option<(&'a Id, Lack)> {
+) -> Option<(&'a Id, MissingScope)> {
     #[derive(Deserialize)]
-    struct Call<'a> {
+    struct CalledTool<'a> {
         #[serde(borrow)]
         name: Cow<'a, str>,
     }
@@ -184,8 +184,8 @@ fn lack_of<'a>(
     if method != "tools/call" {
         return None;
     }
-    let call = serde_json::from_str::<Call<'_>>(params).ok()?;
-    door.lacks(&origin.caller, &call.name).map(|lack| (id, lack))
+    let call = serde_json::from_str::<CalledTool<'_>>(params).ok()?;
+    door.missing_scope(&origin.caller, &call.name).map(|lack| (id, lack))
 }
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
 
     #[track_caller]
     fn check(resource: &str, want: Option<&str>) {
-        let made = OauthDoor::new(resource, &json!({ "resource": resource }));
+        let made = ProtectedResource::new(resource, &json!({ "resource": resource }));
         assert_eq!(made.ok().as_ref().map(OauthDoor::metadata_url), want, "{resource}");
     }
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn the_document_is_the_resource_s_own() {
         let other = json!({ "resource": "https://b.example/mcp" });
-        let made = OauthDoor::new("https://a.example/mcp", &other);
+        let made = ProtectedResource::new("https://a.example/mcp", &other);
         assert!(matches!(made, Err(OauthError::OtherResource(_))), "{made:?}");
     }
 }

@@ -4,11 +4,11 @@
 //! authentication.
 
 use super::{
-    Shared,
+    RouterState,
     body::{is_json, try_later},
     guard::unauthorized,
-    listen::Peer,
-    mcp::SESSION,
+    listen::ConnectionPeer,
+    mcp::SESSION_HEADER,
 };
 use axum::{
     body::{Body, to_bytes},
@@ -16,7 +16,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use docent_wire::{Conversation, Frame, Gate, Handshake, read};
+use docent_wire::{ProtocolState, WireFrame, GateDecision, HandshakePolicy, read};
 use hyper::body::Body as _;
 use rmcp::ServerHandler;
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
@@ -26,24 +26,24 @@ use tokio::time::timeout;
 const MAX_OPENING_BYTES: usize = 64 * 1024;
 /// Timeout for the body, as on a WebSocket.
 const OPENING_TIMEOUT: Duration = Duration::from_secs(5);
-const TOO_MANY: &str =
+const TOO_MANY_OPENINGS: &str =
     "Too many unauthenticated callers: send the token in the Authorization header, or try again";
 
 /// Whether the body may carry the token: a POST that starts a connection.
 pub(super) fn may_carry_token(headers: &HeaderMap) -> bool {
-    is_json(headers) && !headers.contains_key(SESSION)
+    is_json(headers) && !headers.contains_key(SESSION_HEADER)
 }
 
 /// The request with its body read, and the token of its `initialize`. Anything else is answered.
 pub(super) async fn read_token<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+    shared: &Arc<RouterState<H>>,
     request: Request,
 ) -> Result<(Request, String), Box<Response>> {
-    let remote = request.extensions().get::<Peer>().map(|peer| peer.remote);
+    let remote = request.extensions().get::<ConnectionPeer>().map(|peer| peer.remote);
     let Some(_place) = shared.locked.take(remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into())) else {
         shared.web.door.count_unseated();
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        return Err(Box::new(try_later(status, TOO_MANY.to_owned(), OPENING_TIMEOUT)));
+        return Err(Box::new(try_later(status, TOO_MANY_OPENINGS.to_owned(), OPENING_TIMEOUT)));
     };
     let refused = || Box::new(unauthorized(&shared.web, None));
     let (parts, body) = request.into_parts();
@@ -59,9 +59,9 @@ pub(super) async fn read_token<H: ServerHandler>(
 
 /// The token of an `initialize`; `None` for every other message.
 fn token_of(bytes: &[u8]) -> Option<String> {
-    let Frame::One(Ok(envelope)) = read(bytes) else { return None };
-    match Conversation::new(Handshake::Required, true).gate(&envelope) {
-        Gate::Open(_, token) => token,
+    let WireFrame::One(Ok(envelope)) = read(bytes) else { return None };
+    match ProtocolState::new(HandshakePolicy::Required, true).gate(&envelope) {
+        GateDecision::Open(_, token) => token,
         _ => None,
     }
 }

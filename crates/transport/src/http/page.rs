@@ -6,7 +6,7 @@ use super::{
     guard::is_upgrade,
     ws,
 };
-use crate::Origin;
+use crate::CallerContext;
 use axum::{
     extract::{Extension, Request},
     http::{HeaderValue, StatusCode, header},
@@ -28,7 +28,7 @@ fn content_policy(nonce: Uuid) -> String {
 /// `GET /`: a WebSocket, the landing page or the health document, depending on the request.
 pub(super) async fn root<H: ServerHandler>(
     shared: State<H>,
-    origin: Extension<Origin>,
+    origin: Extension<CallerContext>,
     request: Request,
 ) -> Response {
     if shared.web.spoken.websocket && is_upgrade(request.headers()) {
@@ -77,7 +77,7 @@ pub(super) async fn metrics<H: ServerHandler>(shared: State<H>) -> Response {
 fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
     let web = &shared.web;
     let tools = if web.door.needs_token() { Vec::new() } else { (web.tools)() };
-    let row = |tool: &super::Shown| {
+    let row = |tool: &super::ToolSummary| {
         let (name, about) = (escape(&tool.name), escape(&tool.about));
         format!("<tr><td><code>{name}</code></td><td>{about}</td></tr>")
     };
@@ -114,7 +114,7 @@ fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
 }
 
 /// Connection snippets to copy.
-fn snippets(spoken: super::Spoken, needs_token: bool, host: &str) -> Vec<(&'static str, String)> {
+fn snippets(spoken: super::EnabledProtocols, needs_token: bool, host: &str) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     let auth = if needs_token { " \\\n  -H 'Authorization: Bearer YOUR-TOKEN'" } else { "" };
     if spoken.http {

@@ -1,12 +1,12 @@
 //! One JSON message per POST, one JSON message back: no session, no stream, usable with curl.
 
 use super::{
-    Shared,
+    RouterState,
     body::{json, json_bytes, refused},
 };
 use crate::{
-    Origin,
-    link::{array, count, piece_of},
+    CallerContext,
+    frame_transport::{array, count, piece_of},
     message::{decode, encode, to_value},
 };
 use axum::{
@@ -16,7 +16,7 @@ use axum::{
 };
 use bytes::Bytes;
 use docent_wire::{
-    Conversation, Dialect, Envelope, Frame, Gate, Handshake, PARTIAL, Refusal, code,
+    ProtocolState, Dialect, Envelope, WireFrame, GateDecision, HandshakePolicy, PARTIAL_METHOD, MessageError, code,
 };
 use futures::{StreamExt, stream};
 use rmcp::{
@@ -34,21 +34,21 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Maximum members of an array that are processed concurrently.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_MEMBERS: usize = 8;
 
 /// Answers a frame without a session.
 pub(super) async fn answer<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
-    frame: Frame<'_>,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
+    frame: WireFrame<'_>,
 ) -> Response {
     match frame {
-        Frame::Empty => {
-            let refusal = Refusal::new(None, code::PARSE, "Parse error: the body is empty");
+        WireFrame::Empty => {
+            let refusal = MessageError::new(None, code::PARSE, "Parse error: the body is empty");
             refused(StatusCode::BAD_REQUEST, &refusal)
         }
-        Frame::One(verdict) => one(shared, origin, verdict).await,
-        Frame::Batch(verdicts) => {
+        WireFrame::One(verdict) => one(shared, origin, verdict).await,
+        WireFrame::Batch(verdicts) => {
             let admitted = verdicts.into_iter().enumerate().map(|(at, verdict)| {
                 let envelope = verdict?;
                 // The request was counted; the rest of its members are counted here.
@@ -65,12 +65,12 @@ pub(super) async fn answer<H: ServerHandler>(
 }
 
 async fn batch<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    admitted: Vec<Result<Admitted, Refusal>>,
+    shared: &Arc<RouterState<H>>,
+    admitted: Vec<Result<PlainMessage, MessageError>>,
 ) -> Response {
     let members = stream::iter(admitted).map(|member| answer_member(Arc::clone(shared), member));
     let answers: Vec<Vec<u8>> =
-        members.buffered(AT_ONCE).filter_map(std::future::ready).collect().await;
+        members.buffered(MAX_CONCURRENT_MEMBERS).filter_map(std::future::ready).collect().await;
     if answers.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
@@ -78,18 +78,18 @@ async fn batch<H: ServerHandler>(
 }
 
 async fn one<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
-    verdict: Result<Envelope<'_>, Refusal>,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
+    verdict: Result<Envelope<'_>, MessageError>,
 ) -> Response {
     match verdict.and_then(|envelope| admit(origin, &envelope)) {
         Err(refusal) if refusal.code == code::PARSE => refused(StatusCode::BAD_REQUEST, &refusal),
         Err(refusal) => json(&refusal.to_value()),
-        Ok(Admitted::Nothing) => StatusCode::ACCEPTED.into_response(),
-        Ok(Admitted::Answered(value)) => json(&value),
-        Ok(Admitted::Request(message, dialect)) => {
+        Ok(PlainMessage::Nothing) => StatusCode::ACCEPTED.into_response(),
+        Ok(PlainMessage::Answered(value)) => json(&value),
+        Ok(PlainMessage::Request(message, dialect)) => {
             let streams = streams(&message);
-            let mut call = Call::start((shared.make)(), *message, None);
+            let mut call = PlainCall::start((shared.make)(), *message, None);
             if streams {
                 return call.into_pieces(dialect);
             }
@@ -102,61 +102,61 @@ async fn one<H: ServerHandler>(
 }
 
 async fn answer_member<H: ServerHandler>(
-    shared: Arc<Shared<H>>,
-    admitted: Result<Admitted, Refusal>,
+    shared: Arc<RouterState<H>>,
+    admitted: Result<PlainMessage, MessageError>,
 ) -> Option<Vec<u8>> {
     match admitted {
         Err(refusal) => Some(refusal.to_value().to_string().into_bytes()),
-        Ok(Admitted::Nothing) => None,
-        Ok(Admitted::Answered(value)) => Some(value.to_string().into_bytes()),
-        Ok(Admitted::Request(message, dialect)) => {
-            let answer = Call::start((shared.make)(), *message, None).last().await?;
+        Ok(PlainMessage::Nothing) => None,
+        Ok(PlainMessage::Answered(value)) => Some(value.to_string().into_bytes()),
+        Ok(PlainMessage::Request(message, dialect)) => {
+            let answer = PlainCall::start((shared.make)(), *message, None).last().await?;
             Some(encode(dialect, &answer))
         }
     }
 }
 
-enum Admitted {
+enum PlainMessage {
     Request(Box<ClientJsonRpcMessage>, Dialect),
     Answered(Value),
     Nothing,
 }
 
-fn admit(origin: &Origin, envelope: &Envelope<'_>) -> Result<Admitted, Refusal> {
-    let mut talk = Conversation::new(Handshake::Optional, false);
+fn admit(origin: &CallerContext, envelope: &Envelope<'_>) -> Result<PlainMessage, MessageError> {
+    let mut talk = ProtocolState::new(HandshakePolicy::Optional, false);
     talk.opened(Dialect::Plain);
     let dialect = match talk.gate(envelope) {
-        Gate::Pass(dialect) | Gate::Open(dialect, _) => dialect,
-        Gate::Refuse(refusal) => return Err(refusal),
-        Gate::Drop => return Ok(Admitted::Nothing),
-        Gate::Answer(result) => {
-            let Some(id) = envelope.wanted() else { return Ok(Admitted::Nothing) };
-            return Ok(Admitted::Answered(json!({ "jsonrpc": "2.0", "id": id, "result": result })));
+        GateDecision::Pass(dialect) | GateDecision::Open(dialect, _) => dialect,
+        GateDecision::Refuse(refusal) => return Err(refusal),
+        GateDecision::Drop => return Ok(PlainMessage::Nothing),
+        GateDecision::Answer(result) => {
+            let Some(id) = envelope.wanted() else { return Ok(PlainMessage::Nothing) };
+            return Ok(PlainMessage::Answered(json!({ "jsonrpc": "2.0", "id": id, "result": result })));
         }
     };
-    let origin = Origin { dialect: Some(dialect), ..origin.clone() };
+    let origin = CallerContext { dialect: Some(dialect), ..origin.clone() };
     Ok(match decode(envelope, &origin)? {
-        Some(message @ JsonRpcMessage::Request(_)) => Admitted::Request(Box::new(message), dialect),
-        _ => Admitted::Nothing,
+        Some(message @ JsonRpcMessage::Request(_)) => PlainMessage::Request(Box::new(message), dialect),
+        _ => PlainMessage::Nothing,
     })
 }
 
 fn streams(message: &ClientJsonRpcMessage) -> bool {
     match message {
         JsonRpcMessage::Request(request) => {
-            Origin::of(request.request.extensions()).is_some_and(|origin| origin.streams)
+            CallerContext::from_extensions(request.request.extensions()).is_some_and(|origin| origin.streams)
         }
         _ => false,
     }
 }
 
 /// A request being served. Dropping it cancels the work.
-pub(super) struct Call {
+pub(super) struct PlainCall {
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
     _cancel: DropGuard,
 }
 
-impl Call {
+impl PlainCall {
     /// `caller` replaces the information of a handshake.
     pub(super) fn start(
         handler: impl ServerHandler,
@@ -204,7 +204,7 @@ impl Call {
 fn piece(dialect: Dialect, message: &ServerJsonRpcMessage) -> Option<Value> {
     match message {
         JsonRpcMessage::Notification(note) => match &note.notification {
-            ServerNotification::CustomNotification(piece) if piece.method == PARTIAL => {
+            ServerNotification::CustomNotification(piece) if piece.method == PARTIAL_METHOD => {
                 piece_of(piece.params.as_ref()?)
             }
             _ => None,

@@ -1,21 +1,21 @@
 //! A request in a session: answered as one JSON document if possible, otherwise as a stream of events.
 
 use super::{
-    Shared,
+    RouterState,
     body::{json, json_bytes, refused},
     events::{respond, resumable},
-    line::{LineError, Ticket},
-    mcp::{SESSION, not_found, text},
+    session_channel::{SessionChannelError, StreamTicket},
+    mcp::{SESSION_HEADER, not_found, text},
 };
 use crate::{
-    Origin,
+    CallerContext,
     message::{put_back, wire_id},
 };
 use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use docent_wire::{Id, Refusal, code};
+use docent_wire::{Id, MessageError, code};
 use futures::{Stream, StreamExt, stream};
 use rmcp::{
     ServerHandler,
@@ -29,15 +29,15 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// An answer that takes longer is sent as events, which keep the connection alive and can be resumed.
-const SOON: Duration = Duration::from_millis(20);
+const JSON_RESPONSE_WINDOW: Duration = Duration::from_millis(20);
 
 /// Ends a session at the client's request.
 pub(super) fn shut<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+    shared: &Arc<RouterState<H>>,
     headers: &HeaderMap,
     id: &Id,
 ) -> Response {
-    if let Some(session) = text(headers, SESSION) {
+    if let Some(session) = text(headers, SESSION_HEADER) {
         shared.sessions.end(&session.into());
     }
     json(&json!({ "jsonrpc": "2.0", "id": id, "result": null }))
@@ -45,22 +45,22 @@ pub(super) fn shut<H: ServerHandler>(
 
 /// Answers one request.
 pub(super) async fn answer<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
     headers: &HeaderMap,
     mut request: ClientJsonRpcMessage,
 ) -> Response {
-    let Some(id) = text(headers, SESSION) else { return not_found() };
+    let Some(id) = text(headers, SESSION_HEADER) else { return not_found() };
     let session: SessionId = id.into();
     let mut asked = None;
     if let JsonRpcMessage::Request(request) = &mut request {
         let dialect = shared.sessions.dialect_for(id, &origin.caller.principal);
-        request.request.extensions_mut().insert(Origin { dialect, ..origin.clone() });
+        request.request.extensions_mut().insert(CallerContext { dialect, ..origin.clone() });
         asked = Some(wire_id(&request.id));
     }
     match shared.sessions.ask(&session, request).await {
         Ok((messages, ticket)) => one_or_many(messages, ticket, takes_json(headers)).await,
-        Err(error @ LineError::Taken) => refused(StatusCode::OK, &taken(asked, &error)),
+        Err(error @ SessionChannelError::Taken) => refused(StatusCode::OK, &taken(asked, &error)),
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
             not_found()
@@ -69,17 +69,17 @@ pub(super) async fn answer<H: ServerHandler>(
 }
 
 /// Its id is that of a request without an answer yet.
-pub(super) fn taken(id: Option<Id>, error: &LineError) -> Refusal {
-    Refusal::new(id, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
+pub(super) fn taken(id: Option<Id>, error: &SessionChannelError) -> MessageError {
+    MessageError::new(id, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
 }
 
 /// Accepts the client's answer to a request of ours.
 pub(super) async fn accept<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+    shared: &Arc<RouterState<H>>,
     headers: &HeaderMap,
     answer: ClientJsonRpcMessage,
 ) -> Response {
-    let Some(id) = text(headers, SESSION) else { return not_found() };
+    let Some(id) = text(headers, SESSION_HEADER) else { return not_found() };
     match shared.sessions.accept_message(&id.into(), answer).await {
         Ok(()) => StatusCode::ACCEPTED.into_response(),
         Err(error) => {
@@ -97,13 +97,13 @@ fn takes_json(headers: &HeaderMap) -> bool {
 /// A document if the answer is the first message and arrives soon.
 async fn one_or_many(
     messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
-    ticket: Ticket,
+    ticket: StreamTicket,
     takes_json: bool,
 ) -> Response {
     let mut messages = Box::pin(messages);
     let mut said = Vec::new();
     if takes_json {
-        let first = timeout(SOON, async {
+        let first = timeout(JSON_RESPONSE_WINDOW, async {
             while let Some(event) = messages.next().await {
                 let is_message = event.message.is_some();
                 said.push(event);

@@ -3,8 +3,8 @@
 //! Many clients leave without ending their session. An idle session is ended after a while: a client that comes back to
 //! it gets 404 and starts another, as the protocol specifies.
 
-use super::line::{Line, LineError, ServerEnd, Ticket, line};
-use crate::{Caller, ClientKey, Principal, Seat, message::to_value};
+use super::session_channel::{SessionChannel, SessionChannelError, SessionServerEnd, StreamTicket, new_channel};
+use crate::{Caller, ClientKey, Principal, SlotGuard, message::to_value};
 use docent_traffic::Tap;
 use docent_wire::{Dialect, needs_shaping};
 use futures::{Stream, StreamExt, future::Either};
@@ -25,16 +25,16 @@ use std::{
 use tokio::time::Instant;
 use uuid::Uuid;
 
-struct Known {
+struct SessionRecord {
     principal: Principal,
     client: ClientKey,
     dialect: Dialect,
-    used: Arc<Mutex<Used>>,
+    used: Arc<Mutex<SessionUsage>>,
     tap: Option<Tap>,
-    _seat: Seat,
+    _slot: SlotGuard,
 }
 
-impl Known {
+impl SessionRecord {
     /// Since when it has been idle; `None` while it is in use.
     fn unused_since(&self) -> Option<Instant> {
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,27 +44,27 @@ impl Known {
 
 /// Open requests and streams of a session.
 #[derive(Clone, Copy)]
-struct Used {
+struct SessionUsage {
     open: usize,
     /// When the last of them began or ended.
     last: Instant,
 }
 
 /// A request or stream of a session. The session is in use until it is dropped.
-pub(super) struct Visit {
-    used: Arc<Mutex<Used>>,
+pub(super) struct SessionUse {
+    used: Arc<Mutex<SessionUsage>>,
     /// Records the session's messages.
     pub(super) tap: Option<Tap>,
 }
 
-impl Visit {
-    fn begin(known: &Known) -> Self {
+impl SessionUse {
+    fn begin(known: &SessionRecord) -> Self {
         known.used.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
         Self { used: Arc::clone(&known.used), tap: known.tap.clone() }
     }
 }
 
-impl Drop for Visit {
+impl Drop for SessionUse {
     fn drop(&mut self) {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.open = used.open.saturating_sub(1);
@@ -73,61 +73,61 @@ impl Drop for Visit {
 }
 
 /// When every slot is taken, a session that has been idle for this fraction of its timeout makes room for a new one.
-const PART: u32 = 30;
+const IDLE_FRACTION: u32 = 30;
 
 /// Sessions by id. An id is not authentication: only the principal that opened the session may use it.
 #[derive(Default)]
-pub(super) struct Sessions {
-    open: Mutex<HashMap<SessionId, Open>>,
-    known: Mutex<HashMap<SessionId, Known>>,
+pub(super) struct SessionStore {
+    open: Mutex<HashMap<SessionId, OpenSession>>,
+    known: Mutex<HashMap<SessionId, SessionRecord>>,
 }
 
 /// A session, from its first message.
 #[derive(Clone)]
-struct Open {
-    line: Line,
+struct OpenSession {
+    line: SessionChannel,
     dialect: Dialect,
 }
 
-impl Sessions {
-    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, Known>> {
+impl SessionStore {
+    fn known(&self) -> MutexGuard<'_, HashMap<SessionId, SessionRecord>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Open>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, OpenSession>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, id: &SessionId) -> Result<Open, LineError> {
-        self.open().get(id).cloned().ok_or(LineError::Ended)
+    fn find(&self, id: &SessionId) -> Result<OpenSession, SessionChannelError> {
+        self.open().get(id).cloned().ok_or(SessionChannelError::Ended)
     }
 
     /// Stores the owner of a session. It keeps its slot until it ends.
-    pub(super) fn own(&self, id: &str, caller: &Caller, seat: Seat, tap: Option<Tap>) {
+    pub(super) fn own(&self, id: &str, caller: &Caller, seat: SlotGuard, tap: Option<Tap>) {
         let id: SessionId = id.into();
         // A session that has already ended must not leave an owner behind.
-        if let Ok(Open { dialect, .. }) = self.find(&id) {
-            let used = Arc::new(Mutex::new(Used { open: 0, last: Instant::now() }));
+        if let Ok(OpenSession { dialect, .. }) = self.find(&id) {
+            let used = Arc::new(Mutex::new(SessionUsage { open: 0, last: Instant::now() }));
             if let Some(tap) = &tap {
                 tap.speaks(dialect.version());
             }
             let (principal, client) = (caller.principal.clone(), caller.client());
-            self.known().insert(id, Known { principal, client, dialect, used, tap, _seat: seat });
+            self.known().insert(id, SessionRecord { principal, client, dialect, used, tap, _slot: seat });
         }
     }
 
     /// Uses a session, if it belongs to this principal.
-    pub(super) fn visit(&self, id: &str, principal: &Principal) -> Option<Visit> {
+    pub(super) fn begin_use(&self, id: &str, principal: &Principal) -> Option<SessionUse> {
         // Under the lock: a session is either used or ended, never both.
         let known = self.known();
-        known.get(id).filter(|one| one.principal.is_same(principal)).map(Visit::begin)
+        known.get(id).filter(|one| one.principal.is_same(principal)).map(SessionUse::begin)
     }
 
     /// Ends the sessions that have been idle for this long; returns how many. The others drop answers that were not
     /// fetched.
     pub(super) fn end_unused(&self, idle: Duration) -> usize {
         self.open().values().for_each(|one| one.line.forget_left());
-        let is_over = |one: &Known| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
+        let is_over = |one: &SessionRecord| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
         let unused: Vec<_> = self.known().extract_if(|_, one| is_over(one)).collect();
         for (id, _) in &unused {
             self.end(id);
@@ -139,7 +139,7 @@ impl Sessions {
     /// most sessions. False if all are in use, or were until a moment ago.
     pub(super) fn make_room(&self, idle: Duration, owner: Option<&ClientKey>) -> bool {
         let mut known = self.known();
-        let chosen = longest_unused(&known, idle / PART, owner);
+        let chosen = longest_unused(&known, idle / IDLE_FRACTION, owner);
         let ended = chosen.and_then(|id| known.remove_entry(&id));
         drop(known);
         if let Some((id, _)) = &ended {
@@ -159,10 +159,10 @@ impl Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Ticket), LineError>
+    ) -> Result<(impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, StreamTicket), SessionChannelError>
     {
-        let Open { line, dialect } = self.find(id)?;
-        let reader = line.ask(message).await?;
+        let OpenSession { line, dialect } = self.find(id)?;
+        let reader = new_channel.ask(message).await?;
         let ticket = reader.ticket();
         Ok((shaping(dialect, reader), ticket))
     }
@@ -179,7 +179,7 @@ impl Sessions {
 /// Among the clients, the one with the most sessions idle for `least` or longer; of those, the longest idle session.
 /// Only of one client, if `owner` is given. No client loses a session because another one opens many.
 fn longest_unused(
-    known: &HashMap<SessionId, Known>,
+    known: &HashMap<SessionId, SessionRecord>,
     least: Duration,
     owner: Option<&ClientKey>,
 ) -> Option<SessionId> {
@@ -250,25 +250,25 @@ where
 }
 
 /// A session whose `initialize` is unanswered. Dropping it ends the session.
-struct Unanswered<'a> {
-    sessions: &'a Sessions,
+struct OpeningSession<'a> {
+    sessions: &'a SessionStore,
     id: &'a SessionId,
 }
 
-impl Drop for Unanswered<'_> {
+impl Drop for OpeningSession<'_> {
     fn drop(&mut self) {
         self.sessions.end(self.id);
     }
 }
 
-impl SessionManager for Sessions {
-    type Error = LineError;
-    type Transport = ServerEnd;
+impl SessionManager for SessionStore {
+    type Error = SessionChannelError;
+    type Transport = SessionServerEnd;
 
-    async fn create_session(&self) -> Result<(SessionId, ServerEnd), LineError> {
+    async fn create_session(&self) -> Result<(SessionId, SessionServerEnd), SessionChannelError> {
         let id: SessionId = Uuid::new_v4().to_string().into();
-        let (line, server) = line();
-        self.open().insert(Arc::clone(&id), Open { line, dialect: Dialect::FALLBACK });
+        let (line, server) = new_channel();
+        self.open().insert(Arc::clone(&id), OpenSession { line, dialect: Dialect::FALLBACK });
         Ok((id, server))
     }
 
@@ -276,32 +276,32 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, LineError> {
+    ) -> Result<ServerJsonRpcMessage, SessionChannelError> {
         // A client that leaves before the answer never learns of the session. There is no await between the answer and
         // `own`, so that a session which stays open has an owner.
-        let opening = Unanswered { sessions: self, id };
+        let opening = OpeningSession { sessions: self, id };
         let dialect = asked_dialect(&message);
         let line = {
             let mut open = self.open();
-            let one = open.get_mut(id).ok_or(LineError::Ended)?;
+            let one = open.get_mut(id).ok_or(SessionChannelError::Ended)?;
             one.dialect = dialect;
             one.line.clone()
         };
-        let reader = line.ask(message).await?;
+        let reader = new_channel.ask(message).await?;
         let ticket = reader.ticket();
         let mut said = reader.filter_map(async |event| event.message).boxed();
-        let answer = said.next().await.ok_or(LineError::Ended)?;
+        let answer = said.next().await.ok_or(SessionChannelError::Ended)?;
         ticket.forget();
         std::mem::forget(opening);
         let shaped = if needs_shaping(dialect) { shaped(dialect, &answer) } else { None };
         Ok(shaped.unwrap_or_else(|| Arc::unwrap_or_clone(answer)))
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, LineError> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionChannelError> {
         Ok(self.open().contains_key(id))
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), LineError> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionChannelError> {
         self.end(id);
         Ok(())
     }
@@ -310,7 +310,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError> {
         self.ask(id, message).await.map(|(stream, _)| stream)
     }
 
@@ -318,15 +318,15 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), LineError> {
+    ) -> Result<(), SessionChannelError> {
         self.find(id)?.line.send(message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
-        let Open { line, dialect } = self.find(id)?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError> {
+        let OpenSession { line, dialect } = self.find(id)?;
         Ok(shaping(dialect, line.listen()?))
     }
 
@@ -334,8 +334,8 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
-        let Open { line, dialect } = self.find(id)?;
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError> {
+        let OpenSession { line, dialect } = self.find(id)?;
         Ok(shaping(dialect, line.resume(&last_event_id)?))
     }
 }
@@ -343,7 +343,7 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PrincipalKind, Via};
+    use crate::{PrincipalKind, ConnectionKind};
 
     const HOUR: Duration = Duration::from_hours(1);
 
@@ -353,13 +353,13 @@ mod tests {
     }
 
     fn caller(name: &str) -> Caller {
-        Caller { principal: principal(name), via: Via::Http, remote: None }
+        Caller { principal: principal(name), via: ConnectionKind::Http, remote: None }
     }
 
-    impl Sessions {
+    impl SessionStore {
         fn begin(&self, id: &str, owner: &str) {
             let dialect = Dialect::FALLBACK;
-            self.open().insert(id.into(), Open { line: line().0, dialect });
+            self.open().insert(id.into(), OpenSession { line: new_channel().0, dialect });
             self.own(id, &caller(owner), Box::new(()), None);
         }
 
@@ -374,7 +374,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn sessions_end_after_their_idle_timeout() {
-        let sessions = Sessions::default();
+        let sessions = SessionStore::default();
         for id in ["asked", "left", "listens"] {
             sessions.begin(id, "a");
         }
@@ -407,7 +407,7 @@ mod tests {
             let opening = serde_json::json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
             serde_json::from_value::<ClientJsonRpcMessage>(opening).unwrap()
         };
-        let sessions = Sessions::default();
+        let sessions = SessionStore::default();
         let (id, mut server) = sessions.create_session().await.unwrap();
         assert!(sessions.initialize_session(&id, opening()).now_or_never().is_none());
         sessions.check("");
@@ -428,14 +428,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_client_with_most_sessions_loses_the_longest_idle_one() {
-        let sessions = Sessions::default();
+        let sessions = SessionStore::default();
         for (id, owner) in [("1", "a"), ("2", "b"), ("3", "b"), ("4", "b"), ("5", "a"), ("6", "b")]
         {
             sessions.begin(id, owner);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         assert!(!sessions.make_room(HOUR, None));
-        tokio::time::advance(HOUR / PART).await;
+        tokio::time::advance(HOUR / IDLE_FRACTION).await;
         let visit = sessions.visit("2", &principal("b")).unwrap();
         for want in ["1 2 4 5 6", "2 4 5 6", "2 5 6", "2 6", "2"] {
             assert!(sessions.make_room(HOUR, None));
@@ -448,12 +448,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_used_its_share_loses_its_own_sessions() {
-        let sessions = Sessions::default();
+        let sessions = SessionStore::default();
         for (id, owner) in [("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")] {
             sessions.begin(id, owner);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        tokio::time::advance(HOUR / PART).await;
+        tokio::time::advance(HOUR / IDLE_FRACTION).await;
         let owner = caller("b").client();
         assert!(sessions.make_room(HOUR, Some(&owner)));
         sessions.check("1 3 4");

@@ -1,17 +1,17 @@
 //! The older SSE pair: a stream of events, and POST requests that belong to it.
 
 use super::{
-    Shared, State,
+    RouterState, State,
     body::{read_json, refused, try_later},
     events::{event, respond},
-    listen::Peer,
-    mcp::{overloaded, seat},
+    listen::ConnectionPeer,
+    mcp::{overloaded, take_slot},
     oauth,
 };
 use crate::{
-    Origin, Principal, PrincipalKind, Seat,
-    lines::TooLong,
-    link::{Frames, Link, Opening},
+    CallerContext, Principal, PrincipalKind, SlotGuard,
+    lines::FrameTooLong,
+    frame_transport::{Frames, FrameTransport, LinkSetup},
 };
 use axum::{
     body::Body,
@@ -20,7 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use docent_wire::{Envelope, Frame, Refusal, code, read};
+use docent_wire::{Envelope, WireFrame, MessageError, code, read};
 use futures::stream;
 use rmcp::{ServerHandler, service::serve_directly};
 use serde::Deserialize;
@@ -34,29 +34,29 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
 /// How long a post waits for a stream that is not being read.
-const PATIENCE: Duration = Duration::from_secs(5);
-const IN: usize = 16;
-const OUT: usize = 64;
+const POST_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_QUEUED_POSTS: usize = 16;
+const MAX_QUEUED_FRAMES: usize = 64;
 
-struct Open {
+struct OpenSseStream {
     principal: Principal,
-    posts: mpsc::Sender<Post>,
+    posts: mpsc::Sender<SsePost>,
 }
 
 /// A message and its sender: its token may be narrower than that of the stream, or last longer.
-struct Post {
+struct SsePost {
     sender: Principal,
     bytes: Bytes,
 }
 
-struct Posts {
-    posted: mpsc::Receiver<Post>,
+struct SsePosts {
+    posted: mpsc::Receiver<SsePost>,
     sender: Option<Principal>,
 }
 
-impl Frames for Posts {
-    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
-        let Post { sender, bytes } = self.posted.recv().await?;
+impl Frames for SsePosts {
+    async fn next(&mut self) -> Option<Result<Bytes, FrameTooLong>> {
+        let SsePost { sender, bytes } = self.posted.recv().await?;
         self.sender = Some(sender);
         Some(Ok(bytes))
     }
@@ -68,17 +68,17 @@ impl Frames for Posts {
 
 /// Open streams by id.
 #[derive(Clone, Default)]
-pub(super) struct Streams(Arc<Mutex<HashMap<Uuid, Open>>>);
+pub(super) struct SseStreams(Arc<Mutex<HashMap<Uuid, OpenSseStream>>>);
 
-impl Streams {
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Uuid, Open>) -> T) -> T {
+impl SseStreams {
+    fn with<T>(&self, act: impl FnOnce(&mut HashMap<Uuid, OpenSseStream>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The stream with this id; without an id, the only one that the principal has.
-    fn find(&self, id: Option<&str>, principal: &Principal) -> Option<mpsc::Sender<Post>> {
+    fn find(&self, id: Option<&str>, principal: &Principal) -> Option<mpsc::Sender<SsePost>> {
         self.with(|open| {
-            let is_own = |stream: &&Open| stream.principal.is_same(principal);
+            let is_own = |stream: &&OpenSseStream| stream.principal.is_same(principal);
             let found = if let Some(id) = id {
                 open.get(&id.parse().ok()?).filter(is_own)
             } else {
@@ -91,22 +91,22 @@ impl Streams {
 }
 
 /// Everything that ends with the stream.
-struct Stream {
+struct SseResponseStream {
     frames: mpsc::Receiver<Vec<u8>>,
     greeting: Option<Bytes>,
-    streams: Streams,
+    streams: SseStreams,
     id: Uuid,
     _closes: DropGuard,
-    _seats: (Seat, Seat),
+    _seats: (SlotGuard, SlotGuard),
 }
 
-impl Drop for Stream {
+impl Drop for SseResponseStream {
     fn drop(&mut self) {
         self.streams.with(|open| open.remove(&self.id));
     }
 }
 
-impl Stream {
+impl SseResponseStream {
     async fn event(&mut self) -> Option<Bytes> {
         if let Some(greeting) = self.greeting.take() {
             return Some(greeting);
@@ -120,22 +120,22 @@ impl Stream {
 /// `GET /sse`.
 pub(super) async fn open<H: ServerHandler>(
     shared: State<H>,
-    Extension(origin): Extension<Origin>,
+    Extension(origin): Extension<CallerContext>,
 ) -> Response {
     let door = &shared.web.door;
-    let session = seat(&shared, &origin.caller);
+    let session = take_slot(&shared, &origin.caller);
     let both = session.and_then(|session| Ok((session, door.open_stream(&origin.caller)?)));
     let seats = match both {
         Ok(seats) => seats,
         Err(overload) => return overloaded(&overload),
     };
     let id = Uuid::new_v4();
-    let (posts, posted) = mpsc::channel(IN);
-    let (out, frames) = mpsc::channel(OUT);
+    let (posts, posted) = mpsc::channel(MAX_QUEUED_POSTS);
+    let (out, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
     let closing = shared.web.closing.child_token();
     let principal = origin.caller.principal.clone();
-    shared.streams.with(|open| open.insert(id, Open { principal, posts }));
-    let stream = Stream {
+    shared.streams.with(|open| open.insert(id, OpenSseStream { principal, posts }));
+    let stream = SseResponseStream {
         frames,
         greeting: Some(event("endpoint", format!("/message?sessionId={id}").as_bytes())),
         streams: shared.streams.clone(),
@@ -151,34 +151,34 @@ pub(super) async fn open<H: ServerHandler>(
 }
 
 async fn run<H: ServerHandler>(
-    shared: Arc<Shared<H>>,
-    origin: Origin,
-    posted: mpsc::Receiver<Post>,
+    shared: Arc<RouterState<H>>,
+    origin: CallerContext,
+    posted: mpsc::Receiver<SsePost>,
     out: mpsc::Sender<Vec<u8>>,
     closing: CancellationToken,
 ) {
-    let opening = Opening {
+    let opening = LinkSetup {
         tap: shared.tap(&origin.caller),
         caller: origin.caller,
         locked: false,
-        seating: None,
+        take_slots: None,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
         // Each post was counted on arrival.
         counted: true,
         certificate: None,
-        door: Arc::clone(&shared.web.door),
+        access: Arc::clone(&shared.web.door),
         closing,
     };
-    let posts = Posts { posted, sender: None };
-    let running = serve_directly((shared.make)(), Link::new(posts, out, opening), None);
+    let posts = SsePosts { posted, sender: None };
+    let running = serve_directly((shared.make)(), FrameTransport::new(posts, out, opening), None);
     if let Err(error) = running.waiting().await {
         tracing::warn!(%error, "an SSE connection failed");
     }
 }
 
 #[derive(Deserialize)]
-pub(super) struct Which {
+pub(super) struct SessionQuery {
     #[serde(rename = "sessionId", alias = "session_id")]
     session_id: Option<String>,
 }
@@ -187,10 +187,10 @@ pub(super) struct Which {
 /// cancellation without a session id may be about another caller's request.
 fn may_name_no_stream(bytes: &[u8]) -> bool {
     match read(bytes) {
-        Frame::One(Ok(envelope)) => asks(&envelope),
-        Frame::Batch(members) => members.iter().flatten().all(asks),
+        WireFrame::One(Ok(envelope)) => asks(&envelope),
+        WireFrame::Batch(members) => members.iter().flatten().all(asks),
         // Invalid messages get an error.
-        Frame::One(Err(_)) | Frame::Empty => true,
+        WireFrame::One(Err(_)) | WireFrame::Empty => true,
     }
 }
 
@@ -208,37 +208,37 @@ fn asks(envelope: &Envelope<'_>) -> bool {
 /// `POST /message`.
 pub(super) async fn message<H: ServerHandler>(
     shared: State<H>,
-    Extension(origin): Extension<Origin>,
-    Query(which): Query<Which>,
+    Extension(origin): Extension<CallerContext>,
+    Query(which): Query<SessionQuery>,
     parts: Parts,
     body: Body,
 ) -> Response {
     let missing = || {
         let message = "Session not found: open GET /sse first and post to the endpoint it returns";
-        refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, message))
+        refused(StatusCode::NOT_FOUND, &MessageError::new(None, code::INVALID_REQUEST, message))
     };
     let id = which.session_id.as_deref();
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
     let bytes =
-        match read_json(&parts.headers, body, &shared.web, parts.extensions.get::<Peer>()).await {
+        match read_json(&parts.headers, body, &shared.web, parts.extensions.get::<ConnectionPeer>()).await {
             Ok(bytes) => bytes,
             Err(response) => return response,
         };
-    if let Some(response) = oauth::lacking_in(&shared, &origin, &bytes) {
+    if let Some(response) = oauth::missing_scope_in_frame(&shared, &origin, &bytes) {
         return response;
     }
     let is_anonymous = origin.caller.principal.kind == PrincipalKind::Anonymous;
     if id.is_none() && is_anonymous && !may_name_no_stream(&bytes) {
         let message = "sessionId is required: post to the URL from the stream's endpoint event, /message?sessionId=…";
-        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, message));
+        return refused(StatusCode::BAD_REQUEST, &MessageError::new(None, code::INVALID_REQUEST, message));
     }
-    let post = Post { sender: origin.caller.principal, bytes };
-    match posts.send_timeout(post, PATIENCE).await {
+    let post = SsePost { sender: origin.caller.principal, bytes };
+    match posts.send_timeout(post, POST_TIMEOUT).await {
         Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
         Err(SendTimeoutError::Closed(_)) => missing(),
         Err(SendTimeoutError::Timeout(_)) => {
             let reason = "The client is not reading the stream: read its events, then post again";
-            try_later(StatusCode::SERVICE_UNAVAILABLE, reason.to_owned(), PATIENCE)
+            try_later(StatusCode::SERVICE_UNAVAILABLE, reason.to_owned(), POST_TIMEOUT)
         }
     }
 }

@@ -2,11 +2,11 @@
 //! serializes it once to compare the two; here it was parsed already. Doubtful cases are left to the SDK.
 
 use super::{
-    Shared,
+    RouterState,
     body::json_bytes,
     events::{respond, resumable},
-    mcp::{VERSION, text},
-    plain::Call,
+    mcp::{VERSION_HEADER, text},
+    plain::PlainCall,
 };
 use crate::message::encode;
 use axum::{
@@ -28,13 +28,13 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Prefix of names that are encoded because a header cannot contain them.
-const ENCODED: &str = "=?";
+const ENCODED_PREFIX: &str = "=?";
 /// Marks a parameter that a header repeats.
-const IN_HEADER: &str = "x-mcp-header";
+const HEADER_ANNOTATION: &str = "x-mcp-header";
 
 /// Answers a call, or returns it.
 pub(super) async fn answer<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
+    shared: &Arc<RouterState<H>>,
     headers: &HeaderMap,
     message: ClientJsonRpcMessage,
 ) -> Option<Response> {
@@ -50,7 +50,7 @@ pub(super) async fn answer<H: ServerHandler>(
     let mut caller =
         InitializeRequestParams::new(ClientCapabilities::default(), Implementation::default());
     caller.protocol_version = ProtocolVersion::V_2026_07_28;
-    Some(serve(Call::start(handler, message, Some(caller))).await)
+    Some(serve(PlainCall::start(handler, message, Some(caller))).await)
 }
 
 /// Whether each header is present once and matches the call.
@@ -68,10 +68,10 @@ fn agrees(headers: &HeaderMap, call: &CallToolRequest) -> bool {
         meta.protocol_version().is_some_and(|named| named == version)
             && meta.missing_required_keys(&version).is_empty()
     };
-    says(VERSION, version.as_str())
+    says(VERSION_HEADER, version.as_str())
         && says("mcp-method", "tools/call")
         && says("mcp-name", name)
-        && !name.starts_with(ENCODED)
+        && !name.starts_with(ENCODED_PREFIX)
         && accepts("application/json")
         && accepts("text/event-stream")
         && call.extensions.get::<RequestMetaObject>().is_some_and(brings)
@@ -80,7 +80,7 @@ fn agrees(headers: &HeaderMap, call: &CallToolRequest) -> bool {
 /// Whether headers repeat parameters of a tool.
 fn is_repeated(handler: &impl ServerHandler, tool: &str) -> bool {
     fn is_marked(schema: &Map<String, Value>) -> bool {
-        schema.iter().any(|(name, value)| name == IN_HEADER || is_marked_within(value))
+        schema.iter().any(|(name, value)| name == HEADER_ANNOTATION || is_marked_within(value))
     }
     fn is_marked_within(value: &Value) -> bool {
         match value {
@@ -93,7 +93,7 @@ fn is_repeated(handler: &impl ServerHandler, tool: &str) -> bool {
 }
 
 /// A document if the answer is the first message, events otherwise.
-async fn serve(mut call: Call) -> Response {
+async fn serve(mut call: PlainCall) -> Response {
     let Some(first) = call.next().await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };

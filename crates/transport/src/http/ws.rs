@@ -1,15 +1,15 @@
 //! WebSocket: one message per text frame.
 
 use super::{
-    Bounds, Shared, State,
+    HttpLimits, RouterState, State,
     body::try_later,
-    listen::Peer,
-    mcp::{overloaded, seat},
+    listen::ConnectionPeer,
+    mcp::{overloaded, take_slot},
 };
 use crate::{
-    Caller, Certificate, Origin, Overload, Seat,
-    lines::TooLong,
-    link::{Frames, Link, Opening, Seating},
+    Caller, Certificate, CallerContext, NoCapacity, SlotGuard,
+    lines::FrameTooLong,
+    frame_transport::{Frames, FrameTransport, LinkSetup, SlotTaker},
 };
 use axum::{
     extract::{
@@ -32,24 +32,24 @@ use tokio::{
 };
 
 /// How long the last messages may take to be read.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-const OUT: usize = 64;
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_QUEUED_FRAMES: usize = 64;
 /// Thousands of idle sockets are cheap only if their buffers start small.
-const BUFFER: usize = 4 * 1024;
+const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
 /// A frame cannot be skipped unread: up to this many times the limit it is read and answered, beyond it the socket is
 /// closed.
-const READ_OVER: usize = 4;
+const OVERSIZE_READ_FACTOR: usize = 4;
 /// Maximum sockets that have yet to present a token: in total, and per address.
-pub(super) const LOCKED: (usize, usize) = (256, 64);
+pub(super) const MAX_LOCKED_TOTAL_AND_PER_ADDRESS: (usize, usize) = (256, 64);
 /// How long a socket may take to present its token, so that there is room again by then.
-const LOCKED_RETRY: Duration = Duration::from_secs(5);
-const LOCKED_FULL: &str =
+const LOCKED_RETRY_AFTER: Duration = Duration::from_secs(5);
+const TOO_MANY_LOCKED_MESSAGE: &str =
     "Too many unauthenticated sockets: send the token in the Authorization header, or try again";
 
 /// Any upgrade.
 pub(super) async fn upgrade<H: ServerHandler>(
     shared: State<H>,
-    Extension(origin): Extension<Origin>,
+    Extension(origin): Extension<CallerContext>,
     request: Request,
 ) -> Response {
     let (mut parts, _) = request.into_parts();
@@ -58,27 +58,27 @@ pub(super) async fn upgrade<H: ServerHandler>(
         Err(refused) => return refused.into_response(),
     };
     let shared = Arc::clone(&shared);
-    let mut visitor = Visitor::new(origin, parts.extensions.get::<Peer>());
+    let mut visitor = WebSocketPeer::new(origin, parts.extensions.get::<ConnectionPeer>());
     let locked = is_locked(&shared, &visitor.origin);
     if locked {
-        let Some(seating) = seat_later(&shared, &visitor.origin) else {
-            shared.web.door.count_unseated();
-            let reason = LOCKED_FULL.to_owned();
-            return try_later(StatusCode::SERVICE_UNAVAILABLE, reason, LOCKED_RETRY);
+        let Some(seating) = take_slots_later(&shared, &visitor.origin) else {
+            shared.web.access.count_unseated();
+            let reason = TOO_MANY_LOCKED_MESSAGE.to_owned();
+            return try_later(StatusCode::SERVICE_UNAVAILABLE, reason, LOCKED_RETRY_AFTER);
         };
         visitor.seating = Some(seating);
     } else {
-        match seats(&shared, &visitor.origin.caller) {
+        match take_slots(&shared, &visitor.origin.caller) {
             Ok(seats) => visitor.seats = Some(seats),
             Err(overload) => return overloaded(&overload),
         }
     }
     // Frames of unauthenticated peers are not read beyond the limit.
-    let over = if locked { 1 } else { READ_OVER };
+    let over = if locked { 1 } else { OVERSIZE_READ_FACTOR };
     let most = shared.web.message_bytes.saturating_mul(over);
     upgrade
         .protocols(["mcp"])
-        .read_buffer_size(BUFFER)
+        .read_buffer_size(SOCKET_BUFFER_BYTES)
         .write_buffer_size(0)
         .max_message_size(most)
         .max_frame_size(most)
@@ -89,53 +89,53 @@ pub(super) async fn upgrade<H: ServerHandler>(
 }
 
 /// Whether a token has yet to be presented.
-fn is_locked<H: ServerHandler>(shared: &Shared<H>, origin: &Origin) -> bool {
-    shared.web.door.needs_token() && origin.caller.principal == crate::Principal::unknown()
+fn is_locked<H: ServerHandler>(shared: &RouterState<H>, origin: &CallerContext) -> bool {
+    shared.web.access.needs_token() && origin.caller.principal == crate::Principal::unknown()
 }
 
 /// A slot for a session and one for a stream.
-fn seats<H: ServerHandler>(shared: &Arc<Shared<H>>, caller: &Caller) -> Result<Seat, Overload> {
-    let session = seat(shared, caller)?;
+fn take_slots<H: ServerHandler>(shared: &Arc<RouterState<H>>, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
+    let session = take_slot(shared, caller)?;
     let stream = shared.web.door.open_stream(caller)?;
     Ok(Box::new((session, stream)))
 }
 
 /// A slot among unauthenticated sockets; the function that takes the real slots owns it, and releases it afterwards.
-fn seat_later<H: ServerHandler>(shared: &Arc<Shared<H>>, origin: &Origin) -> Option<Seating> {
+fn take_slots_later<H: ServerHandler>(shared: &Arc<RouterState<H>>, origin: &CallerContext) -> Option<SlotTaker> {
     let remote = origin.caller.remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     let place = shared.locked.take(remote)?;
     let shared = Arc::clone(shared);
     Some(Box::new(move |caller: &Caller| {
         let _until_dropped = &place;
-        seats(&shared, caller)
+        take_slots(&shared, caller)
     }))
 }
 
 /// The peer, and its slots.
-struct Visitor {
-    origin: Origin,
+struct WebSocketPeer {
+    origin: CallerContext,
     certificate: Option<Arc<Certificate>>,
-    seats: Option<Seat>,
+    seats: Option<SlotGuard>,
     /// Set while locked: unauthenticated peers do not take the slots of authenticated ones.
-    seating: Option<Seating>,
+    seating: Option<SlotTaker>,
 }
 
-impl Visitor {
-    fn new(origin: Origin, peer: Option<&Peer>) -> Self {
+impl WebSocketPeer {
+    fn new(origin: CallerContext, peer: Option<&ConnectionPeer>) -> Self {
         let certificate = peer.and_then(|peer| peer.certificate.clone());
         Self { origin, certificate, seats: None, seating: None }
     }
 }
 
-struct Texts {
+struct WebSocketFrames {
     socket: SplitStream<WebSocket>,
     limit: usize,
     silence: Duration,
     heard: Instant,
 }
 
-impl Frames for Texts {
-    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+impl Frames for WebSocketFrames {
+    async fn next(&mut self) -> Option<Result<Bytes, FrameTooLong>> {
         loop {
             // Answers to pings count; half a frame does not, so that a frame cannot take forever.
             let heard = timeout_at(self.heard + self.silence, self.socket.next()).await;
@@ -147,31 +147,31 @@ impl Frames for Texts {
                 Message::Close(_) => return None,
                 Message::Ping(_) | Message::Pong(_) => continue,
             };
-            return Some(if bytes.len() > self.limit { Err(TooLong) } else { Ok(bytes) });
+            return Some(if bytes.len() > self.limit { Err(FrameTooLong) } else { Ok(bytes) });
         }
     }
 }
 
-async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket: WebSocket) {
+async fn run<H: ServerHandler>(shared: Arc<RouterState<H>>, visitor: WebSocketPeer, socket: WebSocket) {
     let _seats = visitor.seats;
     let (sink, stream) = socket.split();
-    let (out, frames) = mpsc::channel(OUT);
-    let opening = Opening {
+    let (out, frames) = mpsc::channel(MAX_QUEUED_FRAMES);
+    let opening = LinkSetup {
         locked: is_locked(&shared, &visitor.origin),
         tap: shared.tap(&visitor.origin.caller),
         caller: visitor.origin.caller,
-        seating: visitor.seating,
+        take_slots: visitor.seating,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
         counted: false,
         certificate: visitor.certificate,
-        door: Arc::clone(&shared.web.door),
+        access: Arc::clone(&shared.web.access),
         closing: shared.web.closing.child_token(),
     };
-    let bounds = shared.web.bounds;
+    let bounds = shared.web.limits;
     let (limit, silence) = (shared.web.message_bytes, bounds.silence);
-    let texts = Texts { socket: stream, limit, silence, heard: Instant::now() };
-    let link = Link::new(texts, out, opening);
+    let texts = WebSocketFrames { socket: stream, limit, silence, heard: Instant::now() };
+    let link = FrameTransport::new(texts, out, opening);
     let mut writing = tokio::spawn(write(sink, frames, bounds));
     let running = serve_directly((shared.make)(), link, None);
     drop(shared);
@@ -179,7 +179,7 @@ async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket:
         tracing::warn!(%error, "a WebSocket connection failed");
     }
     // A peer that does not read must not keep its slots.
-    if timeout(LAST_WORDS, &mut writing).await.is_err() {
+    if timeout(CLOSE_TIMEOUT, &mut writing).await.is_err() {
         writing.abort();
     }
 }
@@ -187,7 +187,7 @@ async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket:
 async fn write(
     mut sink: SplitSink<WebSocket, Message>,
     mut frames: mpsc::Receiver<Vec<u8>>,
-    bounds: Bounds,
+    bounds: HttpLimits,
 ) {
     // Pings are sent regardless of other traffic: their answers show that a peer which only listens is still there.
     let mut pings = interval_at(Instant::now() + bounds.ping, bounds.ping);

@@ -2,12 +2,12 @@
 
 use docent_traffic::Traffic;
 use docent_transport::{
-    Caller, ClientKey, Door, Lack, Origin, Overload, Principal, PrincipalKind, Seat, Shown,
-    http::{self, Bounds, OauthInForce, Spoken, Tally, Web},
+    Caller, ClientKey, AccessControl, MissingScope, CallerContext, NoCapacity, Principal, PrincipalKind, SlotGuard, CallerCredentials,
+    http::{self, HttpLimits, LiveProtectedResource, EnabledProtocols, ConnectionStats, HttpServerSetup},
     stdio::{self, Stdio},
-    tls::Tls,
+    tls::TlsSettings,
 };
-use docent_wire::Handshake;
+use docent_wire::HandshakePolicy;
 use futures::future::{BoxFuture, FutureExt};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -42,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const LIMIT: usize = 4096;
 
 #[derive(Clone, Copy)]
-pub(crate) struct TestDoor {
+pub(crate) struct TestAccess {
     pub(crate) token: Option<&'static str>,
     pub(crate) requests: usize,
     pub(crate) seats: usize,
@@ -52,7 +52,7 @@ pub(crate) struct TestDoor {
     pub(crate) unknown_callers: Option<&'static AtomicUsize>,
 }
 
-impl Default for TestDoor {
+impl Default for TestAccess {
     fn default() -> Self {
         Self {
             token: None,
@@ -64,20 +64,20 @@ impl Default for TestDoor {
     }
 }
 
-struct Counting {
-    door: TestDoor,
+struct CountingAccess {
+    door: TestAccess,
     admitted: AtomicUsize,
     learnt: AtomicUsize,
-    sessions: Seats,
-    streams: Seats,
+    sessions: SlotLog,
+    streams: SlotLog,
 }
 
 /// Slots in use, by client.
-type Seats = Arc<Mutex<Vec<ClientKey>>>;
+type SlotLog = Arc<Mutex<Vec<ClientKey>>>;
 
-struct Taken(Seats, ClientKey);
+struct CountedSlot(SlotLog, ClientKey);
 
-impl Drop for Taken {
+impl Drop for CountedSlot {
     fn drop(&mut self) {
         let mut taken = self.0.lock().unwrap();
         let at = taken.iter().position(|client| *client == self.1).unwrap();
@@ -85,24 +85,24 @@ impl Drop for Taken {
     }
 }
 
-impl TestDoor {
-    fn seat(self, seats: &Seats, what: &'static str, caller: &Caller) -> Result<Seat, Overload> {
+impl TestAccess {
+    fn seat(self, seats: &SlotLog, what: &'static str, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
         let mut taken = seats.lock().unwrap();
         let client = caller.client();
         let is_own_share = taken.iter().filter(|one| **one == client).count() >= self.share;
         if is_own_share || taken.len() >= self.seats {
-            return Err(Overload { what, is_own_share, retry_after: Duration::from_secs(7) });
+            return Err(NoCapacity { what, is_own_share, retry_after: Duration::from_secs(7) });
         }
         taken.push(client.clone());
-        Ok(Box::new(Taken(Arc::clone(seats), client)))
+        Ok(Box::new(CountedSlot(Arc::clone(seats), client)))
     }
 }
 
-impl Door for Counting {
+impl AccessControl for CountingAccess {
     fn needs_token(&self) -> bool {
         self.door.token.is_some()
     }
-    fn identify(&self, shown: &Shown<'_>) -> Option<Principal> {
+    fn identify(&self, shown: &CallerCredentials<'_>) -> Option<Principal> {
         if let Some(certificate) = shown.certificate {
             let name = certificate.names.join(" ");
             return Some(Principal { kind: PrincipalKind::Certificate, ..principal(&name) });
@@ -125,7 +125,7 @@ impl Door for Counting {
             counter.fetch_add(1, Ordering::SeqCst);
         }
     }
-    fn learn<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {
+    fn fetch_unknown_keys<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {
         async move {
             tokio::task::yield_now().await;
             let knows = token == "signed-token";
@@ -134,22 +134,22 @@ impl Door for Counting {
         }
         .boxed()
     }
-    fn why_refused(&self, token: &str) -> Option<String> {
+    fn refusal_reason(&self, token: &str) -> Option<String> {
         (token == "odd").then(|| "it is \"odd\"\r\nx: y".to_owned())
     }
-    fn lacks(&self, caller: &Caller, tool: &str) -> Option<Lack> {
+    fn missing_scope(&self, caller: &Caller, tool: &str) -> Option<MissingScope> {
         assert_eq!(caller.principal.kind, PrincipalKind::Oauth);
-        tool.contains("forbidden").then(|| Lack { scope: format!("to \"{tool}\"") })
+        tool.contains("forbidden").then(|| MissingScope { scope: format!("to \"{tool}\"") })
     }
     fn admit(&self, _: &Caller) -> Result<(), Duration> {
         let before = self.admitted.fetch_add(1, Ordering::SeqCst);
         if before < self.door.requests { Ok(()) } else { Err(Duration::from_secs(30)) }
     }
-    fn open_session(&self, caller: &Caller) -> Result<Seat, Overload> {
+    fn open_session(&self, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
         self.door.seat(&self.sessions, "sessions", caller)
     }
-    fn open_stream(&self, caller: &Caller) -> Result<Seat, Overload> {
-        let door = TestDoor { seats: usize::MAX, ..self.door };
+    fn open_stream(&self, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
+        let door = TestAccess { seats: usize::MAX, ..self.door };
         door.seat(&self.streams, "streams", caller)
     }
 }
@@ -159,21 +159,21 @@ fn principal(name: &str) -> Principal {
     Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind, grant: None }
 }
 
-pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
+pub(crate) fn guarded(door: TestAccess) -> Arc<dyn AccessControl> {
     let (admitted, learnt, sessions, streams) = Default::default();
-    Arc::new(Counting { door, admitted, learnt, sessions, streams })
+    Arc::new(CountingAccess { door, admitted, learnt, sessions, streams })
 }
 
 /// Answers `tools/call` with what it received; `wait` never ends, `pieces` emits two pieces first, `last` sends a
 /// message and answers when the server has begun to close, `none` does not exist, and headers repeat an argument of
 /// `marked`. Counts how many wait.
 #[derive(Clone)]
-pub(crate) struct Echo {
+pub(crate) struct EchoServer {
     closing: CancellationToken,
     waiting: Arc<AtomicUsize>,
 }
 
-impl ServerHandler for Echo {
+impl ServerHandler for EchoServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -210,7 +210,7 @@ impl ServerHandler for Echo {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let origin = Origin::of(&context.extensions).cloned().unwrap();
+        let origin = CallerContext::from_extensions(&context.extensions).cloned().unwrap();
         match &*request.name {
             "wait" => {
                 self.waiting.fetch_add(1, Ordering::SeqCst);
@@ -254,20 +254,20 @@ pub(crate) fn serve_on(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) -> JoinHandle<std::io::Result<()>> {
-    let echo = Echo { closing: setup.closing.clone(), waiting: Arc::default() };
+    let echo = EchoServer { closing: setup.closing.clone(), waiting: Arc::default() };
     tokio::spawn(stdio::serve_on(echo, setup, reader, writer))
 }
 
 /// A server on pipes, and the other end of them.
-pub(crate) struct Pipes {
+pub(crate) struct PipeClient {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: Option<tokio::io::WriteHalf<DuplexStream>>,
     pub(crate) closing: CancellationToken,
     serving: JoinHandle<std::io::Result<()>>,
 }
 
-impl Pipes {
-    pub(crate) fn open(door: TestDoor, handshake: Handshake) -> Self {
+impl PipeClient {
+    pub(crate) fn open(door: TestAccess, handshake: HandshakePolicy) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);
         let closing = CancellationToken::new();
@@ -332,50 +332,50 @@ pub(crate) fn request(id: i64, method: &str, params: &Value) -> Value {
 }
 
 /// A server on a socket of its own.
-pub(crate) struct Site {
+pub(crate) struct TestSite {
     pub(crate) port: u16,
     pub(crate) closing: CancellationToken,
     pub(crate) serving: JoinHandle<std::io::Result<()>>,
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) tally: Arc<ConnectionStats>,
     pub(crate) waiting: Arc<AtomicUsize>,
 }
 
 /// Options of a site beside its access control.
 #[derive(Default)]
-pub(crate) struct Build {
-    pub(crate) bounds: Bounds,
-    pub(crate) tls: Option<Arc<Tls>>,
-    pub(crate) oauth: OauthInForce,
+pub(crate) struct SiteOptions {
+    pub(crate) bounds: HttpLimits,
+    pub(crate) tls: Option<Arc<TlsSettings>>,
+    pub(crate) oauth: LiveProtectedResource,
     pub(crate) traffic: Option<Arc<Traffic>>,
 }
 
-impl Site {
-    pub(crate) async fn open(door: TestDoor) -> Self {
-        Self::build(door, Build::default()).await
+impl TestSite {
+    pub(crate) async fn open(door: TestAccess) -> Self {
+        Self::build(door, SiteOptions::default()).await
     }
 
-    pub(crate) async fn bounded(bounds: Bounds) -> Self {
-        Self::build(TestDoor::default(), Build { bounds, ..Build::default() }).await
+    pub(crate) async fn bounded(bounds: HttpLimits) -> Self {
+        Self::build(TestAccess::default(), SiteOptions { bounds, ..SiteOptions::default() }).await
     }
 
-    pub(crate) async fn build(door: TestDoor, build: Build) -> Self {
-        let tally = Arc::<Tally>::default();
+    pub(crate) async fn build(door: TestAccess, build: SiteOptions) -> Self {
+        let tally = Arc::<ConnectionStats>::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let closing = CancellationToken::new();
-        let web = Web {
-            door: guarded(door),
-            spoken: Spoken { http: true, sse: true, websocket: true },
+        let web = HttpServerSetup {
+            access: guarded(door),
+            enabled: EnabledProtocols { http: true, sse: true, websocket: true },
             name: "docent".into(),
             version: "1".into(),
             hosts: vec!["docent.example".into()],
             origins: vec!["https://app.example".into()],
-            handshake: Handshake::Required,
+            handshake: HandshakePolicy::Required,
             message_bytes: LIMIT,
-            bounds: build.bounds,
-            tally: Arc::clone(&tally),
+            limits: build.bounds,
+            stats: Arc::clone(&tally),
             tls: build.tls,
-            oauth: build.oauth,
+            protected: build.oauth,
             pages: None,
             traffic: build.traffic,
             metrics: Arc::new(String::new),
@@ -384,7 +384,7 @@ impl Site {
             stopped: closing.clone(),
         };
         let waiting = Arc::<AtomicUsize>::default();
-        let echo = Echo { closing: closing.clone(), waiting: Arc::clone(&waiting) };
+        let echo = EchoServer { closing: closing.clone(), waiting: Arc::clone(&waiting) };
         let serving = tokio::spawn(http::serve(listener, Arc::new(move || echo.clone()), web));
         Self { port, closing, serving, tally, waiting }
     }

@@ -1,15 +1,15 @@
 //! Which hosts and origins a request may name.
 
-use crate::fixture::{Site, TestDoor};
+use crate::fixture::{TestSite, TestAccess};
 
 /// The status of a request with one more header.
-async fn status(site: &Site, head: &str, headers: &[(&str, &str)]) -> u16 {
+async fn status(site: &TestSite, head: &str, headers: &[(&str, &str)]) -> u16 {
     site.send(head, headers, "").await.0
 }
 
 #[tokio::test]
 async fn a_host_that_can_be_read_in_two_ways_is_refused() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let port = site.port;
     let own = format!("127.0.0.1:{port}");
     let userinfo = format!("127.0.0.1:{port}@evil.example");
@@ -59,7 +59,7 @@ async fn a_host_that_can_be_read_in_two_ways_is_refused() {
 
 #[tokio::test]
 async fn an_origin_is_read_as_strictly_as_a_host() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let port = site.port;
     let host = format!("127.0.0.1:{port}");
     for (host, origin, want) in [

@@ -1,7 +1,7 @@
 //! HTTP, header by header.
 
-use crate::fixture::{Build, LIMIT, Site, TestDoor, request};
-use docent_transport::http::Bounds;
+use crate::fixture::{SiteOptions, LIMIT, TestSite, TestAccess, request};
+use docent_transport::http::HttpLimits;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{
@@ -15,7 +15,7 @@ fn ping() -> Value {
 
 pub(crate) const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
-async fn open_session(site: &Site, version: &str, auth: &[(&str, &str)]) -> (u16, String) {
+async fn open_session(site: &TestSite, version: &str, auth: &[(&str, &str)]) -> (u16, String) {
     let opening = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let headers: Vec<_> = auth.iter().copied().chain([BOTH]).collect();
     let (status, head, body) = site.post(&headers, &request(0, "initialize", &opening)).await;
@@ -27,7 +27,7 @@ async fn open_session(site: &Site, version: &str, auth: &[(&str, &str)]) -> (u16
 
 #[tokio::test]
 async fn hosts_and_origins_are_checked_on_every_route() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     for route in [
         "GET /",
         "GET /healthz",
@@ -60,7 +60,7 @@ async fn hosts_and_origins_are_checked_on_every_route() {
 
 #[tokio::test]
 async fn a_preflight_names_what_is_allowed() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     let (status, head, _) =
         site.send("OPTIONS /mcp", &[("Origin", "https://app.example")], "").await;
     assert_eq!(status, 204);
@@ -71,7 +71,7 @@ async fn a_preflight_names_what_is_allowed() {
 
 #[tokio::test]
 async fn every_route_but_health_requires_a_token() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     for route in [
         "POST /mcp",
         "POST /rpc",
@@ -99,7 +99,7 @@ async fn every_route_but_health_requires_a_token() {
 
 #[tokio::test]
 async fn a_session_serves_only_its_principal_until_it_is_closed() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     let first = ("Authorization", "Bearer t");
     let (status, id) = open_session(&site, "2025-06-18", &[first]).await;
     assert_eq!(status, 200);
@@ -116,7 +116,7 @@ async fn a_session_serves_only_its_principal_until_it_is_closed() {
 
 #[tokio::test]
 async fn sessions_are_limited() {
-    let site = Site::open(TestDoor { seats: 1, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { seats: 1, ..TestAccess::default() }).await;
     let (_, id) = open_session(&site, "2025-11-25", &[]).await;
     assert_eq!(open_session(&site, "2025-11-25", &[]).await.0, 503);
     let headers = [BOTH, ("Mcp-Session-Id", id.as_str())];
@@ -125,10 +125,10 @@ async fn sessions_are_limited() {
 }
 
 /// A site with this many slots, where an idle session lasts this long.
-async fn forgetful(seats: usize, session: Duration) -> Site {
-    let bounds = Bounds { session, ..Bounds::default() };
-    let door = TestDoor { seats, ..TestDoor::default() };
-    Site::build(door, Build { bounds, ..Build::default() }).await
+async fn forgetful(seats: usize, session: Duration) -> TestSite {
+    let bounds = HttpLimits { session, ..HttpLimits::default() };
+    let door = TestAccess { seats, ..TestAccess::default() };
+    TestSite::build(door, SiteOptions { bounds, ..SiteOptions::default() }).await
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn the_listeners_counters_are_in_the_metrics() {
 
 #[tokio::test]
 async fn bodies_are_json_and_bounded() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (status, _, body) = site.send("POST /mcp", &[("Content-Type", "text/plain")], "{}").await;
     assert_eq!(status, 415);
     assert!(body.contains("-32600"), "{body}");
@@ -206,7 +206,7 @@ async fn bodies_are_json_and_bounded() {
 
 #[tokio::test]
 async fn too_many_requests_get_a_retry_time() {
-    let site = Site::open(TestDoor { requests: 1, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { requests: 1, ..TestAccess::default() }).await;
     assert_eq!(site.post(&[], &ping()).await.0, 200);
     let (status, head, _) = site.post(&[], &ping()).await;
     assert_eq!(status, 429);
@@ -215,7 +215,7 @@ async fn too_many_requests_get_a_retry_time() {
 
 #[tokio::test]
 async fn a_batch_is_an_array_in_plain_and_a_stream_in_a_session() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let both = json!([request(1, "ping", &json!({})), request(2, "nope", &json!({}))]);
     let (_, _, body) = site.post(&[], &both).await;
     assert_eq!(serde_json::from_str::<Vec<Value>>(&body).unwrap().len(), 2);
@@ -230,7 +230,7 @@ async fn a_batch_is_an_array_in_plain_and_a_stream_in_a_session() {
 
 #[tokio::test]
 async fn a_plain_answer_can_come_in_pieces() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let call = request(5, "tools/call", &json!({"name": "pieces", "stream": true}));
     let (_, head, body) = site.post(&[], &call).await;
     assert!(head.contains("application/x-ndjson"), "{head}");
@@ -244,7 +244,7 @@ async fn a_plain_answer_can_come_in_pieces() {
 
 #[tokio::test]
 async fn the_root_is_health_for_programs_and_a_page_for_people() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, _, body) = site.send("GET /", &[("Accept", "application/json")], "").await;
     let health: Value = serde_json::from_str(&body).unwrap();
     for member in ["status", "service", "version", "protocol"] {
@@ -260,7 +260,7 @@ async fn the_root_is_health_for_programs_and_a_page_for_people() {
 
 #[tokio::test]
 async fn closing_lets_open_requests_end() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     site.post(&[], &ping()).await;
     site.closing.cancel();
     site.serving.await.unwrap().unwrap();
@@ -279,7 +279,7 @@ pub(crate) async fn read_until(socket: &mut TcpStream, text: &str) -> String {
 
 #[tokio::test]
 async fn a_resumed_stream_gets_its_answer_while_the_server_closes() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, id) = open_session(&site, "2025-11-25", &[]).await;
     let headers = [BOTH, ("Mcp-Session-Id", id.as_str()), ("Content-Type", "application/json")];
     let call = request(7, "tools/call", &json!({"name": "last"})).to_string();
@@ -301,7 +301,7 @@ async fn a_resumed_stream_gets_its_answer_while_the_server_closes() {
 
 #[tokio::test]
 async fn the_token_header_of_websockets_works_on_no_other_route() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     let call = request(1, "tools/call", &json!({"name": "echo"})).to_string();
     let upgrade = [("Upgrade", "websocket"), ("Content-Type", "application/json")];
     for route in [
@@ -326,7 +326,7 @@ async fn the_token_header_of_websockets_works_on_no_other_route() {
 
 #[tokio::test]
 async fn every_member_of_a_batch_is_counted() {
-    let site = Site::open(TestDoor { requests: 3, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { requests: 3, ..TestAccess::default() }).await;
     let many: Vec<_> = (0..50).map(|n| request(n, "ping", &json!({}))).collect();
     let (_, _, body) = site.post(&[], &json!(many)).await;
     assert_eq!(body.matches("Rate limit").count(), 47, "{body}");
@@ -334,7 +334,7 @@ async fn every_member_of_a_batch_is_counted() {
 
 #[tokio::test]
 async fn errors_inside_a_session_are_answers() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, id) = open_session(&site, "2025-06-18", &[]).await;
     let with = |version| [BOTH, ("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", version)];
     let echo = request(1, "tools/call", &json!({"name": "echo"}));
@@ -349,7 +349,7 @@ async fn errors_inside_a_session_are_answers() {
 
 #[tokio::test]
 async fn a_bad_member_spoils_no_batch_of_a_session() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, id) = open_session(&site, "2025-03-26", &[]).await;
     let twice = r#"{"jsonrpc":"2.0","id":3,"id":4,"method":"ping"}"#;
     let batch = format!(
@@ -371,7 +371,7 @@ async fn a_bad_member_spoils_no_batch_of_a_session() {
 
 #[tokio::test]
 async fn guesses_at_a_token_are_counted() {
-    let site = Site::open(TestDoor { token: Some("t"), requests: 1, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), requests: 1, ..TestAccess::default() }).await;
     let guess = ("Authorization", "Bearer wrong");
     assert_eq!(site.send("GET /metrics", &[guess], "").await.0, 401);
     assert_eq!(site.send("GET /metrics", &[guess], "").await.0, 429);
@@ -379,7 +379,7 @@ async fn guesses_at_a_token_are_counted() {
 
 #[tokio::test]
 async fn an_id_is_one_request_s_at_a_time_in_a_session() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, id) = open_session(&site, "2025-11-25", &[]).await;
     let headers = [BOTH, ("Mcp-Session-Id", id.as_str()), ("Content-Type", "application/json")];
     let wait = request(7, "tools/call", &json!({"name": "wait"})).to_string();
@@ -393,7 +393,7 @@ async fn an_id_is_one_request_s_at_a_time_in_a_session() {
 
 #[tokio::test]
 async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, id) = open_session(&site, "2025-11-25", &[]).await;
     let headers = [BOTH, ("Mcp-Session-Id", id.as_str()), ("Content-Type", "application/json")];
     let later = |id| request(id, "tools/call", &json!({"name": "later"}));
@@ -421,7 +421,7 @@ async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
 
 #[tokio::test]
 async fn unknown_versions_are_reported() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (status, _, body) = site.post(&[("MCP-Protocol-Version", "1999-01-01")], &ping()).await;
     assert_eq!(status, 400);
     assert!(body.contains("-32022") && body.contains("2026-07-28"), "{body}");
@@ -429,7 +429,7 @@ async fn unknown_versions_are_reported() {
 
 #[tokio::test]
 async fn shutdown_ends_a_session() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let (_, id) = open_session(&site, "2025-06-18", &[]).await;
     let headers = [BOTH, ("Mcp-Session-Id", id.as_str())];
     let (status, _, body) = site.post(&headers, &request(4, "shutdown", &json!({}))).await;
@@ -439,7 +439,7 @@ async fn shutdown_ends_a_session() {
 
 #[tokio::test]
 async fn a_second_host_or_origin_is_refused() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let hosts = [("Host", "localhost"), ("Host", "evil.example")];
     assert!(matches!(site.send("GET /healthz", &hosts, "").await.0, 400 | 403));
     let origins = [("Origin", "https://app.example"), ("Origin", "https://evil.example")];

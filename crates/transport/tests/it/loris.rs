@@ -1,7 +1,7 @@
 //! Peers that are slow on purpose: each is disconnected, and no other client waits for it.
 
-use crate::fixture::{Build, Site, TestDoor, request};
-use docent_transport::http::Bounds;
+use crate::fixture::{SiteOptions, TestSite, TestAccess, request};
+use docent_transport::http::HttpLimits;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::{io::ErrorKind, time::Duration};
@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const DRIP: Duration = Duration::from_millis(20);
 
 /// Limits that nothing here reaches.
-fn wide() -> Bounds {
-    Bounds {
+fn wide() -> HttpLimits {
+    HttpLimits {
         head: LONG,
         body: LONG,
         idle: LONG,
@@ -31,11 +31,11 @@ fn wide() -> Bounds {
         write: LONG,
         ping: LONG,
         silence: LONG,
-        ..Bounds::default()
+        ..HttpLimits::default()
     }
 }
 
-async fn connect(site: &Site) -> TcpStream {
+async fn connect(site: &TestSite) -> TcpStream {
     TcpStream::connect(("127.0.0.1", site.port)).await.unwrap()
 }
 
@@ -64,7 +64,7 @@ async fn drip(socket: TcpStream) -> String {
     heard
 }
 
-async fn is_answered(site: &Site) {
+async fn is_answered(site: &TestSite) {
     let (status, _, body) = site.post(&[], &request(1, "ping", &json!({}))).await;
     assert_eq!(status, 200, "{body}");
 }
@@ -76,7 +76,7 @@ const UPGRADE: &str = "Host: localhost\r\nConnection: Upgrade\r\nUpgrade: websoc
 
 #[tokio::test]
 async fn slow_heads_are_cut_off() {
-    let site = Site::bounded(Bounds { head: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { head: SHORT, ..wide() }).await;
     let mut slow = Vec::new();
     for line in [
         "",
@@ -104,7 +104,7 @@ async fn slow_heads_are_cut_off() {
 }
 
 /// A connection on which one request has been answered.
-async fn used(site: &Site) -> TcpStream {
+async fn used(site: &TestSite) -> TcpStream {
     let mut socket = connect(site).await;
     socket.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     let mut heard = String::new();
@@ -119,7 +119,7 @@ async fn used(site: &Site) -> TcpStream {
 
 #[tokio::test]
 async fn slow_heads_are_cut_off_on_a_connection_that_was_used() {
-    let site = Site::bounded(Bounds { head: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { head: SHORT, ..wide() }).await;
     let socket = used(&site).await;
     let mut idle = used(&site).await;
     assert_eq!(drip(socket).await, "");
@@ -132,7 +132,7 @@ async fn slow_heads_are_cut_off_on_a_connection_that_was_used() {
 
 #[tokio::test]
 async fn idle_connections_are_closed() {
-    let site = Site::bounded(Bounds { idle: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { idle: SHORT, ..wide() }).await;
     let mut socket = used(&site).await;
     assert_eq!(read_all(&mut socket).await, "");
     assert_eq!((site.tally.idle(), site.tally.timed_out()), (1, 0));
@@ -140,8 +140,8 @@ async fn idle_connections_are_closed() {
 
 #[tokio::test]
 async fn an_open_answer_is_not_cut_off() {
-    let bounds = Bounds { head: SHORT, idle: SHORT, body: SHORT, write: SHORT, ..wide() };
-    let site = Site::bounded(bounds).await;
+    let bounds = HttpLimits { head: SHORT, idle: SHORT, body: SHORT, write: SHORT, ..wide() };
+    let site = TestSite::bounded(bounds).await;
     let mut stream = connect(&site).await;
     stream.write_all(site.raw("GET /sse", &[], "").as_bytes()).await.unwrap();
     stream.read_u8().await.unwrap();
@@ -166,7 +166,7 @@ async fn an_open_answer_is_not_cut_off() {
 
 #[tokio::test]
 async fn slow_bodies_hear_408() {
-    let site = Site::bounded(Bounds { body: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { body: SHORT, ..wide() }).await;
     let mut stream = connect(&site).await;
     stream.write_all(site.raw("GET /sse", &[], "").as_bytes()).await.unwrap();
     stream.read_u8().await.unwrap();
@@ -193,7 +193,7 @@ async fn slow_bodies_hear_408() {
 #[tokio::test]
 async fn a_body_that_keeps_its_pace_has_time() {
     // Each byte earns another second.
-    let site = Site::bounded(Bounds { body: SHORT, body_rate: 1, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { body: SHORT, body_rate: 1, ..wide() }).await;
     let mut socket = connect(&site).await;
     let body = request(1, "ping", &json!({})).to_string();
     let whole = site.raw("POST /mcp", &[("Content-Type", "application/json")], &body);
@@ -209,7 +209,7 @@ async fn a_body_that_keeps_its_pace_has_time() {
 
 #[tokio::test]
 async fn a_flood_from_one_address_leaves_room_for_others() {
-    let site = Site::bounded(Bounds { connections_per_address: 50, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { connections_per_address: 50, ..wide() }).await;
     let mut held = Vec::new();
     for at in 0..2000 {
         let mut socket = connect(&site).await;
@@ -244,7 +244,7 @@ async fn a_flood_from_one_address_leaves_room_for_others() {
 
 #[tokio::test]
 async fn a_full_listener_says_so_and_recovers() {
-    let site = Site::bounded(Bounds { connections: 20, head: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { connections: 20, head: SHORT, ..wide() }).await;
     let mut held = Vec::new();
     for _ in 0..20 {
         held.push(connect(&site).await);
@@ -260,7 +260,7 @@ async fn a_full_listener_says_so_and_recovers() {
 
 #[tokio::test]
 async fn a_socket_keeps_its_slot() {
-    let site = Site::bounded(Bounds { connections: 1, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { connections: 1, ..wide() }).await;
     let mut socket = connect(&site).await;
     socket.write_all(format!("GET /ws HTTP/1.1\r\n{UPGRADE}\r\n").as_bytes()).await.unwrap();
     let mut bytes = [0; 12];
@@ -272,7 +272,7 @@ async fn a_socket_keeps_its_slot() {
 
 #[tokio::test]
 async fn oversized_heads_hear_431() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let one = format!("X-Long: {}\r\n", "a".repeat(70_000));
     let many = "X-Short: a\r\n".repeat(101);
     let fits = format!("X-Fits: {}\r\n", "a".repeat(600)).repeat(90);
@@ -290,7 +290,7 @@ async fn oversized_heads_hear_431() {
 }
 
 /// A connection with next to no buffer for what it does not read.
-async fn narrow(site: &Site) -> TcpStream {
+async fn narrow(site: &TestSite) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     socket.connect(format!("127.0.0.1:{}", site.port).parse().unwrap()).await.unwrap()
@@ -302,7 +302,7 @@ fn long_call(id: i64) -> Value {
 
 #[tokio::test]
 async fn slow_readers_of_answers_are_disconnected() {
-    let site = Site::bounded(Bounds { write: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { write: SHORT, ..wide() }).await;
     let mut socket = narrow(&site).await;
     let body = long_call(1).to_string();
     let whole = site
@@ -315,7 +315,7 @@ async fn slow_readers_of_answers_are_disconnected() {
 
 #[tokio::test]
 async fn slow_readers_of_streams_are_disconnected() {
-    let site = Site::bounded(Bounds { write: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { write: SHORT, ..wide() }).await;
     let mut stream = narrow(&site).await;
     stream.write_all(site.raw("GET /sse", &[], "").as_bytes()).await.unwrap();
     stream.read_u8().await.unwrap();
@@ -337,14 +337,14 @@ async fn slow_readers_of_streams_are_disconnected() {
 
 type Socket = tokio_tungstenite::WebSocketStream<TcpStream>;
 
-async fn upgraded(site: &Site, stream: TcpStream) -> Socket {
+async fn upgraded(site: &TestSite, stream: TcpStream) -> Socket {
     let request = format!("ws://127.0.0.1:{}/ws", site.port).into_client_request().unwrap();
     tokio_tungstenite::client_async(request, stream).await.unwrap().0
 }
 
 #[tokio::test]
 async fn slow_readers_of_sockets_are_disconnected() {
-    let site = Site::bounded(Bounds { write: SHORT, ..wide() }).await;
+    let site = TestSite::bounded(HttpLimits { write: SHORT, ..wide() }).await;
     let mut socket = upgraded(&site, narrow(&site).await).await;
     let opening = request(0, "initialize", &json!({})).to_string();
     socket.send(Message::text(opening)).await.unwrap();
@@ -360,7 +360,7 @@ async fn slow_readers_of_sockets_are_disconnected() {
 }
 
 /// A socket driven by hand: it answers no ping.
-async fn by_hand(site: &Site) -> TcpStream {
+async fn by_hand(site: &TestSite) -> TcpStream {
     let mut socket = connect(site).await;
     socket.write_all(format!("GET /ws HTTP/1.1\r\n{UPGRADE}\r\n").as_bytes()).await.unwrap();
     socket
@@ -368,8 +368,8 @@ async fn by_hand(site: &Site) -> TcpStream {
 
 #[tokio::test]
 async fn sockets_that_answer_no_ping_are_closed() {
-    let bounds = Bounds { ping: SHORT / 8, silence: SHORT, ..wide() };
-    let site = Site::bounded(bounds).await;
+    let bounds = HttpLimits { ping: SHORT / 8, silence: SHORT, ..wide() };
+    let site = TestSite::bounded(bounds).await;
     let mut dead = by_hand(&site).await;
     // A frame of 126 bytes or more, sent byte by byte.
     let mut slow = by_hand(&site).await;
@@ -391,10 +391,10 @@ async fn sockets_that_answer_no_ping_are_closed() {
 
 #[tokio::test]
 async fn unfinished_tls_handshakes_are_cut_off() {
-    let keys = crate::tls::Keys::new();
-    let bounds = Bounds { tls_handshake: SHORT, ..wide() };
+    let keys = crate::tls::TlsKeyFiles::new();
+    let bounds = HttpLimits { tls_handshake: SHORT, ..wide() };
     let tls = Some(keys.tls(None, false));
-    let site = Site::build(TestDoor::default(), Build { bounds, tls, ..Build::default() }).await;
+    let site = TestSite::build(TestAccess::default(), SiteOptions { bounds, tls, ..SiteOptions::default() }).await;
     let mut silent = connect(&site).await;
     let mut slow = connect(&site).await;
     // The beginning of a ClientHello.

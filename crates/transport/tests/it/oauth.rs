@@ -1,7 +1,7 @@
 //! OAuth over HTTP: where tokens come from, why one is rejected, which scope is missing.
 
-use crate::fixture::{Build, Site, TestDoor, request};
-use docent_transport::http::{OauthDoor, OauthInForce};
+use crate::fixture::{SiteOptions, TestSite, TestAccess, request};
+use docent_transport::http::{ProtectedResource, LiveProtectedResource};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::{
@@ -24,7 +24,7 @@ const METADATA: &str =
 const SIGNED: (&str, &str) = ("Authorization", "Bearer signed-token");
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
-const LOCKED: TestDoor = TestDoor {
+const LOCKED: TestAccess = TestAccess {
     token: Some("t"),
     requests: usize::MAX,
     seats: usize::MAX,
@@ -37,13 +37,13 @@ fn document() -> Value {
 }
 
 /// A resource with its document.
-fn told(resource: &str, document: &Value) -> Arc<OauthDoor> {
-    Arc::new(OauthDoor::new(resource, document).unwrap())
+fn protected_resource(resource: &str, document: &Value) -> Arc<ProtectedResource> {
+    Arc::new(ProtectedResource::new(resource, document).unwrap())
 }
 
-async fn open(door: TestDoor) -> Site {
-    let oauth = Arc::new(RwLock::new(Some(told(RESOURCE, &document()))));
-    Site::build(door, Build { oauth, ..Build::default() }).await
+async fn open(door: TestAccess) -> TestSite {
+    let oauth = Arc::new(RwLock::new(Some(protected_resource(RESOURCE, &document()))));
+    TestSite::build(door, SiteOptions { oauth, ..SiteOptions::default() }).await
 }
 
 fn call(name: &str) -> Value {
@@ -71,19 +71,19 @@ async fn the_metadata_needs_no_token() {
     ] {
         assert_eq!(site.send(route, &[], "").await.0, 401, "{route}");
     }
-    let none = Site::open(TestDoor::default()).await;
+    let none = TestSite::open(TestAccess::default()).await;
     assert_eq!(none.send("GET /.well-known/oauth-protected-resource", &[], "").await.0, 404);
 }
 
 #[tokio::test]
 async fn the_metadata_changes_while_the_server_runs() {
-    let oauth = OauthInForce::default();
-    let site = Site::build(LOCKED, Build { oauth: Arc::clone(&oauth), ..Build::default() }).await;
+    let oauth = LiveProtectedResource::default();
+    let site = TestSite::build(LOCKED, SiteOptions { oauth: Arc::clone(&oauth), ..SiteOptions::default() }).await;
     let moved = json!({"resource": "https://moved.example/mcp", "authorization_servers": []});
     let written = moved.to_string();
     let metadata = "https://moved.example/.well-known/oauth-protected-resource/mcp";
     let named = format!("resource_metadata=\"{metadata}\"");
-    let next = Some(told("https://moved.example/mcp", &moved));
+    let next = Some(protected_resource("https://moved.example/mcp", &moved));
     for (door, status) in [(None, 401), (next, 200), (None, 401)] {
         let is_offered = door.is_some();
         *oauth.write().unwrap() = door;
@@ -124,7 +124,7 @@ async fn a_token_in_an_address_is_refused() {
         ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
     ];
     let ping = request(1, "ping", &json!({})).to_string();
-    for door in [LOCKED, TestDoor::default()] {
+    for door in [LOCKED, TestAccess::default()] {
         let site = open(door).await;
         for query in ["access_token=t", "x=1&token=t", "api_key=t", "Access_Token=t", "token"] {
             for (route, headers) in [
@@ -163,7 +163,7 @@ async fn an_unknown_token_is_looked_up_once() {
 #[tokio::test]
 async fn refused_tokens_are_counted_once() {
     static UNKNOWN: AtomicUsize = AtomicUsize::new(0);
-    let site = open(TestDoor { unknown_callers: Some(&UNKNOWN), ..LOCKED }).await;
+    let site = open(TestAccess { unknown_callers: Some(&UNKNOWN), ..LOCKED }).await;
     assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 200);
     assert_eq!(UNKNOWN.load(Ordering::SeqCst), 0);
     assert_eq!(site.post(&[("Authorization", "Bearer wrong")], &call("echo")).await.0, 401);
@@ -182,7 +182,7 @@ async fn refused_tokens_are_counted_once() {
 
 #[tokio::test]
 async fn failed_token_lookups_are_counted_first() {
-    let site = open(TestDoor { requests: 0, ..LOCKED }).await;
+    let site = open(TestAccess { requests: 0, ..LOCKED }).await;
     assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 429);
 }
 

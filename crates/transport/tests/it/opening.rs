@@ -1,13 +1,13 @@
 //! `initialize` that carries its token in the body, over HTTP.
 
 use crate::{
-    fixture::{LIMIT, Site, TestDoor, request},
+    fixture::{LIMIT, TestSite, TestAccess, request},
     http::BOTH,
 };
 use serde_json::{Value, json};
 
-fn locked() -> TestDoor {
-    TestDoor { token: Some("t"), ..TestDoor::default() }
+fn locked() -> TestAccess {
+    TestAccess { token: Some("t"), ..TestAccess::default() }
 }
 
 fn initialize(token: &str) -> Value {
@@ -20,7 +20,7 @@ fn initialize(token: &str) -> Value {
 
 #[tokio::test]
 async fn initialize_shows_its_token_in_the_body_of_a_post() {
-    let site = Site::open(locked()).await;
+    let site = TestSite::open(locked()).await;
     let (status, head, body) = site.post(&[BOTH], &initialize("t")).await;
     assert_eq!(status, 200, "{body}");
     assert!(head.contains("mcp-session-id") && body.contains("serverInfo"), "{head} {body}");
@@ -36,7 +36,7 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 
 #[tokio::test]
 async fn later_requests_of_such_a_session_need_the_header() {
-    let site = Site::open(locked()).await;
+    let site = TestSite::open(locked()).await;
     let (_, head, _) = site.post(&[BOTH], &initialize("t")).await;
     let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
     let ping = request(2, "ping", &json!({}));
@@ -51,7 +51,7 @@ async fn later_requests_of_such_a_session_need_the_header() {
 
 #[tokio::test]
 async fn nothing_else_is_read_without_the_header() {
-    let site = Site::open(locked()).await;
+    let site = TestSite::open(locked()).await;
     let opening = initialize("t");
     let mut call = opening.clone();
     call["method"] = "tools/list".into();
@@ -79,7 +79,7 @@ async fn nothing_else_is_read_without_the_header() {
 
 #[tokio::test]
 async fn guesses_in_a_body_are_counted() {
-    let site = Site::open(TestDoor { requests: 2, ..locked() }).await;
+    let site = TestSite::open(TestAccess { requests: 2, ..locked() }).await;
     assert_eq!(site.post(&[BOTH], &initialize("a")).await.0, 401);
     assert_eq!(site.post(&[BOTH], &initialize("b")).await.0, 401);
     assert_eq!(site.post(&[BOTH], &initialize("t")).await.0, 429);
@@ -87,7 +87,7 @@ async fn guesses_in_a_body_are_counted() {
 
 #[tokio::test]
 async fn the_older_stream_needs_the_header_and_its_first_post_does_not() {
-    let site = Site::open(locked()).await;
+    let site = TestSite::open(locked()).await;
     let own = ("Authorization", "Bearer t");
     let posted = site.send("POST /message", &[JSON], &initialize("t").to_string()).await;
     assert_eq!(posted.0, 404, "no stream is open: {}", posted.2);

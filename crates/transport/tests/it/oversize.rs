@@ -1,6 +1,6 @@
 //! Bodies over the limit, on real sockets: they are rejected before they arrive, and the response arrives.
 
-use crate::fixture::{LIMIT, Site, TestDoor};
+use crate::fixture::{LIMIT, TestSite, TestAccess};
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -19,10 +19,10 @@ const ROUTES: [&str; 8] = [
     "DELETE /mcp",
 ];
 
-struct Peer(TcpStream);
+struct SocketPeer(TcpStream);
 
-impl Peer {
-    async fn connect(site: &Site) -> Self {
+impl SocketPeer {
+    async fn connect(site: &TestSite) -> Self {
         Self(TcpStream::connect(("127.0.0.1", site.port)).await.unwrap())
     }
 
@@ -59,11 +59,11 @@ fn head(route: &str, fields: &str) -> String {
 
 #[tokio::test]
 async fn a_length_over_the_limit_is_refused_before_the_body_comes() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     for route in ROUTES {
         for length in [LIMIT + 1, LIMIT * 8, LIMIT * 8 + 1, 99_999_999_999] {
             for expects in ["", "\r\nExpect: 100-continue"] {
-                let mut peer = Peer::connect(&site).await;
+                let mut peer = SocketPeer::connect(&site).await;
                 peer.write(&head(route, &format!("Content-Length: {length}{expects}"))).await;
                 let (head, body) = peer.answer().await;
                 let at = format!("{route} {length} {expects:?}: {head}");
@@ -81,10 +81,10 @@ async fn a_length_over_the_limit_is_refused_before_the_body_comes() {
 
 #[tokio::test]
 async fn a_refused_body_may_still_be_sent_and_the_connection_serves_the_next_request() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let chunk = "a".repeat(LIMIT);
     for fields in ["Content-Length", "Transfer-Encoding"] {
-        let mut peer = Peer::connect(&site).await;
+        let mut peer = SocketPeer::connect(&site).await;
         let (begin, rest) = if fields == "Content-Length" {
             (format!("Content-Length: {}", LIMIT * 4), chunk.repeat(4))
         } else {
@@ -109,8 +109,8 @@ async fn a_refused_body_may_still_be_sent_and_the_connection_serves_the_next_req
 
 #[tokio::test]
 async fn an_unauthenticated_caller_gets_that_error_first() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
-    let mut peer = Peer::connect(&site).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
+    let mut peer = SocketPeer::connect(&site).await;
     peer.write(&head("POST /mcp", "Content-Length: 99999999")).await;
     let (answer, _) = peer.answer().await;
     assert!(answer.starts_with("http/1.1 401"), "{answer}");

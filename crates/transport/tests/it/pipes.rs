@@ -1,8 +1,8 @@
 //! The link, on pipes.
 
-use crate::fixture::{LIMIT, Pipes, TestDoor, guarded, request, serve_on};
+use crate::fixture::{LIMIT, PipeClient, TestAccess, guarded, request, serve_on};
 use docent_transport::stdio::Stdio;
-use docent_wire::Handshake;
+use docent_wire::HandshakePolicy;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{
@@ -11,8 +11,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-fn open() -> Pipes {
-    Pipes::open(TestDoor::default(), Handshake::Required)
+fn open() -> PipeClient {
+    PipeClient::open(TestAccess::default(), HandshakePolicy::Required)
 }
 
 fn call(id: i64, tool: &str) -> Value {
@@ -111,7 +111,7 @@ async fn parameters_that_a_known_method_lacks_are_named() {
 #[tokio::test]
 async fn a_token_in_initialize_opens_a_locked_link() {
     let locked = || {
-        Pipes::open(TestDoor { token: Some("s3cret"), ..TestDoor::default() }, Handshake::Required)
+        PipeClient::open(TestAccess { token: Some("s3cret"), ..TestAccess::default() }, HandshakePolicy::Required)
     };
     let mut pipes = locked();
     assert_eq!(code(&pipes.ask(request(1, "ping", &json!({}))).await), -32600);
@@ -137,7 +137,7 @@ async fn a_token_in_initialize_opens_a_locked_link() {
 #[tokio::test(start_paused = true)]
 async fn a_locked_link_is_closed_when_no_token_comes() {
     let mut pipes =
-        Pipes::open(TestDoor { token: Some("s3cret"), ..TestDoor::default() }, Handshake::Required);
+        PipeClient::open(TestAccess { token: Some("s3cret"), ..TestAccess::default() }, HandshakePolicy::Required);
     pipes.ask(request(1, "ping", &json!({}))).await;
     // Nothing is sent and the input stays open: the paused clock advances to the server's timeout.
     assert!(pipes.ended().await);
@@ -146,7 +146,7 @@ async fn a_locked_link_is_closed_when_no_token_comes() {
 #[tokio::test]
 async fn the_rate_limit_is_an_error_that_says_when() {
     let mut pipes =
-        Pipes::open(TestDoor { requests: 2, ..TestDoor::default() }, Handshake::Required);
+        PipeClient::open(TestAccess { requests: 2, ..TestAccess::default() }, HandshakePolicy::Required);
     pipes.initialize("2025-11-25").await;
     pipes.ask(request(1, "ping", &json!({}))).await;
     let answer = pipes.ask(request(2, "ping", &json!({}))).await;
@@ -218,7 +218,7 @@ async fn parameters_are_never_read_by_position() {
 
 #[tokio::test]
 async fn a_message_may_be_laid_out_over_lines() {
-    let mut pipes = Pipes::open(TestDoor::default(), Handshake::Optional);
+    let mut pipes = PipeClient::open(TestAccess::default(), HandshakePolicy::Optional);
     pipes.send("{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n  \"method\": \"ping\",\n  \"params\": {\"a\": \"}\"}\n}").await;
     assert_eq!(pipes.read().await["id"], 2);
     pipes.send("{\n!\n}").await;
@@ -232,10 +232,10 @@ async fn the_end_of_the_input_is_seen_while_the_output_is_not_read() {
     let (writer, output) = tokio::io::duplex(64);
     let closing = CancellationToken::new();
     let setup = Stdio {
-        door: guarded(TestDoor::default()),
+        door: guarded(TestAccess::default()),
         principal: None,
         traffic: None,
-        handshake: Handshake::Required,
+        handshake: HandshakePolicy::Required,
         message_bytes: 1 << 20,
         closing: closing.clone(),
     };

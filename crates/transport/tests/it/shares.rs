@@ -1,6 +1,6 @@
 //! One client that takes all that it can get, and another one that is still served.
 
-use crate::fixture::{Site, TestDoor, request};
+use crate::fixture::{TestSite, TestAccess, request};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -11,12 +11,12 @@ const GREEDY: (&str, &str) = ("Authorization", "Bearer t");
 const MODEST: (&str, &str) = ("Authorization", "Bearer second-token");
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
-async fn site() -> Site {
-    Site::open(TestDoor { token: Some("t"), seats: 4, share: 2, ..TestDoor::default() }).await
+async fn site() -> TestSite {
+    TestSite::open(TestAccess { token: Some("t"), seats: 4, share: 2, ..TestAccess::default() }).await
 }
 
 /// Opens a session: status, head, id.
-async fn open(site: &Site, auth: (&str, &str)) -> (u16, String, String) {
+async fn open(site: &TestSite, auth: (&str, &str)) -> (u16, String, String) {
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let opening = request(0, "initialize", &params);
     let (status, head, body) = site.post(&[auth, ACCEPT], &opening).await;
@@ -54,7 +54,7 @@ async fn one_client_leaves_sessions_for_others() {
 }
 
 /// Opens `GET /sse` and reads until the endpoint event, or the whole error.
-async fn listen(site: &Site, auth: (&str, &str)) -> (TcpStream, u16, String) {
+async fn listen(site: &TestSite, auth: (&str, &str)) -> (TcpStream, u16, String) {
     let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let asked = site.raw("GET /sse", &[auth, ("Accept", "text/event-stream")], "");
     socket.write_all(asked.as_bytes()).await.unwrap();
@@ -91,7 +91,7 @@ async fn one_client_leaves_streams_for_others() {
 
 #[tokio::test]
 async fn one_client_leaves_streams_of_sessions_for_others() {
-    let site = Site::open(TestDoor { token: Some("t"), share: 1, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), share: 1, ..TestAccess::default() }).await;
     let (_, _, greedy) = open(&site, GREEDY).await;
     let (_, _, modest) = open(&site, MODEST).await;
     let stream = |auth: (&'static str, &'static str), id: &str| {

@@ -1,6 +1,6 @@
 //! The older SSE pair and WebSocket, byte by byte.
 
-use crate::fixture::{LIMIT, Site, TestDoor, request};
+use crate::fixture::{LIMIT, TestSite, TestAccess, request};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{
@@ -10,13 +10,13 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::{self, Message, client::IntoClientRequest};
 
-struct Events {
+struct SseReader {
     socket: TcpStream,
     seen: String,
 }
 
-impl Events {
-    async fn open(site: &Site, headers: &[(&str, &str)]) -> Self {
+impl SseReader {
+    async fn open(site: &TestSite, headers: &[(&str, &str)]) -> Self {
         let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
         socket.write_all(site.raw("GET /sse", headers, "").as_bytes()).await.unwrap();
         Self { socket, seen: String::new() }
@@ -45,8 +45,8 @@ impl Events {
 
 #[tokio::test]
 async fn posts_are_answered_on_their_stream() {
-    let site = Site::open(TestDoor::default()).await;
-    let mut events = Events::open(&site, &[]).await;
+    let site = TestSite::open(TestAccess::default()).await;
+    let mut events = SseReader::open(&site, &[]).await;
     let endpoint = events.next().await;
     assert!(endpoint.starts_with("/message?sessionId="), "{endpoint}");
     let json = ("Content-Type", "application/json");
@@ -58,7 +58,7 @@ async fn posts_are_answered_on_their_stream() {
     assert_eq!(site.send("POST /message", &[json], &ping).await.0, 202);
     assert_eq!(serde_json::from_str::<Value>(&events.next().await).unwrap()["id"], 2);
     assert_eq!(site.send("POST /message?sessionId=none-such", &[json], &ping).await.0, 404);
-    let second = Events::open(&site, &[]).await;
+    let second = SseReader::open(&site, &[]).await;
     let mut second = second;
     second.next().await;
     assert_eq!(site.send("POST /message", &[json], &ping).await.0, 404, "which of two?");
@@ -71,8 +71,8 @@ async fn answers_and_cancellations_without_a_session_id_are_refused() {
         |method: &str| json!({"jsonrpc": "2.0", "method": method, "params": {"requestId": 1}});
     let answer = json!({"jsonrpc": "2.0", "id": 0, "result": {"action": "accept"}});
     let cancelled = note("notifications/cancelled");
-    let open = Site::open(TestDoor::default()).await;
-    let mut events = Events::open(&open, &[]).await;
+    let open = TestSite::open(TestAccess::default()).await;
+    let mut events = SseReader::open(&open, &[]).await;
     let endpoint = events.next().await;
     for (message, status) in [
         (request(2, "ping", &json!({})), 202),
@@ -89,9 +89,9 @@ async fn answers_and_cancellations_without_a_session_id_are_refused() {
         assert_eq!(open.send(&format!("POST {endpoint}"), &[json], &text).await.0, 202, "{text}");
     }
     // An authenticated caller has a stream of its own.
-    let known = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let known = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     let bearer = ("Authorization", "Bearer t");
-    let mut events = Events::open(&known, &[bearer]).await;
+    let mut events = SseReader::open(&known, &[bearer]).await;
     events.next().await;
     let (status, ..) = known.send("POST /message", &[json, bearer], &answer.to_string()).await;
     assert_eq!(status, 202);
@@ -99,22 +99,22 @@ async fn answers_and_cancellations_without_a_session_id_are_refused() {
 
 #[tokio::test]
 async fn a_stream_belongs_to_its_principal() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
-    let mut events = Events::open(&site, &[("Authorization", "Bearer t")]).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
+    let mut events = SseReader::open(&site, &[("Authorization", "Bearer t")]).await;
     let endpoint = events.next().await;
     let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer second-token")];
     let ping = request(2, "ping", &json!({})).to_string();
     assert_eq!(site.send(&format!("POST {endpoint}"), &headers, &ping).await.0, 404);
 }
 
-type Socket = tokio_tungstenite::WebSocketStream<TcpStream>;
+type TestWebSocket = tokio_tungstenite::WebSocketStream<TcpStream>;
 
-async fn connect(site: &Site, path: &str, token: Option<&str>) -> Socket {
+async fn connect(site: &TestSite, path: &str, token: Option<&str>) -> TestWebSocket {
     try_connect(site, path, token).await.unwrap()
 }
 
 /// A socket, or the status of the rejection.
-async fn try_connect(site: &Site, path: &str, token: Option<&str>) -> Result<Socket, u16> {
+async fn try_connect(site: &TestSite, path: &str, token: Option<&str>) -> Result<TestWebSocket, u16> {
     let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let mut request = format!("ws://127.0.0.1:{}{path}", site.port).into_client_request().unwrap();
     request.headers_mut().insert("Sec-WebSocket-Protocol", "mcp".parse().unwrap());
@@ -128,7 +128,7 @@ async fn try_connect(site: &Site, path: &str, token: Option<&str>) -> Result<Soc
     }
 }
 
-async fn ask(socket: &mut Socket, message: &str) -> Value {
+async fn ask(socket: &mut TestWebSocket, message: &str) -> Value {
     use futures::{SinkExt, StreamExt};
     socket.send(Message::text(message)).await.unwrap();
     loop {
@@ -145,7 +145,7 @@ async fn ask(socket: &mut Socket, message: &str) -> Value {
 
 #[tokio::test]
 async fn sockets_speak_at_both_paths_and_survive_bad_frames() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     for path in ["/", "/ws"] {
         let mut socket = connect(&site, path, None).await;
         let answer = ask(&mut socket, &request(1, "initialize", &json!({})).to_string()).await;
@@ -159,7 +159,7 @@ async fn sockets_speak_at_both_paths_and_survive_bad_frames() {
 
 #[tokio::test]
 async fn a_socket_without_a_token_accepts_only_initialize() {
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     let mut socket = connect(&site, "/ws", None).await;
     assert!(
         ask(&mut socket, &request(1, "tools/list", &json!({})).to_string()).await["error"]
@@ -198,7 +198,7 @@ fn stop_clock() -> std::sync::mpsc::Sender<()> {
 #[tokio::test]
 async fn a_socket_takes_its_slot_with_its_token() {
     let _still = stop_clock();
-    let site = Site::open(TestDoor { token: Some("t"), seats: 1, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), seats: 1, ..TestAccess::default() }).await;
     let mut first = connect(&site, "/ws", None).await;
     let mut second = connect(&site, "/ws", None).await;
     let known = connect(&site, "/ws", Some("t")).await;
@@ -216,7 +216,7 @@ async fn a_socket_takes_its_slot_with_its_token() {
 #[tokio::test]
 async fn sockets_without_a_token_have_their_own_slots() {
     let _still = stop_clock();
-    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), ..TestAccess::default() }).await;
     let mut locked = Vec::new();
     let refused = loop {
         match try_connect(&site, "/ws", None).await {
@@ -232,7 +232,7 @@ async fn sockets_without_a_token_have_their_own_slots() {
 
 #[tokio::test]
 async fn sockets_without_a_token_are_counted() {
-    let site = Site::open(TestDoor { token: Some("t"), requests: 1, ..TestDoor::default() }).await;
+    let site = TestSite::open(TestAccess { token: Some("t"), requests: 1, ..TestAccess::default() }).await;
     connect(&site, "/ws", Some("t")).await;
     connect(&site, "/ws", None).await;
     assert_eq!(try_connect(&site, "/ws", None).await.err(), Some(429));

@@ -1,7 +1,7 @@
 //! Calls of the stateless revision: their headers must match their bodies.
 
 use crate::{
-    fixture::{Site, TestDoor, request},
+    fixture::{TestSite, TestAccess, request},
     http::{BOTH, read_until},
 };
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn call(name: &str, arguments: &Value) -> Value {
 }
 
 /// Calls a tool on a connection that stays open.
-async fn ask(site: &Site, name: &'static str) -> TcpStream {
+async fn ask(site: &TestSite, name: &'static str) -> TcpStream {
     let json = ("Content-Type", "application/json");
     let headers = [BOTH, json, VERSION, METHOD, ("Mcp-Name", name)];
     let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
@@ -38,7 +38,7 @@ async fn ask(site: &Site, name: &'static str) -> TcpStream {
 
 #[tokio::test]
 async fn a_call_is_answered_if_its_headers_agree_with_it() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let name = ("Mcp-Name", "echo");
     let cases: [(&[Header], u16, &str); 12] = [
         (&[BOTH, VERSION, METHOD, name], 200, "principal"),
@@ -64,7 +64,7 @@ async fn a_call_is_answered_if_its_headers_agree_with_it() {
 
 #[tokio::test]
 async fn missing_call_headers_are_reported() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let mut bare = call("echo", &json!({}));
     let meta = bare["params"]["_meta"].as_object_mut().unwrap();
     meta.remove("io.modelcontextprotocol/clientCapabilities");
@@ -74,7 +74,7 @@ async fn missing_call_headers_are_reported() {
 
 #[tokio::test]
 async fn arguments_that_headers_repeat_are_compared() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let asked = call("marked", &json!({"deep": {"a": "x"}}));
     let named = [BOTH, VERSION, METHOD, ("Mcp-Name", "marked")];
     for (value, status) in [(None, 400), (Some("y"), 400), (Some("x"), 200)] {
@@ -87,7 +87,7 @@ async fn arguments_that_headers_repeat_are_compared() {
 
 #[tokio::test]
 async fn an_error_about_the_request_itself_has_a_status() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let headers = [BOTH, VERSION, METHOD, ("Mcp-Name", "none")];
     let (status, _, body) = site.post(&headers, &call("none", &json!({}))).await;
     assert!(status == 404 && body.contains("-32601"), "{status} {body}");
@@ -95,14 +95,14 @@ async fn an_error_about_the_request_itself_has_a_status() {
 
 #[tokio::test]
 async fn a_call_is_cancelled_with_its_connection() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let socket = ask(&site, "wait").await;
     until_waiting(&site, 1).await;
     drop(socket);
     until_waiting(&site, 0).await;
 }
 
-async fn until_waiting(site: &Site, wanted: usize) {
+async fn until_waiting(site: &TestSite, wanted: usize) {
     let reached = async {
         while site.waiting.load(Ordering::SeqCst) != wanted {
             sleep(Duration::from_millis(10)).await;
@@ -113,7 +113,7 @@ async fn until_waiting(site: &Site, wanted: usize) {
 
 #[tokio::test]
 async fn a_stream_gets_its_answer_while_the_server_closes() {
-    let site = Site::open(TestDoor::default()).await;
+    let site = TestSite::open(TestAccess::default()).await;
     let mut socket = ask(&site, "last").await;
     let begun = read_until(&mut socket, "begun").await;
     assert!(begun.contains("text/event-stream"), "{begun}");

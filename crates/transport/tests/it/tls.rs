@@ -1,7 +1,7 @@
 //! TLS on real sockets, with certificates made for the test.
 
-use crate::fixture::{Build, Site, TestDoor, request};
-use docent_transport::tls::{Tls, TlsFiles};
+use crate::fixture::{SiteOptions, TestSite, TestAccess, request};
+use docent_transport::tls::{TlsSettings, TlsFiles};
 use futures::{SinkExt, StreamExt};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
 use rustls::{
@@ -21,13 +21,13 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_tungstenite::tungstenite::Message;
 
 /// A certificate authority.
-pub(crate) struct Authority {
+pub(crate) struct TestCertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
     der: CertificateDer<'static>,
 }
 
-impl Authority {
+impl TestCertificateAuthority {
     fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -37,10 +37,10 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), pem, der }
     }
 
-    fn sign(&self, params: &CertificateParams) -> Signed {
+    fn sign(&self, params: &CertificateParams) -> SignedCertificate {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        Signed {
+        SignedCertificate {
             pem: certificate.pem(),
             key_pem: key.serialize_pem(),
             der: certificate.der().clone(),
@@ -49,7 +49,7 @@ impl Authority {
     }
 }
 
-pub(crate) struct Signed {
+pub(crate) struct SignedCertificate {
     pem: String,
     key_pem: String,
     der: CertificateDer<'static>,
@@ -77,14 +77,14 @@ fn dated(mut params: CertificateParams, (from, until): (i32, i32)) -> Certificat
 }
 
 /// A server's files, and their authority.
-pub(crate) struct Keys {
+pub(crate) struct TlsKeyFiles {
     folder: TempDir,
-    pub(crate) authority: Authority,
+    pub(crate) authority: TestCertificateAuthority,
 }
 
-impl Keys {
+impl TlsKeyFiles {
     pub(crate) fn new() -> Self {
-        let keys = Self { folder: TempDir::new().unwrap(), authority: Authority::new() };
+        let keys = Self { folder: TempDir::new().unwrap(), authority: TestCertificateAuthority::new() };
         keys.write(&keys.authority.sign(&server_params()));
         keys
     }
@@ -95,12 +95,12 @@ impl Keys {
         path
     }
 
-    fn write(&self, signed: &Signed) {
+    fn write(&self, signed: &SignedCertificate) {
         self.put("chain.pem", &signed.pem);
         self.put("key.pem", &signed.key_pem);
     }
 
-    fn files(&self, clients: Option<&Authority>, client_required: bool) -> TlsFiles {
+    fn files(&self, clients: Option<&TestCertificateAuthority>, client_required: bool) -> TlsFiles {
         TlsFiles {
             chain: self.folder.path().join("chain.pem"),
             key: self.folder.path().join("key.pem"),
@@ -109,17 +109,17 @@ impl Keys {
         }
     }
 
-    pub(crate) fn tls(&self, clients: Option<&Authority>, required: bool) -> Arc<Tls> {
-        Arc::new(Tls::load(self.files(clients, required)).unwrap())
+    pub(crate) fn tls(&self, clients: Option<&TestCertificateAuthority>, required: bool) -> Arc<TlsSettings> {
+        Arc::new(TlsSettings::load(self.files(clients, required)).unwrap())
     }
 
     /// A client that trusts the server's authority.
-    pub(crate) fn client(&self, own: Option<&Signed>) -> ClientConfig {
+    pub(crate) fn client(&self, own: Option<&SignedCertificate>) -> ClientConfig {
         client(&self.authority, own)
     }
 }
 
-fn client(trusted: &Authority, own: Option<&Signed>) -> ClientConfig {
+fn client(trusted: &TestCertificateAuthority, own: Option<&SignedCertificate>) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.der.clone()).unwrap();
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -135,7 +135,7 @@ fn client(trusted: &Authority, own: Option<&Signed>) -> ClientConfig {
 }
 
 async fn connect(
-    site: &Site,
+    site: &TestSite,
     client: impl Into<Arc<ClientConfig>>,
 ) -> io::Result<TlsStream<TcpStream>> {
     let client: Arc<ClientConfig> = client.into();
@@ -145,7 +145,7 @@ async fn connect(
 }
 
 /// The response to bytes, which may be a rejection of the handshake.
-async fn say(site: &Site, client: ClientConfig, bytes: &str) -> io::Result<String> {
+async fn say(site: &TestSite, client: ClientConfig, bytes: &str) -> io::Result<String> {
     let mut stream = connect(site, client).await?;
     stream.write_all(bytes.as_bytes()).await?;
     let mut heard = Vec::new();
@@ -154,18 +154,18 @@ async fn say(site: &Site, client: ClientConfig, bytes: &str) -> io::Result<Strin
 }
 
 /// The response to a request without a body.
-pub(crate) async fn ask(site: &Site, client: ClientConfig, head: &str) -> io::Result<String> {
+pub(crate) async fn ask(site: &TestSite, client: ClientConfig, head: &str) -> io::Result<String> {
     say(site, client, &site.raw(head, &[], "")).await
 }
 
-async fn site(tls: Arc<Tls>, door: TestDoor) -> Site {
-    Site::build(door, Build { tls: Some(tls), ..Build::default() }).await
+async fn site(tls: Arc<TlsSettings>, door: TestAccess) -> TestSite {
+    TestSite::build(door, SiteOptions { tls: Some(tls), ..SiteOptions::default() }).await
 }
 
 #[tokio::test]
 async fn requests_are_answered_over_tls_only() {
-    let keys = Keys::new();
-    let site = site(keys.tls(None, false), TestDoor::default()).await;
+    let keys = TlsKeyFiles::new();
+    let site = site(keys.tls(None, false), TestAccess::default()).await;
     let heard = ask(&site, keys.client(None), "GET /healthz").await.unwrap();
     assert!(heard.starts_with("HTTP/1.1 200"), "{heard}");
     let mut config = keys.client(None);
@@ -181,9 +181,9 @@ async fn requests_are_answered_over_tls_only() {
 
 #[tokio::test]
 async fn a_socket_works_over_tls() {
-    let keys = Keys::new();
-    let clients = Authority::new();
-    let door = TestDoor { token: Some("t"), ..TestDoor::default() };
+    let keys = TlsKeyFiles::new();
+    let clients = TestCertificateAuthority::new();
+    let door = TestAccess { token: Some("t"), ..TestAccess::default() };
     let site = site(keys.tls(Some(&clients), true), door).await;
     let stream = connect(&site, keys.client(Some(&clients.sign(&client_params())))).await.unwrap();
     let (mut socket, _) =
@@ -199,8 +199,8 @@ async fn a_socket_works_over_tls() {
 
 #[tokio::test]
 async fn clients_are_known_by_their_certificates() {
-    let (keys, clients, strangers) = (Keys::new(), Authority::new(), Authority::new());
-    let door = TestDoor { token: Some("t"), ..TestDoor::default() };
+    let (keys, clients, strangers) = (TlsKeyFiles::new(), TestCertificateAuthority::new(), TestCertificateAuthority::new());
+    let door = TestAccess { token: Some("t"), ..TestAccess::default() };
     let known = clients.sign(&client_params());
     let foreign = strangers.sign(&client_params());
     let [past, future] =
@@ -236,11 +236,11 @@ async fn clients_are_known_by_their_certificates() {
 
 #[tokio::test]
 async fn a_client_s_certificate_is_verified_on_every_connection() {
-    let (keys, clients) = (Keys::new(), Authority::new());
+    let (keys, clients) = (TlsKeyFiles::new(), TestCertificateAuthority::new());
     let own = clients.sign(&client_params());
     for (authority, next) in [(None, HandshakeKind::Resumed), (Some(&clients), HandshakeKind::Full)]
     {
-        let site = site(keys.tls(authority, false), TestDoor::default()).await;
+        let site = site(keys.tls(authority, false), TestAccess::default()).await;
         let client = Arc::new(keys.client(Some(&own)));
         for want in [HandshakeKind::Full, next] {
             let mut stream = connect(&site, Arc::clone(&client)).await.unwrap();
@@ -257,9 +257,9 @@ async fn a_client_s_certificate_is_verified_on_every_connection() {
 
 #[tokio::test]
 async fn certificates_are_replaced_while_the_server_runs() {
-    let (keys, next) = (Keys::new(), Authority::new());
+    let (keys, next) = (TlsKeyFiles::new(), TestCertificateAuthority::new());
     let tls = keys.tls(None, false);
-    let site = site(Arc::clone(&tls), TestDoor::default()).await;
+    let site = site(Arc::clone(&tls), TestAccess::default()).await;
     let (old_client, new_client) = (|| keys.client(None), || client(&next, None));
     assert!(ask(&site, old_client(), "GET /healthz").await.is_ok());
     keys.put("key.pem", "no key");
@@ -275,7 +275,7 @@ async fn certificates_are_replaced_while_the_server_runs() {
 #[track_caller]
 fn check(files: TlsFiles, want: &str) {
     use std::error::Error;
-    let error = Tls::load(files).err().expect("it loads");
+    let error = TlsSettings::load(files).err().expect("it loads");
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -287,7 +287,7 @@ fn check(files: TlsFiles, want: &str) {
 
 #[test]
 fn unusable_files_are_named() {
-    let keys = Keys::new();
+    let keys = TlsKeyFiles::new();
     let good = keys.files(None, false);
     let missing = keys.folder.path().join("none.pem");
     let text = keys.put("text.pem", "hello");
@@ -310,7 +310,7 @@ fn unusable_files_are_named() {
 
 #[test]
 fn an_expired_certificate_is_a_warning() {
-    let keys = Keys::new();
+    let keys = TlsKeyFiles::new();
     assert!(keys.tls(None, false).warnings().is_empty());
     for (from, until, want) in [(2001, 2002, "expired on"), (2900, 2901, "is not valid before")] {
         keys.write(&keys.authority.sign(&dated(server_params(), (from, until))));

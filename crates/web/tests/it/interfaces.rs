@@ -2,10 +2,10 @@
 
 use crate::{
     client,
-    server::{Asked, Reply, Server},
+    server::{ProviderRequest, ProviderReply, ProviderTestServer},
 };
-use docent_net::{Client, HostRule, Limits, Policy};
-use docent_web::{Key, Provider, Query, Recency, Region, search};
+use docent_net::{GuardedClient, HostRule, FetchLimits, NetworkPolicy};
+use docent_web::{ProviderKey, SearchProvider, WebQuery, Recency, Region, search};
 use serde_json::{Value, json};
 use std::{
     net::TcpListener,
@@ -15,23 +15,23 @@ use url::Url;
 
 const KEY: &str = "hunter2-key";
 
-fn json_reply(value: &Value) -> Reply {
-    Reply::new(200).with("content-type", "application/json").body(value.to_string().as_bytes())
+fn json_reply(value: &Value) -> ProviderReply {
+    ProviderReply::new(200).with("content-type", "application/json").body(value.to_string().as_bytes())
 }
 
-fn provider(name: &str, server: &Server) -> Provider {
-    let (base, key) = (server.url("/base/"), Key::parse(KEY));
+fn provider(name: &str, server: &ProviderTestServer) -> SearchProvider {
+    let (base, key) = (server.url("/base/"), ProviderKey::parse(KEY));
     match name {
-        "searxng" => Provider::SearXng { base, key },
-        "brave" => Provider::Brave { base, key },
-        _ => Provider::Tavily { base, key },
+        "searxng" => SearchProvider::SearXng { base, key },
+        "brave" => SearchProvider::Brave { base, key },
+        _ => SearchProvider::Tavily { base, key },
     }
 }
 
 /// The result of a provider for a response: the hits, or the error.
-fn asked(name: &str, reply: Reply) -> (Result<Vec<docent_web::Hit>, String>, Asked) {
-    let server = Server::start(move |_| reply.clone());
-    let query = Query::parse("lamp & oil", 3)
+fn asked(name: &str, reply: ProviderReply) -> (Result<Vec<docent_web::WebHit>, String>, ProviderRequest) {
+    let server = ProviderTestServer::start(move |_| reply.clone());
+    let query = WebQuery::parse("lamp & oil", 3)
         .unwrap()
         .region(Region::parse("uk-en").unwrap())
         .time(Some(Recency::Month));
@@ -47,19 +47,19 @@ fn asked(name: &str, reply: Reply) -> (Result<Vec<docent_web::Hit>, String>, Ask
 
 #[test]
 fn each_is_asked_in_its_own_way() {
-    let (_, searxng) = asked("searxng", Reply::new(500));
+    let (_, searxng) = asked("searxng", ProviderReply::new(500));
     assert_eq!(
         searxng.path,
         "/base/search?q=lamp+%26+oil&format=json&language=en-GB&time_range=month"
     );
     assert_eq!(searxng.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
-    let (_, brave) = asked("brave", Reply::new(500));
+    let (_, brave) = asked("brave", ProviderReply::new(500));
     assert_eq!(
         brave.path,
         "/base/res/v1/web/search?q=lamp+%26+oil&count=3&text_decorations=false&result_filter=web&country=GB&freshness=pm"
     );
     assert_eq!(brave.header("x-subscription-token"), Some(KEY));
-    let (_, tavily) = asked("tavily", Reply::new(500));
+    let (_, tavily) = asked("tavily", ProviderReply::new(500));
     assert_eq!((tavily.method.as_str(), tavily.path.as_str()), ("POST", "/base/search"));
     assert_eq!(tavily.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     let body: Value = serde_json::from_str(&tavily.body).unwrap();
@@ -76,13 +76,13 @@ fn each_is_asked_in_its_own_way() {
 #[test]
 fn an_unsupported_region_is_dropped_and_reported() {
     let page = json!({"type": "search", "results": []});
-    let server = Server::start(move |_| json_reply(&page));
+    let server = ProviderTestServer::start(move |_| json_reply(&page));
     for (name, region, country, note) in [
         ("brave", "de-de", Some("country=DE"), None),
         ("brave", "is-is", None, Some("brave does not support the country IS; searched without is-is")),
         ("tavily", "de-de", None, Some("tavily does not support regions; searched without de-de")),
     ] {
-        let query = Query::parse("x", 1).unwrap().region(Region::parse(region).unwrap());
+        let query = WebQuery::parse("x", 1).unwrap().region(Region::parse(region).unwrap());
         let provider = provider(name, &server);
         let found = search(&query, &[provider], &client(&[&server]), &|| false).unwrap();
         assert_eq!(found.notes.first().map(String::as_str), note, "{name} {region}");
@@ -157,38 +157,38 @@ fn each_failure_says_what_to_do() {
     let deep = "[".repeat(100_000);
     let long = json!({"results": "x ".repeat(100_000)});
     for (name, reply, want) in [
-        ("searxng", Reply::new(401), "rejected the searxng key (status 401)"),
+        ("searxng", ProviderReply::new(401), "rejected the searxng key (status 401)"),
         (
             "searxng",
-            Reply::new(403),
+            ProviderReply::new(403),
             "add json to search.formats in its settings.yml and restart it, or set a key that its proxy accepts",
         ),
-        ("searxng", Reply::new(429), "rate limiting"),
-        ("searxng", Reply::html("<html>"), "sent an invalid JSON response"),
-        ("searxng", Reply::new(200).body(deep.as_bytes()), "sent an invalid JSON response"),
-        ("searxng", Reply::new(200), "sent an invalid JSON response"),
+        ("searxng", ProviderReply::new(429), "rate limiting"),
+        ("searxng", ProviderReply::html("<html>"), "sent an invalid JSON response"),
+        ("searxng", ProviderReply::new(200).body(deep.as_bytes()), "sent an invalid JSON response"),
+        ("searxng", ProviderReply::new(200), "sent an invalid JSON response"),
         ("searxng", json_reply(&long), "x… (application/json)"),
         ("brave", json_reply(&json!({"web": long})), "x… (application/json)"),
-        ("brave", Reply::new(401), "rejected the brave key (status 401)"),
-        ("brave", Reply::new(422), "rejected the brave key (status 422)"),
-        ("brave", Reply::new(429).with("retry-after", "1"), "wait 1 s"),
-        ("tavily", Reply::new(401), "rejected the tavily key"),
-        ("tavily", Reply::new(422), "returned status 422"),
-        ("tavily", Reply::new(432), "the quota of this key"),
-        ("tavily", Reply::new(503), "status 503"),
+        ("brave", ProviderReply::new(401), "rejected the brave key (status 401)"),
+        ("brave", ProviderReply::new(422), "rejected the brave key (status 422)"),
+        ("brave", ProviderReply::new(429).with("retry-after", "1"), "wait 1 s"),
+        ("tavily", ProviderReply::new(401), "rejected the tavily key"),
+        ("tavily", ProviderReply::new(422), "returned status 422"),
+        ("tavily", ProviderReply::new(432), "the quota of this key"),
+        ("tavily", ProviderReply::new(503), "status 503"),
         (
             "searxng",
-            Reply::to("https://elsewhere.test/"),
+            ProviderReply::to("https://elsewhere.test/"),
             "to https://elsewhere.test, which is not followed; set its URL",
         ),
         (
             "brave",
-            Reply::to("https://elsewhere.test/"),
+            ProviderReply::to("https://elsewhere.test/"),
             "to https://elsewhere.test, which is not followed; set its URL",
         ),
         (
             "tavily",
-            Reply::to("https://elsewhere.test/"),
+            ProviderReply::to("https://elsewhere.test/"),
             "to https://elsewhere.test, which is not followed; set its URL",
         ),
     ] {
@@ -200,13 +200,13 @@ fn each_failure_says_what_to_do() {
 #[test]
 fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
-    let server = Server::start(move |asked| match asked.path.as_str() {
-        path if path.starts_with("/closed/") => Reply::new(401),
-        path if path.starts_with("/shut/") => Reply::new(403),
+    let server = ProviderTestServer::start(move |asked| match asked.path.as_str() {
+        path if path.starts_with("/closed/") => ProviderReply::new(401),
+        path if path.starts_with("/shut/") => ProviderReply::new(403),
         _ => json_reply(&page),
     });
-    let query = Query::parse("x", 1).unwrap();
-    let of = |path: &str| Provider::SearXng { base: server.url(path), key: None };
+    let query = WebQuery::parse("x", 1).unwrap();
+    let of = |path: &str| SearchProvider::SearXng { base: server.url(path), key: None };
     let found = search(&query, &[of("/")], &client(&[&server]), &|| false).unwrap();
     assert_eq!(found.results.len(), 1);
     assert_eq!(server.asked().remove(0).header("authorization"), None);
@@ -218,10 +218,10 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     // Even if allowed: unencrypted data to another machine can be intercepted.
     let port = server.address.port();
     let rule = HostRule::parse(&format!("localhost:{port}")).unwrap().with_private();
-    let policy = Policy { hosts: vec![rule], ..Policy::default() };
-    let open = Client::new(policy, Limits::default());
+    let policy = NetworkPolicy { hosts: vec![rule], ..NetworkPolicy::default() };
+    let open = GuardedClient::new(policy, FetchLimits::default());
     let base = Url::parse(&format!("http://localhost:{port}/")).unwrap();
-    let providers = [Provider::SearXng { base, key: Key::parse(KEY) }];
+    let providers = [SearchProvider::SearXng { base, key: ProviderKey::parse(KEY) }];
     let message = search(&query, &providers, &open, &|| false).unwrap_err().to_string();
     assert!(message.contains("without encryption"), "{message}");
     assert!(server.asked().is_empty());
@@ -229,16 +229,16 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
 
 #[test]
 fn the_next_provider_is_asked_and_all_failures_are_kept() {
-    let challenge = Reply::html("<html><div class=anomaly-modal__mask></div></html>");
-    let duck = Server::start(move |_| challenge.clone());
+    let challenge = ProviderReply::html("<html><div class=anomaly-modal__mask></div></html>");
+    let duck = ProviderTestServer::start(move |_| challenge.clone());
     let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
-    let searxng = Server::start(move |_| json_reply(&page));
+    let searxng = ProviderTestServer::start(move |_| json_reply(&page));
     let providers = [
-        Provider::DuckDuckGo { html: duck.url("/html/"), lite: duck.url("/lite/") },
-        Provider::Brave { base: duck.url("/"), key: None },
+        SearchProvider::DuckDuckGo { html: duck.url("/html/"), lite: duck.url("/lite/") },
+        SearchProvider::Brave { base: duck.url("/"), key: None },
         provider("searxng", &searxng),
     ];
-    let query = Query::parse("x", 1).unwrap();
+    let query = WebQuery::parse("x", 1).unwrap();
     let found = search(&query, &providers, &client(&[&duck, &searxng]), &|| false).unwrap();
     assert_eq!((found.provider, found.results.len()), ("searxng", 1));
     let who: Vec<&str> = found.failures.iter().map(|failure| failure.provider).collect();
@@ -249,26 +249,26 @@ fn the_next_provider_is_asked_and_all_failures_are_kept() {
 #[test]
 fn a_provider_that_never_answers_leaves_the_next_one_its_time() {
     let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
-    let searxng = Server::start(move |_| json_reply(&page));
+    let searxng = ProviderTestServer::start(move |_| json_reply(&page));
     // Connections are established but never accepted.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = Url::parse(&format!("http://{}/", silent.local_addr().unwrap())).unwrap();
     let rules = [searxng.rule(), format!("{}:{}", base.host_str().unwrap(), base.port().unwrap())];
-    let policy = Policy::parse(rules.iter().map(String::as_str)).unwrap();
-    let client = Client::new(policy, Limits::default());
+    let policy = NetworkPolicy::parse(rules.iter().map(String::as_str)).unwrap();
+    let client = GuardedClient::new(policy, FetchLimits::default());
     let client = client.until(Instant::now() + Duration::from_secs(4));
-    let providers = [Provider::SearXng { base, key: None }, provider("searxng", &searxng)];
-    let query = Query::parse("x", 1).unwrap();
+    let providers = [SearchProvider::SearXng { base, key: None }, provider("searxng", &searxng)];
+    let query = WebQuery::parse("x", 1).unwrap();
     let found = search(&query, &providers, &client, &|| false).unwrap();
     assert_eq!((found.results.len(), found.failures.len()), (1, 1));
 }
 
 #[test]
 fn a_key_is_not_sent_on_even_to_a_host_that_is_named() {
-    let other = Server::start(|_| Reply::html("thanks"));
+    let other = ProviderTestServer::start(|_| ProviderReply::html("thanks"));
     let place = other.url("/").to_string();
-    let server = Server::start(move |_| Reply::new(307).with("location", &place));
-    let query = Query::parse("x", 1).unwrap();
+    let server = ProviderTestServer::start(move |_| ProviderReply::new(307).with("location", &place));
+    let query = WebQuery::parse("x", 1).unwrap();
     for name in ["brave", "tavily"] {
         let provider = provider(name, &server);
         search(&query, &[provider], &client(&[&server, &other]), &|| false).unwrap_err();
@@ -278,17 +278,17 @@ fn a_key_is_not_sent_on_even_to_a_host_that_is_named() {
 
 #[test]
 fn without_a_key_nothing_is_asked() {
-    let server = Server::start(|_| Reply::new(500));
-    let query = Query::parse("x", 1).unwrap();
+    let server = ProviderTestServer::start(|_| ProviderReply::new(500));
+    let query = WebQuery::parse("x", 1).unwrap();
     let base = || server.url("/");
     for provider in
-        [Provider::Brave { base: base(), key: None }, Provider::Tavily { base: base(), key: None }]
+        [SearchProvider::Brave { base: base(), key: None }, SearchProvider::Tavily { base: base(), key: None }]
     {
         let name = provider.name();
         let message = search(&query, &[provider], &client(&[&server]), &|| false).unwrap_err();
         assert!(message.to_string().contains(&format!("{name} requires a key")), "{message}");
     }
-    let long = Query::parse(&"word ".repeat(51), 1).unwrap();
+    let long = WebQuery::parse(&"word ".repeat(51), 1).unwrap();
     let brave = provider("brave", &server);
     let message = search(&long, &[brave], &client(&[&server]), &|| false).unwrap_err().to_string();
     assert!(message.contains("at most 400 characters and 50 words"), "{message}");
@@ -298,10 +298,10 @@ fn without_a_key_nothing_is_asked() {
 #[test]
 fn a_key_is_sent_only_encrypted() {
     let base = Url::parse("http://api.example.test/").unwrap();
-    let provider = Provider::Brave { base, key: Key::parse(KEY) };
-    let policy = Policy::parse(["api.example.test"]).unwrap();
-    let client = Client::new(policy, Limits::default());
-    let query = Query::parse("x", 1).unwrap();
+    let provider = SearchProvider::Brave { base, key: ProviderKey::parse(KEY) };
+    let policy = NetworkPolicy::parse(["api.example.test"]).unwrap();
+    let client = GuardedClient::new(policy, FetchLimits::default());
+    let query = WebQuery::parse("x", 1).unwrap();
     let message = search(&query, &[provider], &client, &|| false).unwrap_err().to_string();
     assert!(message.contains("without encryption"), "{message}");
 }

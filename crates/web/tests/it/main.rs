@@ -7,15 +7,15 @@ mod pages;
 mod search;
 mod server;
 
-use docent_net::{Client, Limits, Policy};
-use server::Server;
+use docent_net::{GuardedClient, FetchLimits, NetworkPolicy};
+use server::ProviderTestServer;
 
 /// A client that may reach only these servers.
-fn client(servers: &[&Server]) -> Client {
-    client_with(servers, Limits::default())
+fn client(servers: &[&ProviderTestServer]) -> GuardedClient {
+    client_with(servers, FetchLimits::default())
 }
 
-fn client_with(servers: &[&Server], limits: Limits) -> Client {
+fn client_with(servers: &[&ProviderTestServer], limits: FetchLimits) -> GuardedClient {
     let rules: Vec<String> = servers.iter().map(|server| server.rule()).collect();
-    Client::new(Policy::parse(rules.iter().map(String::as_str)).unwrap(), limits)
+    GuardedClient::new(NetworkPolicy::parse(rules.iter().map(String::as_str)).unwrap(), limits)
 }

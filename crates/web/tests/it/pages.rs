@@ -2,10 +2,10 @@
 
 use crate::{
     client, client_with,
-    server::{Reply, Server},
+    server::{ProviderReply, ProviderTestServer},
 };
-use docent_net::{Client, FetchError, Limits, Policy, Refusal};
-use docent_web::{FetchPageError, Page, PageLimits, fetch_page};
+use docent_net::{GuardedClient, GuardedFetchError, FetchLimits, NetworkPolicy, FetchRefusal};
+use docent_web::{FetchPageError, FetchedPage, PageLimits, fetch_page};
 use std::time::Duration;
 
 const ARTICLE: &str = r#"<!doctype html><html lang="en"><head><title>Oil lamps - The Lamp Site</title>
@@ -21,22 +21,22 @@ const ARTICLE: &str = r#"<!doctype html><html lang="en"><head><title>Oil lamps -
 <h2>Care</h2><p>Trim the wick. See <a href="https://elsewhere.test/a_(b)">more</a> and <a href="javascript:alert(1)">this</a>.</p>
 </main><footer>Imprint</footer></body></html>"#;
 
-fn serve(reply: Reply) -> Server {
-    Server::start(move |_| reply.clone())
+fn serve(reply: ProviderReply) -> ProviderTestServer {
+    ProviderTestServer::start(move |_| reply.clone())
 }
 
-fn fetch(server: &Server, path: &str, section: Option<&str>) -> Result<Page, FetchPageError> {
+fn fetch(server: &ProviderTestServer, path: &str, section: Option<&str>) -> Result<FetchedPage, FetchPageError> {
     let url = server.url(path);
     fetch_page(url.as_str(), section, &client(&[server]), &PageLimits::default())
 }
 
-fn told(reply: Reply) -> String {
+fn fetch_error(reply: ProviderReply) -> String {
     fetch(&serve(reply), "/x", None).unwrap_err().to_string()
 }
 
 #[test]
 fn an_article_is_read_with_what_it_says_about_itself() {
-    let server = serve(Reply::html(ARTICLE).with("last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"));
+    let server = serve(ProviderReply::html(ARTICLE).with("last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"));
     let page = fetch(&server, "/lamps/oil", None).unwrap();
     let at = format!("http://{}", server.address);
     let want = format!(
@@ -77,7 +77,7 @@ fn an_article_is_read_with_what_it_says_about_itself() {
 
 #[test]
 fn a_section_is_found_by_heading_anchor_and_fragment() {
-    let server = serve(Reply::html(ARTICLE));
+    let server = serve(ProviderReply::html(ARTICLE));
     let want = "## Parts\n\n- Wick\n- Font\n\n```rust\nfn light() {}\n```\n\n### Sizes\n\n\
                 | Name | mm |\n| --- | --- |\n| Small | 10 |";
     for (path, section) in
@@ -101,7 +101,7 @@ fn a_section_is_found_by_heading_anchor_and_fragment() {
 fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
     let part = |n| format!("<h2 id=s{n}>Part {n}</h2><p>{}</p>", "word ".repeat(100));
     let body = (0..50).map(part).collect::<Vec<_>>().concat();
-    let server = serve(Reply::html(&format!("<html><body><main>{body}</main></body></html>")));
+    let server = serve(ProviderReply::html(&format!("<html><body><main>{body}</main></body></html>")));
     let limits = PageLimits { characters: 2000, ..PageLimits::default() };
     let read = |section| {
         fetch_page(server.url("/").as_str(), section, &client(&[&server]), &limits).unwrap()
@@ -115,7 +115,7 @@ fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
     assert!(later.markdown.starts_with("## Part 49") && !later.truncated);
     let link = |n| format!("<p>A <a href=/{n}>link {n}</a> in some text.</p>");
     let links = (0..300).map(link).collect::<Vec<_>>().concat();
-    let server = serve(Reply::html(&format!("<html><body>{links}</body></html>")));
+    let server = serve(ProviderReply::html(&format!("<html><body>{links}</body></html>")));
     assert_eq!(fetch(&server, "/", None).unwrap().links.len(), 100);
 }
 
@@ -123,14 +123,14 @@ fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
 #[test]
 fn a_page_of_many_megabytes_is_read_in_part() {
     let text = format!("<html><body><h1>Ö</h1>{}</body></html>", "<p>ö ö ö ö</p>".repeat(300_000));
-    let page = fetch(&serve(Reply::html(&text)), "/", None).unwrap();
+    let page = fetch(&serve(ProviderReply::html(&text)), "/", None).unwrap();
     assert_eq!(page.title, "Ö");
     assert!(page.notes[0].contains("longer than 4 MiB"), "{:?}", page.notes);
     // If cut inside a character, it would be taken for another encoding.
     assert!(page.markdown.starts_with("# Ö\n\nö ö ö ö\n\n"), "{:.60}", page.markdown);
     let json = |count: usize| {
         let body = format!("[{}0]", "[0],".repeat(count));
-        let reply = Reply::new(200).with("content-type", "application/json");
+        let reply = ProviderReply::new(200).with("content-type", "application/json");
         fetch(&serve(reply.body(body.as_bytes())), "/", None).unwrap().markdown
     };
     assert!(json(10).starts_with("```json\n[\n  [\n    0\n"));
@@ -140,14 +140,14 @@ fn a_page_of_many_megabytes_is_read_in_part() {
 #[test]
 fn an_anchor_that_is_no_name_is_left_out() {
     let body = format!("<h2 id={}>Long</h2><p>a</p><h2 id=s>Short</h2><p>b</p>", "x".repeat(201));
-    let page = fetch(&serve(Reply::html(&format!("<html><body>{body}</body></html>"))), "/", None);
+    let page = fetch(&serve(ProviderReply::html(&format!("<html><body>{body}</body></html>"))), "/", None);
     let anchors: Vec<_> = page.unwrap().sections.into_iter().map(|one| one.anchor).collect();
     assert_eq!(anchors, [None, Some("s".to_owned())]);
 }
 
 #[test]
 fn other_formats_are_read_by_their_type() {
-    let typed = |kind: &str, body: &[u8]| Reply::new(200).with("content-type", kind).body(body);
+    let typed = |kind: &str, body: &[u8]| ProviderReply::new(200).with("content-type", kind).body(body);
     for (reply, path, want) in [
         (typed("text/markdown", b"# A\n\nb [c](/d)"), "/x", "# A\n\nb [c](AT/d)"),
         (typed("text/plain", b"just text"), "/x", "just text"),
@@ -189,7 +189,7 @@ fn other_formats_are_read_as_they_came() {
         ),
     ] {
         let read = |kind: &str| {
-            let server = serve(Reply::new(200).with("content-type", kind).body(body));
+            let server = serve(ProviderReply::new(200).with("content-type", kind).body(body));
             let page = fetch(&server, "/x", None);
             page.map(|page| page.markdown.replace(&server.address.to_string(), "AT"))
         };
@@ -200,7 +200,7 @@ fn other_formats_are_read_as_they_came() {
 
 #[test]
 fn what_is_not_a_page_is_reported() {
-    let typed = |kind: &str, body: &[u8]| Reply::new(200).with("content-type", kind).body(body);
+    let typed = |kind: &str, body: &[u8]| ProviderReply::new(200).with("content-type", kind).body(body);
     let app = "<html><head><script src=a.js></script></head><body><noscript>You need to enable JavaScript.</noscript>\
                <div id=root></div></body></html>";
     let login = "<html><body><h1>Sign in</h1><form><input name=u><input type=Password name=p></form></body></html>";
@@ -217,26 +217,26 @@ fn what_is_not_a_page_is_reported() {
             typed("text/html", &[0; 4000]),
             "text/html, but contains NUL bytes",
         ),
-        ("empty", Reply::html(""), "can't be read: it is empty"),
+        ("empty", ProviderReply::html(""), "can't be read: it is empty"),
         ("broken pdf", typed("application/pdf", b"%PDF-1.7 nothing"), "can't be read as PDF"),
-        ("app", Reply::html(app), "without scripts, which are not run"),
-        ("login", Reply::html(login), "requires a login"),
-        ("401", Reply::new(401), "requires a login"),
-        ("404", Reply::new(404), "does not exist (status 404)"),
-        ("429", Reply::new(429).with("retry-after", "9"), "try again in 9 s"),
-        ("500", Reply::new(500), "status 500"),
-        ("no text", Reply::html("<html><body><div></div></body></html>"), "no text to read"),
+        ("app", ProviderReply::html(app), "without scripts, which are not run"),
+        ("login", ProviderReply::html(login), "requires a login"),
+        ("401", ProviderReply::new(401), "requires a login"),
+        ("404", ProviderReply::new(404), "does not exist (status 404)"),
+        ("429", ProviderReply::new(429).with("retry-after", "9"), "try again in 9 s"),
+        ("500", ProviderReply::new(500), "status 500"),
+        ("no text", ProviderReply::html("<html><body><div></div></body></html>"), "no text to read"),
     ] {
-        let message = told(reply);
+        let message = fetch_error(reply);
         assert!(message.contains(want), "{name}: {message}");
     }
 }
 
 #[test]
 fn redirects_are_followed_only_where_the_policy_leads() {
-    let inside = Server::start(|_| Reply::html("<p>the secrets of this machine</p>"));
+    let inside = ProviderTestServer::start(|_| ProviderReply::html("<p>the secrets of this machine</p>"));
     let place = inside.url("/latest/meta-data").to_string();
-    let server = Server::start(move |_| Reply::to(&place));
+    let server = ProviderTestServer::start(move |_| ProviderReply::to(&place));
     let error = fetch(&server, "/", None).unwrap_err();
     let FetchPageError::NotAllowed { host, is_off: false, redirected_from: Some(_), .. } = &error
     else {
@@ -250,7 +250,7 @@ fn redirects_are_followed_only_where_the_policy_leads() {
         "file:///etc/passwd",
         "http://10.0.0.1/",
     ] {
-        let server = Server::start(move |_| Reply::to(place));
+        let server = ProviderTestServer::start(move |_| ProviderReply::to(place));
         let error = fetch(&server, "/", None).unwrap_err();
         let refused =
             matches!(error, FetchPageError::NotAllowed { .. } | FetchPageError::Refused(_));
@@ -268,7 +268,7 @@ fn redirects_are_followed_only_where_the_policy_leads() {
 
 #[test]
 fn the_network_is_off_until_the_policy_names_the_host() {
-    let none = Client::new(Policy::default(), Limits::default());
+    let none = GuardedClient::new(NetworkPolicy::default(), FetchLimits::default());
     let limits = PageLimits::default();
     let ask = |url: &str| fetch_page(url, None, &none, &limits).unwrap_err();
     let message = ask("https://docs.example.com/x").to_string();
@@ -294,19 +294,19 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         packer.write_all(&vec![b'a'; 16 << 20]).unwrap();
         packer.finish().unwrap()
     };
-    let packed = Reply::html("").with("content-encoding", "gzip").body(&bomb);
-    let endless = Reply::html("").body(&vec![b'a'; 2 << 20]).chunked();
-    let slow = Reply::html("<html>").drip(Duration::from_hours(1));
+    let packed = ProviderReply::html("").with("content-encoding", "gzip").body(&bomb);
+    let endless = ProviderReply::html("").body(&vec![b'a'; 2 << 20]).chunked();
+    let slow = ProviderReply::html("<html>").drip(Duration::from_hours(1));
     let limits = PageLimits { bytes: 1 << 20, ..PageLimits::default() };
     for (name, reply) in [("bomb", packed), ("endless", endless), ("slow", slow)] {
         let server = serve(reply);
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], Limits { whole, ..Limits::default() });
+        let client = client_with(&[&server], FetchLimits { whole, ..FetchLimits::default() });
         let error = fetch_page(server.url("/").as_str(), None, &client, &limits).unwrap_err();
         let bounded = match &error {
-            FetchPageError::Fetch(FetchError::TooLarge { .. }) => name != "slow",
-            FetchPageError::Fetch(FetchError::TimedOut { .. }) => name == "slow",
+            FetchPageError::Fetch(GuardedFetchError::TooLarge { .. }) => name != "slow",
+            FetchPageError::Fetch(GuardedFetchError::TimedOut { .. }) => name == "slow",
             _ => false,
         };
         assert!(bounded, "{name}: {error:?}");
@@ -325,7 +325,7 @@ fn hostile_markup_is_read_to_its_end() {
         "<h1>".repeat(50_000),
         "\u{202e}<p>\u{0}</p>".repeat(1000),
     ] {
-        let server = serve(Reply::html(&page));
+        let server = serve(ProviderReply::html(&page));
         if let Ok(page) = fetch(&server, "/", None) {
             assert!(page.markdown.chars().count() <= 60_004);
         }

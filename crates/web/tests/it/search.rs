@@ -2,10 +2,10 @@
 
 use crate::{
     client, client_with,
-    server::{Asked, Reply, Server},
+    server::{ProviderRequest, ProviderReply, ProviderTestServer},
 };
-use docent_net::{FetchError, Limits, Policy};
-use docent_web::{Found, Provider, Query, Recency, Region, SearchError, Trouble, search};
+use docent_net::{GuardedFetchError, FetchLimits, NetworkPolicy};
+use docent_web::{WebSearchResults, SearchProvider, WebQuery, Recency, Region, SearchError, ProviderError, search};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -17,40 +17,40 @@ const LITE: &str = include_str!("../pages/duckduckgo-lite.html");
 const LITE_NONE: &str = include_str!("../pages/duckduckgo-lite-none.html");
 const CHALLENGE: &str = include_str!("../pages/duckduckgo-challenge.html");
 
-fn query() -> Query {
-    Query::parse("lamp oil", 5).unwrap()
+fn query() -> WebQuery {
+    WebQuery::parse("lamp oil", 5).unwrap()
 }
 
-fn duck(server: &Server) -> Provider {
-    Provider::DuckDuckGo { html: server.url("/html/"), lite: server.url("/lite/") }
+fn duck(server: &ProviderTestServer) -> SearchProvider {
+    SearchProvider::DuckDuckGo { html: server.url("/html/"), lite: server.url("/lite/") }
 }
 
-fn accepted(body: &str) -> Reply {
-    Reply::new(202).with("content-type", "text/html").body(body.as_bytes())
+fn accepted_reply(body: &str) -> ProviderReply {
+    ProviderReply::new(202).with("content-type", "text/html").body(body.as_bytes())
 }
 
 /// A server with these two pages.
-fn playing(html: Reply, lite: Reply) -> Server {
-    Server::start(move |asked: &Asked| match asked.path.as_str() {
+fn serve_pages(html: ProviderReply, lite: ProviderReply) -> ProviderTestServer {
+    ProviderTestServer::start(move |asked: &ProviderRequest| match asked.path.as_str() {
         "/html/" => html.clone(),
         "/lite/" => lite.clone(),
-        _ => Reply::new(500),
+        _ => ProviderReply::new(500),
     })
 }
 
-fn ask(html: Reply, lite: Reply) -> (Result<Found, SearchError>, Vec<Asked>) {
-    let server = playing(html, lite);
+fn ask(html: ProviderReply, lite: ProviderReply) -> (Result<WebSearchResults, SearchError>, Vec<ProviderRequest>) {
+    let server = serve_pages(html, lite);
     let found = search(&query(), &[duck(&server)], &client(&[&server]), &|| false);
     (found, server.asked())
 }
 
-fn titles(found: &Found) -> Vec<&str> {
+fn titles(found: &WebSearchResults) -> Vec<&str> {
     found.results.iter().map(|hit| hit.title.as_str()).collect()
 }
 
 #[test]
 fn the_html_page_is_read() {
-    let (found, asked) = ask(Reply::html(HTML), Reply::new(500));
+    let (found, asked) = ask(ProviderReply::html(HTML), ProviderReply::new(500));
     let found = found.unwrap();
     assert_eq!(titles(&found), ["Oil lamp & oil - Encyclopedia", "Öllampe – Größe"]);
     let first = &found.results[0];
@@ -73,21 +73,21 @@ fn the_html_page_is_read() {
 #[test]
 fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
     for (html, message) in [
-        (Reply::new(500), "status 500"),
-        (Reply::new(403), "status 403"),
-        (accepted(""), "202 Accepted"),
-        (accepted("<html><body>wait</body></html>"), "202 Accepted"),
-        (accepted(CHALLENGE), "requires a bot check"),
-        (Reply::html(CHALLENGE), "requires a bot check"),
+        (ProviderReply::new(500), "status 500"),
+        (ProviderReply::new(403), "status 403"),
+        (accepted_reply(""), "202 Accepted"),
+        (accepted_reply("<html><body>wait</body></html>"), "202 Accepted"),
+        (accepted_reply(CHALLENGE), "requires a bot check"),
+        (ProviderReply::html(CHALLENGE), "requires a bot check"),
         (
-            Reply::html("<html><body><div class=new>x</div></body></html>"),
+            ProviderReply::html("<html><body><div class=new>x</div></body></html>"),
             "unknown layout",
         ),
-        (Reply::html("<html><body><div id=links class=results>"), "is truncated before any result"),
-        (Reply::html(" \n"), "empty page"),
-        (Reply::to("http://127.0.0.1:9/"), "redirects this search to http://127.0.0.1"),
+        (ProviderReply::html("<html><body><div id=links class=results>"), "is truncated before any result"),
+        (ProviderReply::html(" \n"), "empty page"),
+        (ProviderReply::to("http://127.0.0.1:9/"), "redirects this search to http://127.0.0.1"),
     ] {
-        let (found, asked) = ask(html, Reply::html(LITE));
+        let (found, asked) = ask(html, ProviderReply::html(LITE));
         let found = found.unwrap();
         assert_eq!(titles(&found), ["Oil lamp & oil", "Plain"], "{message}");
         let first = &found.results[0];
@@ -107,10 +107,10 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
 
 #[test]
 fn nothing_found_is_an_answer_only_where_the_page_says_so() {
-    let (found, asked) = ask(Reply::html(HTML_NONE), Reply::html(LITE));
+    let (found, asked) = ask(ProviderReply::html(HTML_NONE), ProviderReply::html(LITE));
     assert!(found.unwrap().results.is_empty());
     assert_eq!(asked.len(), 1, "it is an answer: no other provider is tried");
-    let (found, _) = ask(Reply::new(500), Reply::html(LITE_NONE));
+    let (found, _) = ask(ProviderReply::new(500), ProviderReply::html(LITE_NONE));
     assert!(found.unwrap().results.is_empty());
     let adverts = HTML.split("<div class=\"result results_links results_links_deep web-result \">");
     let only_adverts = format!("{}</body></html>", adverts.take(1).collect::<String>());
@@ -128,9 +128,9 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
             "<html><title>No results.</title><script>No results.</script></html>".to_owned(),
         ),
     ] {
-        let (found, _) = ask(Reply::html(&page), Reply::html(&page));
+        let (found, _) = ask(ProviderReply::html(&page), ProviderReply::html(&page));
         let Err(SearchError::Failed(failures)) = found else { panic!("{name}: {found:?}") };
-        let unknown = |failure: &docent_web::Failure| {
+        let unknown = |failure: &docent_web::ProviderFailure| {
             matches!(failure.trouble, Trouble::UnknownLayout { .. })
         };
         assert!(failures.iter().all(unknown), "{name}: {failures:?}");
@@ -140,12 +140,12 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
 
 #[test]
 fn a_search_that_is_sent_on_says_what_to_do() {
-    let server = playing(Reply::to("https://elsewhere.test/"), Reply::html(LITE));
+    let server = serve_pages(ProviderReply::to("https://elsewhere.test/"), ProviderReply::html(LITE));
     for (text, want) in [
         ("lamp oil!", "which is not followed; set its URL"),
         ("lamp !oil", "remove words that start with `!`, or set its URL"),
     ] {
-        let query = Query::parse(text, 5).unwrap();
+        let query = WebQuery::parse(text, 5).unwrap();
         let found = search(&query, &[duck(&server)], &client(&[&server]), &|| false).unwrap();
         let message = found.failures[0].to_string();
         assert!(message.contains(want), "{text}: {message}");
@@ -155,11 +155,11 @@ fn a_search_that_is_sent_on_says_what_to_do() {
 #[test]
 fn a_page_cut_in_the_middle_gives_what_is_whole_of_it() {
     let (start, _) = HTML.split_once("Öllampe").unwrap();
-    let (found, _) = ask(Reply::html(start), Reply::new(500));
+    let (found, _) = ask(ProviderReply::html(start), ProviderReply::new(500));
     assert_eq!(titles(&found.unwrap()), ["Oil lamp & oil - Encyclopedia"]);
     for at in (0..HTML.len()).step_by(97) {
         let Some(start) = HTML.get(..at) else { continue };
-        let (found, _) = ask(Reply::html(start), Reply::new(500));
+        let (found, _) = ask(ProviderReply::html(start), ProviderReply::new(500));
         if let Ok(found) = found {
             assert!(!found.results.is_empty(), "an empty success, cut at {at}");
         }
@@ -168,10 +168,10 @@ fn a_page_cut_in_the_middle_gives_what_is_whole_of_it() {
 
 #[test]
 fn a_service_that_asks_for_rest_is_not_asked_again() {
-    let (found, asked) = ask(Reply::new(429).with("retry-after", "70"), Reply::html(LITE));
+    let (found, asked) = ask(ProviderReply::new(429).with("retry-after", "70"), ProviderReply::html(LITE));
     let Err(SearchError::Failed(failures)) = found else { panic!("{found:?}") };
-    let rate = |trouble: &Trouble| match trouble {
-        Trouble::RateLimited { retry_after, .. } => *retry_after,
+    let rate = |trouble: &ProviderError| match trouble {
+        ProviderError::RateLimited { retry_after, .. } => *retry_after,
         other => panic!("{other:?}"),
     };
     assert_eq!(rate(&failures[0].trouble), Some(Duration::from_secs(70)));
@@ -181,8 +181,8 @@ fn a_service_that_asks_for_rest_is_not_asked_again() {
 
 #[test]
 fn the_form_carries_the_words_the_region_and_the_time() {
-    let server = playing(Reply::html(HTML), Reply::new(500));
-    let query = Query::parse("a&kl=x größe +1", 1)
+    let server = serve_pages(ProviderReply::html(HTML), ProviderReply::new(500));
+    let query = WebQuery::parse("a&kl=x größe +1", 1)
         .unwrap()
         .region(Region::parse("de-de").unwrap())
         .time(Some(Recency::Week));
@@ -197,7 +197,7 @@ fn the_form_carries_the_words_the_region_and_the_time() {
 
 #[test]
 fn every_failure_is_reported_if_no_provider_answers() {
-    let (found, _) = ask(accepted(CHALLENGE), Reply::new(403));
+    let (found, _) = ask(accepted_reply(CHALLENGE), ProviderReply::new(403));
     let message = found.unwrap_err().to_string();
     for part in ["no provider answered", "bot check", "configure another provider", "status 403"] {
         assert!(message.contains(part), "{part}: {message}");
@@ -208,8 +208,8 @@ fn every_failure_is_reported_if_no_provider_answers() {
 
 #[test]
 fn the_network_is_off_until_the_policy_names_the_hosts() {
-    let provider = Provider::duckduckgo().unwrap();
-    let off = docent_net::Client::new(Policy::default(), Limits::default());
+    let provider = SearchProvider::duckduckgo().unwrap();
+    let off = docent_net::GuardedClient::new(NetworkPolicy::default(), FetchLimits::default());
     let message = search(&query(), std::slice::from_ref(&provider), &off, &|| false);
     let message = message.unwrap_err().to_string();
     for part in [
@@ -219,7 +219,7 @@ fn the_network_is_off_until_the_policy_names_the_hosts() {
     ] {
         assert!(message.contains(part), "{part}: {message}");
     }
-    let server = playing(Reply::html(HTML), Reply::new(500));
+    let server = serve_pages(ProviderReply::html(HTML), ProviderReply::new(500));
     let message = search(&query(), &[provider, duck(&server)], &off, &|| false).unwrap_err();
     let SearchError::NotAllowed { is_off: true, hosts, .. } = &message else {
         panic!("{message:?}")
@@ -230,8 +230,8 @@ fn the_network_is_off_until_the_policy_names_the_hosts() {
 
 #[test]
 fn a_provider_that_is_not_allowed_is_reported_beside_one_that_answers() {
-    let server = playing(Reply::html(HTML), Reply::new(500));
-    let providers = [Provider::duckduckgo().unwrap(), duck(&server)];
+    let server = serve_pages(ProviderReply::html(HTML), ProviderReply::new(500));
+    let providers = [SearchProvider::duckduckgo().unwrap(), duck(&server)];
     let found = search(&query(), &providers, &client(&[&server]), &|| false).unwrap();
     assert_eq!(found.results.len(), 2);
     let message: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
@@ -240,18 +240,18 @@ fn a_provider_that_is_not_allowed_is_reported_beside_one_that_answers() {
 
 #[test]
 fn a_provider_that_is_not_named_takes_none_of_the_time() {
-    let server = Server::start(|_| Reply::html("<html>").drip(Duration::from_hours(1)));
-    let silent = || Provider::SearXng { base: server.url("/"), key: None };
-    let not_named = || Provider::duckduckgo().unwrap();
+    let server = ProviderTestServer::start(|_| ProviderReply::html("<html>").drip(Duration::from_hours(1)));
+    let silent = || SearchProvider::SearXng { base: server.url("/"), key: None };
+    let not_named = || SearchProvider::duckduckgo().unwrap();
     let whole = Duration::from_millis(600);
-    let client = client_with(&[&server], Limits { whole, ..Limits::default() });
+    let client = client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
     let providers = [not_named(), silent(), not_named(), not_named()];
     let Err(SearchError::Failed(failures)) = search(&query(), &providers, &client, &|| false)
     else {
         panic!("no provider answers");
     };
     let had = failures.iter().find_map(|failure| match &failure.trouble {
-        Trouble::TimedOut(FetchError::TimedOut { limit, .. }) => Some(*limit),
+        ProviderError::TimedOut(GuardedFetchError::TimedOut { limit, .. }) => Some(*limit),
         _ => None,
     });
     // The failure shows the time limit, not a measured time.
@@ -266,19 +266,19 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         packer.write_all(&vec![b'a'; 16 << 20]).unwrap();
         packer.finish().unwrap()
     };
-    let packed = Reply::new(200).with("content-encoding", "gzip").body(&bomb);
-    let endless = Reply::new(200).body(&vec![b'a'; 3 << 20]).chunked();
-    let slow = Reply::html("<html>").drip(Duration::from_hours(1));
+    let packed = ProviderReply::new(200).with("content-encoding", "gzip").body(&bomb);
+    let endless = ProviderReply::new(200).body(&vec![b'a'; 3 << 20]).chunked();
+    let slow = ProviderReply::html("<html>").drip(Duration::from_hours(1));
     for (name, reply, want) in [
         ("bomb", packed, "the limit of 2097152 bytes"),
         ("endless", endless, "the limit of 2097152 bytes"),
         ("slow", slow, "did not send a complete response"),
     ] {
-        let server = playing(reply.clone(), reply);
+        let server = serve_pages(reply.clone(), reply);
         // Only the slow one runs out of time; the others have enough time on a busy machine.
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], Limits { whole, ..Limits::default() });
+        let client = client_with(&[&server], FetchLimits { whole, ..FetchLimits::default() });
         let error = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(want), "{name}: {message}");
@@ -287,7 +287,7 @@ fn bombs_endless_and_slow_pages_are_bounded() {
 
 #[test]
 fn no_further_provider_is_tried_once_the_caller_is_gone() {
-    let server = playing(Reply::new(500), Reply::html(LITE));
+    let server = serve_pages(ProviderReply::new(500), ProviderReply::html(LITE));
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::SeqCst) > 0;
     let found = search(&query(), &[duck(&server)], &client(&[&server]), &stop);

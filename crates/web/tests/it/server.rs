@@ -11,7 +11,7 @@ use url::Url;
 
 /// A request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ProviderRequest {
     pub(crate) method: String,
     /// Path with query.
     pub(crate) path: String,
@@ -19,7 +19,7 @@ pub(crate) struct Asked {
     headers: Vec<(String, String)>,
 }
 
-impl Asked {
+impl ProviderRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -27,7 +27,7 @@ impl Asked {
 
 /// A scripted response.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct ProviderReply {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -37,7 +37,7 @@ pub(crate) struct Reply {
     chunked: bool,
 }
 
-impl Reply {
+impl ProviderReply {
     pub(crate) fn new(status: u16) -> Self {
         Self { status, headers: Vec::new(), body: Vec::new(), drip: None, chunked: false }
     }
@@ -105,15 +105,15 @@ impl Reply {
     }
 }
 
-type Answer = dyn Fn(&Asked) -> Reply + Send + Sync;
+type Answer = dyn Fn(&ProviderRequest) -> ProviderReply + Send + Sync;
 
-pub(crate) struct Server {
+pub(crate) struct ProviderTestServer {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ProviderRequest>>>,
 }
 
-impl Server {
-    pub(crate) fn start(answer: impl Fn(&Asked) -> Reply + Send + Sync + 'static) -> Self {
+impl ProviderTestServer {
+    pub(crate) fn start(answer: impl Fn(&ProviderRequest) -> ProviderReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -137,7 +137,7 @@ impl Server {
     }
 
     /// Requests since the last call.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ProviderRequest> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
@@ -147,7 +147,7 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<Asked>>) -> std::io::Result<()> {
+fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<ProviderRequest>>) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {
@@ -170,7 +170,7 @@ fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<Asked>>) -> std::io
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         };
         let headers = lines[1..].iter().filter_map(header).collect();
-        let mut asked = Asked { method, path, body: String::new(), headers };
+        let mut asked = ProviderRequest { method, path, body: String::new(), headers };
         if let Some(length) = asked.header("content-length") {
             let mut body = vec![0; length.parse().unwrap()];
             reader.read_exact(&mut body)?;

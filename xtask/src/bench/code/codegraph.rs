@@ -1,8 +1,8 @@
 //! codegraph, a peer that also builds a code index: installing and running it.
 
 use crate::{
-    install::{self, Node},
-    workspace::Workspace,
+    install::{self, NodeRuntime},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Result, ensure};
 use std::{
@@ -18,14 +18,14 @@ const PACKAGE: &str = "@colbymchenry/codegraph";
 /// An installed codegraph.
 #[derive(Debug)]
 pub(super) struct Codegraph {
-    node: Node,
+    node: NodeRuntime,
     script: PathBuf,
     /// The home folder for its user files.
     home: PathBuf,
 }
 
 impl Codegraph {
-    pub(super) fn install(workspace: &Workspace, home: PathBuf) -> Result<Self> {
+    pub(super) fn install(workspace: &XtaskWorkspace, home: PathBuf) -> Result<Self> {
         let node = install::node(workspace)?;
         let pin = format!("{PACKAGE}@{VERSION}");
         let script = install::npm_package(workspace, "bench-codegraph", &pin)?

@@ -7,19 +7,19 @@ mod trees;
 
 use super::{
     peer::{eprint_step, folder},
-    pipe::Server,
+    pipe::PipeServer,
     repo::{
         self,
-        table::{Aim, Section, Table},
+        table::{RepoTarget, TreeSection, RepoTable},
     },
     usage,
 };
 use crate::{
     corpus,
-    docent::Docent,
+    docent::DocentProgram,
     machine,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
@@ -42,13 +42,13 @@ const SERVE: &str = "docent serve";
 const SEARCH: &str = "docent search";
 /// The folder of docent's index in a tree.
 const STATE: &str = ".docent";
-const EDITS: u32 = 20;
+const EDIT_COUNT: u32 = 20;
 const EDIT_LIMIT: Duration = Duration::from_secs(30);
 /// The pause between two edits, and before a server counts as idle, so that work caused by the last change has ended.
-const SETTLE: Duration = Duration::from_secs(1);
-const POLL: Duration = Duration::from_millis(2);
-const QUERIES: usize = 200;
-const SEARCHES: usize = 20;
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+const QUERY_COUNT: usize = 200;
+const SEARCH_COUNT: usize = 20;
 const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of the one it names;\n  \
     CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the\n  \
     page cache; before each cold index, the last one was removed";
@@ -66,7 +66,7 @@ pub(crate) struct Options {
         value_delimiter = ',',
         default_value = "cold,edits,queries,search,idle,many"
     )]
-    only: Vec<Part>,
+    only: Vec<CodeBenchPart>,
     /// Watch an idle server for this many seconds.
     #[arg(long, default_value_t = 60)]
     idle_seconds: u32,
@@ -77,7 +77,7 @@ pub(crate) struct Options {
 
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum CodeBenchPart {
     /// A first index, compared with parsing and with a peer.
     Cold,
     /// The time from an edit to the answer that contains it.
@@ -93,10 +93,10 @@ enum Part {
 }
 
 /// Measures, prints the tables and writes them to target/bench/code.json.
-pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
     let package = corpus::search_package(workspace, PACKAGE)?;
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
-    let mut table = Table::new("The index of code", NOTE);
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
+    let mut table = RepoTable::new("The index of code", NOTE);
     table.describe("machine", machine::describe()?);
     table.describe("date", machine::now()?);
     table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
@@ -106,24 +106,24 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
     let place = folder(workspace, "code")?;
     let tree = place.join(PACKAGE);
     let files = trees::copy(&corpus::tree(workspace, &package)?, &tree)?;
-    let bench = Bench { workspace, options, docent, place, tree, files };
-    if options.only.contains(&Part::Cold) {
+    let bench = CodeBench { workspace, options, docent, place, tree, files };
+    if options.only.contains(&CodeBenchPart::Cold) {
         table.push(bench.cold(&package.to_string())?);
     }
-    let mut work = Section::without_base(format!("At work: {package}"));
+    let mut work = TreeSection::without_base(format!("At work: {package}"));
     for part in &options.only {
         match part {
-            Part::Edits => bench.edits(&mut work)?,
-            Part::Queries => bench.queries(&mut work)?,
-            Part::Search => bench.search(&mut work)?,
-            Part::Idle => bench.idle(&mut work)?,
-            Part::Cold | Part::Many => {}
+            CodeBenchPart::Edits => bench.edits(&mut work)?,
+            CodeBenchPart::Queries => bench.queries(&mut work)?,
+            CodeBenchPart::Search => bench.search(&mut work)?,
+            CodeBenchPart::Idle => bench.idle(&mut work)?,
+            CodeBenchPart::Cold | CodeBenchPart::Many => {}
         }
     }
     if !work.is_empty() {
         table.push(work);
     }
-    if options.only.contains(&Part::Many) {
+    if options.only.contains(&CodeBenchPart::Many) {
         table.push(bench.many()?);
     }
     table.describe("load average at the end", machine::load_average()?);
@@ -133,10 +133,10 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
         .with_context(|| format!("writing {}", path.display()))
 }
 
-struct Bench<'a> {
-    workspace: &'a Workspace,
+struct CodeBench<'a> {
+    workspace: &'a XtaskWorkspace,
     options: &'a Options,
-    docent: Docent,
+    docent: DocentProgram,
     /// The benchmark's own folder.
     place: PathBuf,
     /// A copy of the package, and the files in it.
@@ -144,12 +144,12 @@ struct Bench<'a> {
     files: Vec<PathBuf>,
 }
 
-impl Bench<'_> {
-    fn cold(&self, package: &str) -> Result<Section> {
-        let mut section = Section::new(format!("A first index: {package}"), TREE_SITTER);
+impl CodeBench<'_> {
+    fn cold(&self, package: &str) -> Result<TreeSection> {
+        let mut section = TreeSection::new(format!("A first index: {package}"), TREE_SITTER);
         let mut parse = Command::new(repo::parser(self.workspace)?);
         parse.arg(&self.tree);
-        let said = process::run(&mut parse, PARSE_LIMIT, Output::Kept)?.or_fail("parse")?;
+        let said = process::run(&mut parse, PARSE_LIMIT, OutputMode::Kept)?.or_fail("parse")?;
         section.describe(format!("tree-sitter: {} parsed once, on one thread", said.trim()));
         for round in 1..=self.options.rounds {
             eprint_step(&format!("round {round} of {}: {TREE_SITTER}", self.options.rounds));
@@ -157,13 +157,13 @@ impl Bench<'_> {
             eprint_step(&format!("round {round} of {}: {INDEX}", self.options.rounds));
             trees::forget(&self.tree, STATE)?;
             let used = usage::run(&mut self.docent.index(&self.tree))?;
-            let aims = [Some(Aim::TimesBaseAtMost(2.5)), Some(Aim::AtMost(400.0))];
+            let aims = [Some(RepoTarget::TimesBaseAtMost(2.5)), Some(RepoTarget::AtMost(400.0))];
             section.add_run(INDEX, used, aims);
         }
         eprint_step("once: codegraph");
         match self.codegraph() {
             Ok(used) => {
-                section.add_run("codegraph", used, [Some(Aim::TimesAtLeast(4.0, INDEX)), None]);
+                section.add_run("codegraph", used, [Some(RepoTarget::TimesAtLeast(4.0, INDEX)), None]);
             }
             Err(problem) => {
                 let reason = corpus::reason(&format!("{problem:#}"));
@@ -173,7 +173,7 @@ impl Bench<'_> {
         Ok(section)
     }
 
-    fn codegraph(&self) -> Result<usage::Used> {
+    fn codegraph(&self) -> Result<usage::ResourceUsage> {
         let home = self.place.join("home");
         fs::create_dir_all(&home)?;
         let codegraph = Codegraph::install(self.workspace, home)?;
@@ -185,35 +185,35 @@ impl Bench<'_> {
     }
 
     /// Starts a server whose index of the tree is up to date.
-    fn server(&self) -> Result<Server> {
+    fn server(&self) -> Result<PipeServer> {
         usage::run(&mut self.docent.index(&self.tree))?;
-        let (mut server, _) = Server::start(self.docent.serve(&self.tree))?;
+        let (mut server, _) = PipeServer::start(self.docent.serve(&self.tree))?;
         ask(&mut server, "the first question loads what later ones share")?;
-        thread::sleep(SETTLE);
+        thread::sleep(SETTLE_TIME);
         Ok(server)
     }
 
-    fn edits(&self, section: &mut Section) -> Result<()> {
+    fn edits(&self, section: &mut TreeSection) -> Result<()> {
         let modules: Vec<&PathBuf> = self.files.iter().filter(|file| is_module(file)).collect();
-        let every = modules.len() / (EDITS as usize + 1);
+        let every = modules.len() / (EDIT_COUNT as usize + 1);
         ensure!(every > 0, "{} has too few modules", self.tree.display());
         let mut server = self.server()?;
         eprint_step(&format!("{EDITS} edits"));
-        for (number, file) in (0..=EDITS).zip(modules.into_iter().step_by(every)) {
-            let waited = edit(&mut server, &self.tree.join(file), &trees::unheard_of(number))
+        for (number, file) in (0..=EDIT_COUNT).zip(modules.into_iter().step_by(every)) {
+            let waited = edit(&mut server, &self.tree.join(file), &trees::unique_word(number))
                 .with_context(|| format!("editing {}", file.display()))?;
             // The first edit would reach a server whose watcher is still starting.
             if number > 0 {
                 let measure = "an edited file can be found (ms)";
-                section.add(measure, SERVE, Some(Aim::AtMost(200.0)), milliseconds(waited));
+                section.add(measure, SERVE, Some(RepoTarget::AtMost(200.0)), milliseconds(waited));
             }
-            thread::sleep(SETTLE);
+            thread::sleep(SETTLE_TIME);
         }
         Ok(())
     }
 
-    fn queries(&self, section: &mut Section) -> Result<()> {
-        let questions = questions::ask_for(&self.tree, &self.files, QUERIES)?;
+    fn queries(&self, section: &mut TreeSection) -> Result<()> {
+        let questions = questions::ask_for(&self.tree, &self.files, QUERY_COUNT)?;
         let mut server = self.server()?;
         eprint_step(&format!("{QUERIES} questions"));
         let mut samples = Vec::new();
@@ -223,24 +223,24 @@ impl Bench<'_> {
             samples.push(milliseconds(began.elapsed()));
         }
         for sample in &samples {
-            section.add("a question, p50 (ms)", SERVE, Some(Aim::AtMost(5.0)), *sample);
+            section.add("a question, p50 (ms)", SERVE, Some(RepoTarget::AtMost(5.0)), *sample);
         }
         section.add("a question, p95 (ms)", SERVE, None, percentile(&samples, 95));
         Ok(())
     }
 
-    fn search(&self, section: &mut Section) -> Result<()> {
+    fn search(&self, section: &mut TreeSection) -> Result<()> {
         usage::run(&mut self.docent.index(&self.tree))?;
         eprint_step(&format!("{SEARCHES} searches"));
-        for question in questions::ask_for(&self.tree, &self.files, SEARCHES)? {
+        for question in questions::ask_for(&self.tree, &self.files, SEARCH_COUNT)? {
             let used = usage::run(&mut self.docent.search(&question, &self.tree))?;
             let measure = "a question to a new process (ms)";
-            section.add(measure, SEARCH, Some(Aim::AtMost(80.0)), milliseconds(used.wall));
+            section.add(measure, SEARCH, Some(RepoTarget::AtMost(80.0)), milliseconds(used.wall));
         }
         Ok(())
     }
 
-    fn idle(&self, section: &mut Section) -> Result<()> {
+    fn idle(&self, section: &mut TreeSection) -> Result<()> {
         let seconds = self.options.idle_seconds;
         let _server = self.server()?;
         eprint_step(&format!("watching for {seconds} s"));
@@ -250,15 +250,15 @@ impl Bench<'_> {
         let used = usage::cpu()?.saturating_sub(before);
         let share = 100.0 * used.as_secs_f64() / began.elapsed().as_secs_f64();
         let measure = format!("CPU while nothing happens for {seconds} s (%)");
-        section.add(&measure, SERVE, Some(Aim::AtMost(0.1)), share);
+        section.add(&measure, SERVE, Some(RepoTarget::AtMost(0.1)), share);
         Ok(())
     }
 
-    fn many(&self) -> Result<Section> {
+    fn many(&self) -> Result<TreeSection> {
         eprint_step("making many files");
         let tree = trees::many(self.workspace, &self.place.join("many"))?;
         let count = trees::FOLDERS * trees::FILES_IN_FOLDER;
-        let mut section = Section::without_base(format!("Many files: {count}"));
+        let mut section = TreeSection::without_base(format!("Many files: {count}"));
         section.describe(format!(
             "tree: small Python modules in {} folders, each with one function and one class",
             trees::FOLDERS
@@ -268,7 +268,7 @@ impl Bench<'_> {
         self.index_many(&tree, "a first index", None, &mut section)?;
         for round in 1..=self.options.rounds {
             eprint_step(&format!("round {round} of {}: no change", self.options.rounds));
-            self.index_many(&tree, "no change", Some(Aim::AtMost(2.0)), &mut section)?;
+            self.index_many(&tree, "no change", Some(RepoTarget::AtMost(2.0)), &mut section)?;
         }
         trees::forget(&tree, STATE)?;
         Ok(section)
@@ -278,8 +278,8 @@ impl Bench<'_> {
         &self,
         tree: &Path,
         subject: &str,
-        aim: Option<Aim>,
-        section: &mut Section,
+        aim: Option<RepoTarget>,
+        section: &mut TreeSection,
     ) -> Result<()> {
         let used = usage::run(&mut self.docent.index(tree))?;
         section.add("wall time (s)", subject, aim, used.wall.as_secs_f64());
@@ -290,17 +290,17 @@ impl Bench<'_> {
 }
 
 /// Asks a question and returns the names found.
-fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
+fn ask(server: &mut PipeServer, question: &str) -> Result<Vec<String>> {
     questions::names(&server.call(questions::TOOL, &questions::query(question))?)
 }
 
 /// Writes a function into a file and asks until it is found; returns how long that took.
-fn edit(server: &mut Server, file: &Path, name: &str) -> Result<Duration> {
+fn edit(server: &mut PipeServer, file: &Path, name: &str) -> Result<Duration> {
     let began = Instant::now();
     trees::append(file, name)?;
     while !ask(server, name)?.iter().any(|found| found == name) {
         ensure!(began.elapsed() < EDIT_LIMIT, "{name} was not found in {EDIT_LIMIT:?}");
-        thread::sleep(POLL);
+        thread::sleep(POLL_INTERVAL);
     }
     Ok(began.elapsed())
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 pub(super) const TOOL: &str = "query_annotations";
-const QUOTES: &str = "\"\"\"";
-const LEAST_WORDS: usize = 4;
+const DOCSTRING_QUOTES: &str = "\"\"\"";
+const MIN_QUESTION_WORDS: usize = 4;
 
 /// Returns this many questions, spread over all docstrings of a tree.
 pub(super) fn ask_for(tree: &Path, files: &[PathBuf], count: usize) -> Result<Vec<String>> {
@@ -26,8 +26,8 @@ pub(super) fn ask_for(tree: &Path, files: &[PathBuf], count: usize) -> Result<Ve
 /// Finds the first lines of docstrings that have enough words.
 fn sentences(source: &str) -> impl Iterator<Item = String> {
     source.lines().filter_map(|line| {
-        let text = line.trim().strip_prefix(QUOTES)?.trim_end_matches(QUOTES).trim();
-        (text.split_whitespace().count() >= LEAST_WORDS).then(|| text.to_owned())
+        let text = line.trim().strip_prefix(DOCSTRING_QUOTES)?.trim_end_matches(DOCSTRING_QUOTES).trim();
+        (text.split_whitespace().count() >= MIN_QUESTION_WORDS).then(|| text.to_owned())
     })
 }
 

@@ -1,6 +1,6 @@
 //! The indexed trees: an editable copy of a real one, and one with very many small files.
 
-use crate::{bench::repo::copies, corpus, install, workspace::Workspace};
+use crate::{bench::repo::copies, corpus, install, workspace::XtaskWorkspace};
 use anyhow::{Context, Result};
 use std::{
     fs,
@@ -33,12 +33,12 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
         fs::copy(from.join(file), &target)
             .with_context(|| format!("copying {}", file.display()))?;
     }
-    corpus::set_apart(to)?;
+    corpus::init_repository(to)?;
     Ok(files)
 }
 
 /// Creates the tree of many files, once.
-pub(super) fn many(workspace: &Workspace, place: &Path) -> Result<PathBuf> {
+pub(super) fn many(workspace: &XtaskWorkspace, place: &Path) -> Result<PathBuf> {
     let tree = place.join("tree");
     let stamp = format!("{FOLDERS} folders of {FILES_IN_FOLDER} files\n{}", module(1, 2));
     install::once(workspace, place, &stamp, || {
@@ -49,7 +49,7 @@ pub(super) fn many(workspace: &Workspace, place: &Path) -> Result<PathBuf> {
                 fs::write(path.join(format!("module{file:02}.py")), module(folder, file))?;
             }
         }
-        corpus::set_apart(&tree)
+        corpus::init_repository(&tree)
     })?;
     Ok(tree)
 }
@@ -95,7 +95,7 @@ pub(super) fn append(file: &Path, name: &str) -> Result<()> {
 }
 
 /// Returns a unique word of letters for each number: no part of it occurs in any other file.
-pub(super) fn unheard_of(number: u32) -> String {
+pub(super) fn unique_word(number: u32) -> String {
     let digits = number.to_string();
     let letters = digits.bytes().map(|digit| char::from(b'k' + (digit - b'0')));
     format!("zyxw{}quv", letters.collect::<String>())
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn names_are_words_of_letters() {
-        let names: BTreeSet<String> = (0..200).map(unheard_of).collect();
+        let names: BTreeSet<String> = (0..200).map(unique_word).collect();
         assert_eq!(names.len(), 200);
         assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())));
         assert_eq!(unheard_of(10), "zyxwlkquv");

@@ -3,9 +3,9 @@
 
 use super::manual;
 use crate::{
-    bench::pipe::Server,
-    install::{self, Node},
-    workspace::Workspace,
+    bench::pipe::PipeServer,
+    install::{self, NodeRuntime},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ const PACKAGE: &str = "@arabold/docs-mcp-server";
 const TOOL: &str = "search_docs";
 const LIBRARY: &str = "manual";
 /// The same number as for docent: several hits may be on one page.
-const HITS: u32 = 20;
-const MOST_PAGES: &str = "100000";
+const MAX_HITS: u32 = 20;
+const MAX_PAGES: &str = "100000";
 
 /// An installed docs-mcp-server.
 #[derive(Debug)]
@@ -36,12 +36,12 @@ pub(super) struct DocsMcpServer {
 
 impl DocsMcpServer {
     /// Installs it from npm, or uses an existing copy.
-    pub(super) fn install(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
+    pub(super) fn install(workspace: &XtaskWorkspace, given: Option<&Path>) -> Result<Self> {
         let (node, folder) = if let Some(folder) = given {
             // A copy was compiled for the system's Node.
             (PathBuf::from("node"), fs::canonicalize(folder)?)
         } else {
-            let Node { program } = install::node(workspace)?;
+            let NodeRuntime { program } = install::node(workspace)?;
             let pin = format!("{PACKAGE}@{VERSION}");
             let modules = install::npm_package(workspace, "bench-docs-mcp-server", &pin)?;
             (program, modules.join(PACKAGE))
@@ -59,15 +59,15 @@ impl DocsMcpServer {
         copy(pages, &documents)?;
         let mut command = self.command("scrape");
         command.arg(LIBRARY).arg(format!("file://{}", documents.display()));
-        command.args(["--scrape-mode", "fetch", "--max-pages", MOST_PAGES]);
+        command.args(["--scrape-mode", "fetch", "--max-pages", MAX_PAGES]);
         Ok(command)
     }
 
     /// Starts a server over the index.
-    pub(super) fn server(&self) -> Result<Server> {
+    pub(super) fn server(&self) -> Result<PipeServer> {
         let mut command = self.command("mcp");
         command.args(["--protocol", "stdio", "--read-only"]);
-        Server::start(command).map(|(server, _)| server)
+        PipeServer::start(command).map(|(server, _)| server)
     }
 
     fn command(&self, task: &str) -> Command {
@@ -84,8 +84,8 @@ impl DocsMcpServer {
 }
 
 /// Asks a question and returns the pages found, best first.
-pub(super) fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
-    let arguments = json!({"library": LIBRARY, "query": question, "limit": HITS});
+pub(super) fn ask(server: &mut PipeServer, question: &str) -> Result<Vec<String>> {
+    let arguments = json!({"library": LIBRARY, "query": question, "limit": MAX_HITS});
     pages(&server.call(TOOL, &arguments)?)
 }
 

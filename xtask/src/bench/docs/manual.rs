@@ -2,8 +2,8 @@
 
 use crate::{
     bench::repo::copies,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -20,16 +20,16 @@ const SCRIPT_LIMIT: Duration = Duration::from_mins(5);
 /// The folder of docent's state.
 const STATE: &str = ".docent";
 /// Pages that only link to others.
-const LEFT_OUT: [&str; 4] = ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
+const EXCLUDED_PAGES: [&str; 4] = ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
 /// A page below this rank counts as not found.
-const PLACES: usize = 10;
+const MAX_RANK: usize = 10;
 
 /// A question, and the pages that answer it.
-pub(super) type Question = (String, BTreeSet<String>);
+pub(super) type ManualQuestion = (String, BTreeSet<String>);
 
 /// A folder for running docent, with one collection.
 #[derive(Debug)]
-pub(super) struct Collection {
+pub(super) struct ManualCollection {
     pub(super) root: PathBuf,
     /// The folder of the pages, which the peers read too.
     pub(super) pages: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Collection {
     changed: PathBuf,
 }
 
-impl Collection {
+impl ManualCollection {
     /// Copies the pages of a folder into another one, which is emptied first.
     pub(super) fn copy(from: &Path, root: PathBuf, name: &str) -> Result<Self> {
         if root.exists() {
@@ -46,7 +46,7 @@ impl Collection {
         let pages = root.join("docs").join(name);
         let mut names = copies::files(from)?;
         names.retain(|file| file.extension().is_some_and(|ending| ending == "html"));
-        names.retain(|file| !LEFT_OUT.iter().any(|name| file == Path::new(name)));
+        names.retain(|file| !EXCLUDED_PAGES.iter().any(|name| file == Path::new(name)));
         for file in &names {
             let target = pages.join(file);
             if let Some(folder) = target.parent() {
@@ -84,25 +84,25 @@ impl Collection {
 
 /// Returns the terms of the manual's printed index, in the order of the evaluation.
 pub(super) fn questions(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     manual: &Path,
     count: usize,
-) -> Result<Vec<Question>> {
+) -> Result<Vec<ManualQuestion>> {
     let mut python = Command::new("python3");
     // Write nothing into the repository.
     python.arg("-B").arg(workspace.root.join(SCRIPT)).arg(manual);
     python.args(["--queries", &count.to_string()]);
-    let said = process::run(&mut python, SCRIPT_LIMIT, Output::Kept)?.or_fail(SCRIPT)?;
-    let questions: Vec<Question> = serde_json::from_str(said.trim())
+    let said = process::run(&mut python, SCRIPT_LIMIT, OutputMode::Kept)?.or_fail(SCRIPT)?;
+    let questions: Vec<ManualQuestion> = serde_json::from_str(said.trim())
         .with_context(|| format!("{SCRIPT} printed no list of questions"))?;
     ensure!(!questions.is_empty(), "{} has no index to ask from", manual.display());
     Ok(questions)
 }
 
 /// Returns the mean reciprocal rank of the first correct page, in percent.
-pub(super) fn mean_reciprocal_rank(questions: &[Question], found: &[Vec<String>]) -> f64 {
-    let gain = |((_, answers), pages): (&Question, &Vec<String>)| {
-        let places = (1..=PLACES).map(|place| u32::try_from(place).unwrap_or(u32::MAX));
+pub(super) fn mean_reciprocal_rank(questions: &[ManualQuestion], found: &[Vec<String>]) -> f64 {
+    let gain = |((_, answers), pages): (&ManualQuestion, &Vec<String>)| {
+        let places = (1..=MAX_RANK).map(|place| u32::try_from(place).unwrap_or(u32::MAX));
         let mut different: Vec<&String> = Vec::new();
         for page in pages {
             if !different.contains(&page) {
@@ -135,7 +135,7 @@ mod tests {
             fs::write(from.join(file), "<body><p>Text.</p></body>").unwrap();
         }
         let root = place.path().join("root");
-        let collection = Collection::copy(&from, root.clone(), "guide").unwrap();
+        let collection = ManualCollection::copy(&from, root.clone(), "guide").unwrap();
         assert_eq!(collection.count, 2);
         assert!(collection.pages.join("a.html").is_file());
         assert!(!collection.pages.join("bookindex.html").exists());
@@ -183,7 +183,7 @@ mod tests {
         for (file, text) in [("bookindex.html", index), ("sql.html", ""), ("sql-abort.html", "")] {
             fs::write(folder.path().join(file), text).unwrap();
         }
-        let workspace = Workspace {
+        let workspace = XtaskWorkspace {
             root: Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
             target: folder.path().join("target"),
             metadata: serde_json::Value::Null,

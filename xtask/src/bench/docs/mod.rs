@@ -7,21 +7,21 @@ mod tantivy;
 
 use super::{
     peer::{eprint_step, folder},
-    pipe::Server,
-    repo::table::{Aim, Section, Table},
-    usage::{self, Used},
+    pipe::PipeServer,
+    repo::table::{RepoTarget, TreeSection, RepoTable},
+    usage::{self, ResourceUsage},
 };
 use crate::{
-    corpus::{self, Fetched, Package},
-    docent::Docent,
+    corpus::{self, FetchOutcome, CorpusPackage},
+    docent::DocentProgram,
     eval::docs::MANUAL,
     machine,
-    workspace::Workspace,
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use docs_mcp_server::DocsMcpServer;
-use manual::{Collection, Question};
+use manual::{ManualCollection, ManualQuestion};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -32,12 +32,12 @@ use std::{
 };
 use tantivy::Tantivy;
 
-const LARGE: &str = "tests/real/docs.toml";
+const LARGE_COLLECTIONS_FILE: &str = "tests/real/docs.toml";
 const DOCENT: &str = "docent";
 const TANTIVY: &str = "tantivy";
 const DOCS_MCP_SERVER: &str = "docs-mcp-server";
 const TOOL: &str = "search_documentation";
-const HITS: u32 = 20;
+const MAX_HITS: u32 = 20;
 const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of docent; CPU is user and\n  \
     system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the page cache;\n  \
     tantivy reads every page into one document without tags, and always syncs from nothing";
@@ -50,10 +50,10 @@ pub(crate) struct Options {
     rounds: u32,
     /// Measure these parts; `large` is measured only if named.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "sync,queries")]
-    only: Vec<Part>,
+    only: Vec<DocsBenchPart>,
     /// Compare with these programs.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "tantivy,docs-mcp-server")]
-    peers: Vec<Peer>,
+    peers: Vec<DocsBaseline>,
     /// Ask this many terms of the manual's index.
     #[arg(long, default_value_t = 1000)]
     queries: usize,
@@ -67,7 +67,7 @@ pub(crate) struct Options {
 
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum DocsBenchPart {
     /// A first sync, one with nothing changed, and one with one page changed.
     Sync,
     /// Questions: the terms of the manual's index.
@@ -78,7 +78,7 @@ enum Part {
 
 /// A program to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Peer {
+enum DocsBaseline {
     /// A program around the search library.
     Tantivy,
     /// A documentation server.
@@ -88,21 +88,21 @@ enum Peer {
 /// A collection that is too large to measure each time.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Large {
-    package: Package,
+struct LargeCollection {
+    package: CorpusPackage,
     folder: String,
 }
 
 /// Measures, prints the tables and writes them to target/bench/docs.json.
-pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
     let place = folder(workspace, "docs")?;
-    let mut table = Table::new("Documentation", NOTE);
+    let mut table = RepoTable::new("Documentation", NOTE);
     table.describe("machine", machine::describe()?);
     table.describe("date", machine::now()?);
     table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
     let mut versions = vec![docent.version(workspace)?];
-    let tantivy = if options.peers.contains(&Peer::Tantivy) {
+    let tantivy = if options.peers.contains(&DocsBaseline::Tantivy) {
         eprint_step("preparing tantivy");
         let tantivy = Tantivy::build(workspace, place.join("tantivy-index"))?;
         versions.push(format!("tantivy {}", tantivy.version()));
@@ -110,16 +110,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
     } else {
         None
     };
-    if options.peers.contains(&Peer::DocsMcpServer) {
+    if options.peers.contains(&DocsBaseline::DocsMcpServer) {
         versions.push(format!("{DOCS_MCP_SERVER} {}", docs_mcp_server::VERSION));
     }
     table.describe("versions", versions.join("; "));
     table.describe("load average at the start", machine::load_average()?);
-    let bench = Bench { workspace, options, docent, tantivy, place };
-    if options.only.iter().any(|part| *part != Part::Large) {
+    let bench = DocsBench { workspace, options, docent, tantivy, place };
+    if options.only.iter().any(|part| *part != DocsBenchPart::Large) {
         bench.manual(&mut table)?;
     }
-    if options.only.contains(&Part::Large) {
+    if options.only.contains(&DocsBenchPart::Large) {
         table.push(bench.large()?);
     }
     table.describe("load average at the end", machine::load_average()?);
@@ -129,38 +129,38 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
         .with_context(|| format!("writing {}", path.display()))
 }
 
-struct Bench<'a> {
-    workspace: &'a Workspace,
+struct DocsBench<'a> {
+    workspace: &'a XtaskWorkspace,
     options: &'a Options,
-    docent: Docent,
+    docent: DocentProgram,
     tantivy: Option<Tantivy>,
     /// The benchmark's own folder.
     place: PathBuf,
 }
 
-impl Bench<'_> {
-    fn manual(&self, table: &mut Table) -> Result<()> {
+impl DocsBench<'_> {
+    fn manual(&self, table: &mut RepoTable) -> Result<()> {
         let (set, fetched) = corpus::search_set(self.workspace, MANUAL)?;
         let tree = match fetched {
-            Fetched::Tree(tree) => tree.join(&set.folder),
-            Fetched::Away(reason) => {
+            FetchOutcome::Tree(tree) => tree.join(&set.folder),
+            FetchOutcome::Unavailable(reason) => {
                 anyhow::bail!("{} can't be fetched ({reason})", set.package)
             }
         };
-        let collection = Collection::copy(&tree, self.place.join("manual"), "postgresql")?;
+        let collection = ManualCollection::copy(&tree, self.place.join("manual"), "postgresql")?;
         let questions = manual::questions(self.workspace, &tree, self.options.queries)?;
         let title = format!("{}, {} pages", set.package, collection.count);
-        let mut sync = Section::new(format!("Sync: {title}"), DOCENT);
-        let mut asked = Section::new(format!("Questions: {title}"), DOCENT);
+        let mut sync = TreeSection::new(format!("Sync: {title}"), DOCENT);
+        let mut asked = TreeSection::new(format!("Questions: {title}"), DOCENT);
         asked.describe(format!(
             "{} terms of the manual's printed index, one at a time over pipes; MRR@10 in % of the best",
             questions.len()
         ));
         self.sync(&collection, &mut sync)?;
-        if self.options.only.contains(&Part::Queries) {
+        if self.options.only.contains(&DocsBenchPart::Queries) {
             self.queries(&collection, &questions, &mut asked)?;
         }
-        if self.options.peers.contains(&Peer::DocsMcpServer) {
+        if self.options.peers.contains(&DocsBaseline::DocsMcpServer) {
             eprint_step("once: docs-mcp-server");
             if let Err(problem) =
                 self.docs_mcp_server(&collection, &questions, [&mut sync, &mut asked])
@@ -169,7 +169,7 @@ impl Bench<'_> {
                 sync.describe(format!("{DOCS_MCP_SERVER} was skipped: {reason}"));
             }
         }
-        if self.options.only.contains(&Part::Sync) {
+        if self.options.only.contains(&DocsBenchPart::Sync) {
             table.push(sync);
         }
         if !asked.is_empty() {
@@ -179,18 +179,18 @@ impl Bench<'_> {
     }
 
     /// Measures syncs, and leaves everything up to date for the questions.
-    fn sync(&self, collection: &Collection, section: &mut Section) -> Result<()> {
+    fn sync(&self, collection: &ManualCollection, section: &mut TreeSection) -> Result<()> {
         let rounds = self.options.rounds.max(1);
         for round in 1..=rounds {
             eprint_step(&format!("round {round} of {rounds}: sync"));
             collection.forget()?;
             let sync = || usage::run(&mut self.docent.sync_docs(&collection.root));
-            add(section, "from nothing", DOCENT, [Some(Aim::AtMost(3000.0)), None], sync()?);
+            add(section, "from nothing", DOCENT, [Some(RepoTarget::AtMost(3000.0)), None], sync()?);
             if let Some(tantivy) = &self.tantivy {
                 let used = usage::run(&mut tantivy.index(&collection.pages))?;
                 add(section, "from nothing", TANTIVY, [None; 2], used);
             }
-            let unchanged = [Some(Aim::AtMost(200.0)), None];
+            let unchanged = [Some(RepoTarget::AtMost(200.0)), None];
             add(section, "nothing changed", DOCENT, unchanged, sync()?);
             collection.change(round)?;
             add(section, "one page changed", DOCENT, [None; 2], sync()?);
@@ -200,14 +200,14 @@ impl Bench<'_> {
 
     fn queries(
         &self,
-        collection: &Collection,
-        questions: &[Question],
-        section: &mut Section,
+        collection: &ManualCollection,
+        questions: &[ManualQuestion],
+        section: &mut TreeSection,
     ) -> Result<()> {
         eprint_step(&format!("{} questions", questions.len()));
-        let (mut server, _) = Server::start(self.docent.serve(&collection.root))?;
+        let (mut server, _) = PipeServer::start(self.docent.serve(&collection.root))?;
         ask(&mut server, "the first question loads what later ones share")?;
-        measure(section, DOCENT, Some(Aim::AtMost(5.0)), questions, |one| ask(&mut server, one))?;
+        measure(section, DOCENT, Some(RepoTarget::AtMost(5.0)), questions, |one| ask(&mut server, one))?;
         drop(server);
         if let Some(tantivy) = &self.tantivy {
             let mut child = tantivy.answering()?;
@@ -219,9 +219,9 @@ impl Bench<'_> {
 
     fn docs_mcp_server(
         &self,
-        collection: &Collection,
-        questions: &[Question],
-        [sync, asked]: [&mut Section; 2],
+        collection: &ManualCollection,
+        questions: &[ManualQuestion],
+        [sync, asked]: [&mut TreeSection; 2],
     ) -> Result<()> {
         let given = self.options.docs_mcp_server.as_deref();
         let peer = DocsMcpServer::install(self.workspace, given)?;
@@ -230,22 +230,22 @@ impl Bench<'_> {
         // It reports success even if it skipped all pages, and then fails to answer.
         docs_mcp_server::ask(&mut server, "the first question opens the store")?;
         add(sync, "from nothing", DOCS_MCP_SERVER, [None; 2], used);
-        if self.options.only.contains(&Part::Queries) {
+        if self.options.only.contains(&DocsBenchPart::Queries) {
             let ask = |one: &str| docs_mcp_server::ask(&mut server, one);
             measure(asked, DOCS_MCP_SERVER, None, questions, ask)?;
         }
         Ok(())
     }
 
-    fn large(&self) -> Result<Section> {
-        let large: Large = corpus::expectations(self.workspace, LARGE)?;
+    fn large(&self) -> Result<TreeSection> {
+        let large: LargeCollection = corpus::expectations(self.workspace, LARGE_COLLECTIONS_FILE)?;
         let tree = corpus::tree(self.workspace, &large.package)?.join(&large.folder);
-        let collection = Collection::copy(&tree, self.place.join("large"), "large")?;
+        let collection = ManualCollection::copy(&tree, self.place.join("large"), "large")?;
         let title = format!("Sync: {}, {} pages", large.package, collection.count);
-        let mut section = Section::new(title, DOCENT);
+        let mut section = TreeSection::new(title, DOCENT);
         eprint_step("once: a large sync");
         let sync = || usage::run(&mut self.docent.sync_docs(&collection.root));
-        let aims = [Some(Aim::AtMost(90_000.0)), Some(Aim::AtMost(500.0))];
+        let aims = [Some(RepoTarget::AtMost(90_000.0)), Some(RepoTarget::AtMost(500.0))];
         add(&mut section, "from nothing", DOCENT, aims, sync()?);
         add(&mut section, "nothing changed", DOCENT, [None; 2], sync()?);
         if let Some(tantivy) = &self.tantivy {
@@ -257,7 +257,7 @@ impl Bench<'_> {
 }
 
 /// Adds the resources used by one run, with the targets for its time and memory.
-fn add(section: &mut Section, what: &str, subject: &str, aims: [Option<Aim>; 2], used: Used) {
+fn add(section: &mut TreeSection, what: &str, subject: &str, aims: [Option<RepoTarget>; 2], used: ResourceUsage) {
     let [wall, peak] = aims;
     section.add(&format!("{what}, wall time (ms)"), subject, wall, milliseconds(used.wall));
     section.add(&format!("{what}, CPU (ms)"), subject, None, milliseconds(used.cpu));
@@ -266,10 +266,10 @@ fn add(section: &mut Section, what: &str, subject: &str, aims: [Option<Aim>; 2],
 
 /// Asks all questions, one at a time.
 fn measure(
-    section: &mut Section,
+    section: &mut TreeSection,
     subject: &str,
-    aim: Option<Aim>,
-    questions: &[Question],
+    aim: Option<RepoTarget>,
+    questions: &[ManualQuestion],
     mut ask: impl FnMut(&str) -> Result<Vec<String>>,
 ) -> Result<()> {
     let (mut samples, mut found) = (Vec::new(), Vec::new());
@@ -289,7 +289,7 @@ fn measure(
 }
 
 /// Asks a question and returns the pages found, best first.
-fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
+fn ask(server: &mut PipeServer, question: &str) -> Result<Vec<String>> {
     pages(&server.call(TOOL, &json!({"query": question, "max_results": HITS}))?)
 }
 
@@ -321,10 +321,10 @@ mod tests {
 
     #[test]
     fn every_subject_has_its_rows() {
-        let mut section = Section::new("Pages", DOCENT);
+        let mut section = TreeSection::new("Pages", DOCENT);
         let questions = [("q".to_owned(), ["a.html".to_owned()].into())];
         let answer = |_: &str| Ok(vec!["b.html".to_owned(), "a.html".to_owned()]);
-        measure(&mut section, DOCENT, Some(Aim::AtMost(1e6)), &questions, answer).unwrap();
+        measure(&mut section, DOCENT, Some(RepoTarget::AtMost(1e6)), &questions, answer).unwrap();
         let text = section.to_string();
         assert!(text.contains("| MRR@10 (%) | docent | 50.0 |"), "{text}");
         assert!(text.contains("≤ 1000000: yes"), "{text}");
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn the_large_collection_is_pinned() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let large: Large = toml::from_str(&fs::read_to_string(root.join(LARGE)).unwrap()).unwrap();
+        let large: LargeCollection = toml::from_str(&fs::read_to_string(root.join(LARGE_COLLECTIONS_FILE)).unwrap()).unwrap();
         assert_eq!((large.package.sha256.len(), large.folder.is_empty()), (64, false));
     }
 }

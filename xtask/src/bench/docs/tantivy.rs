@@ -1,6 +1,6 @@
 //! A peer that takes an afternoon to write with a search library: benches/peers/tantivy.
 
-use crate::{bench::peer::Built, workspace::Workspace};
+use crate::{bench::peer::BaselineProgram, workspace::XtaskWorkspace};
 use anyhow::{Context, Result, bail};
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -11,14 +11,14 @@ use std::{
 /// The built program.
 #[derive(Debug)]
 pub(super) struct Tantivy {
-    built: Built,
+    built: BaselineProgram,
     /// The folder of its index.
     index: PathBuf,
 }
 
 impl Tantivy {
-    pub(super) fn build(workspace: &Workspace, index: PathBuf) -> Result<Self> {
-        Ok(Self { built: Built::of(workspace, "tantivy")?, index })
+    pub(super) fn build(workspace: &XtaskWorkspace, index: PathBuf) -> Result<Self> {
+        Ok(Self { built: BaselineProgram::of(workspace, "tantivy")?, index })
     }
 
     pub(super) fn version(&self) -> &str {
@@ -33,22 +33,22 @@ impl Tantivy {
     }
 
     /// Starts a process that answers questions.
-    pub(super) fn answering(&self) -> Result<Answering> {
+    pub(super) fn answering(&self) -> Result<LineProcess> {
         let mut command = Command::new(&self.built.program);
         command.arg("ask").arg(&self.index);
-        Answering::start(command)
+        LineProcess::start(command)
     }
 }
 
 /// A process that answers each line with a line. Dropping it ends the process.
 #[derive(Debug)]
-pub(super) struct Answering {
+pub(super) struct LineProcess {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Answering {
+impl LineProcess {
     fn start(mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command
@@ -70,7 +70,7 @@ impl Answering {
     }
 }
 
-impl Drop for Answering {
+impl Drop for LineProcess {
     fn drop(&mut self) {
         // It is fine if the process has already ended.
         self.child.kill().ok();
@@ -87,7 +87,7 @@ mod tests {
         let shell = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
-            Answering::start(command).unwrap()
+            LineProcess::start(command).unwrap()
         };
         let mut child = shell("while read line; do echo \"[\\\"$line.html\\\"]\"; done");
         assert_eq!(child.ask("one").unwrap(), ["one.html"]);

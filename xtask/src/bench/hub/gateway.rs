@@ -1,16 +1,16 @@
 //! The measured gateways: how each is installed and started in front of servers, and how it names their tools.
 
-use super::place::Place;
+use super::gateway_home::GatewayHome;
 use crate::{
     bench::{
         message::ECHO,
-        peer::{answer, pinned, sources},
-        post::Endpoint,
+        peer::{command_output, pinned_version, sources},
+        post::EchoEndpoint,
     },
-    docent::Docent,
+    docent::DocentProgram,
     install,
-    process::{Background, free_port},
-    workspace::Workspace,
+    process::{BackgroundProcess, free_port},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -43,14 +43,14 @@ pub(super) enum Gateway {
 
 /// How a client reaches a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum GatewayTransport {
     Stdio,
     Http,
 }
 
 impl Gateway {
     /// The name in tables.
-    pub(super) const fn shown(self) -> &'static str {
+    pub(super) const fn display_name(self) -> &'static str {
         match self {
             Self::Docent => "docent",
             Self::PypiMcpProxy => "PyPI mcp-proxy",
@@ -60,7 +60,7 @@ impl Gateway {
     }
 
     /// Whether the gateway supports this transport for stdio servers.
-    pub(super) const fn has(self, front: Front) -> bool {
+    pub(super) const fn has(self, front: GatewayTransport) -> bool {
         matches!((self, front), (Self::Docent | Self::Fastmcp, _) | (_, Front::Http))
     }
 
@@ -79,19 +79,19 @@ impl Gateway {
 
 /// An installed gateway.
 #[derive(Debug)]
-pub(super) struct Installed<'a> {
+pub(super) struct InstalledGateway<'a> {
     pub(super) gateway: Gateway,
     pub(super) version: String,
-    docent: &'a Docent,
+    docent: &'a DocentProgram,
     program: PathBuf,
     script: Vec<OsString>,
 }
 
-impl<'a> Installed<'a> {
+impl<'a> InstalledGateway<'a> {
     /// Installs a gateway.
     pub(super) fn prepare(
-        workspace: &Workspace,
-        docent: &'a Docent,
+        workspace: &XtaskWorkspace,
+        docent: &'a DocentProgram,
         gateway: Gateway,
     ) -> Result<Self> {
         let (version, program, script) = match gateway {
@@ -109,7 +109,7 @@ impl<'a> Installed<'a> {
     }
 
     /// Returns the command that runs the gateway over stdio.
-    pub(super) fn on_pipes(&self, place: &Place) -> Command {
+    pub(super) fn on_pipes(&self, place: &GatewayHome) -> Command {
         let mut command = match self.gateway {
             Gateway::Docent => return place.serve(self.docent),
             _ => self.command(place),
@@ -120,7 +120,7 @@ impl<'a> Installed<'a> {
     }
 
     /// Starts the gateway over HTTP, in several processes if needed; returns the endpoints of the tools.
-    pub(super) fn listen(&self, place: &Place) -> Result<(Vec<Background>, Vec<Endpoint>)> {
+    pub(super) fn listen(&self, place: &GatewayHome) -> Result<(Vec<BackgroundProcess>, Vec<EchoEndpoint>)> {
         let names: Vec<&str> = place.servers.iter().map(|server| server.name.as_str()).collect();
         let tools = self.gateway.tools(&names);
         let (mut running, mut endpoints) = (Vec::new(), Vec::new());
@@ -131,27 +131,27 @@ impl<'a> Installed<'a> {
                 let mut command = self.command(place);
                 command.args(["--host", "127.0.0.1", "--port"]).arg(port.to_string()).arg("--");
                 command.arg(&server.program).args(&server.arguments);
-                running.push(Background::listening(&mut command, port, START_LIMIT)?);
-                endpoints.push(Endpoint::at(port));
+                running.push(BackgroundProcess::listening(&mut command, port, START_LIMIT)?);
+                endpoints.push(EchoEndpoint::at(port));
             }
             return Ok((running, endpoints));
         }
         let port = free_port()?;
         let mut command = self.on_port(place, port);
-        running.push(Background::listening(&mut command, port, START_LIMIT)?);
+        running.push(BackgroundProcess::listening(&mut command, port, START_LIMIT)?);
         if self.gateway == Gateway::PypiMcpProxy {
             // Each server has its own URL.
-            endpoints.extend(names.iter().map(|name| Endpoint {
+            endpoints.extend(names.iter().map(|name| EchoEndpoint {
                 path: format!("/servers/{name}/mcp"),
-                ..Endpoint::at(port)
+                ..EchoEndpoint::at(port)
             }));
         } else {
-            endpoints.push(Endpoint { tools, ..Endpoint::at(port) });
+            endpoints.push(EchoEndpoint { tools, ..EchoEndpoint::at(port) });
         }
         Ok((running, endpoints))
     }
 
-    fn on_port(&self, place: &Place, port: u16) -> Command {
+    fn on_port(&self, place: &GatewayHome, port: u16) -> Command {
         let mut command = match self.gateway {
             Gateway::Docent => {
                 let mut command = place.serve(self.docent);
@@ -174,7 +174,7 @@ impl<'a> Installed<'a> {
         command
     }
 
-    fn command(&self, place: &Place) -> Command {
+    fn command(&self, place: &GatewayHome) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.script).current_dir(place.home()).env("HOME", place.home());
         command
@@ -185,11 +185,11 @@ impl<'a> Installed<'a> {
 pub(crate) type Program = (String, PathBuf, Vec<OsString>);
 
 /// Installs a pinned Python package and finds its program.
-pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -> Result<Program> {
+pub(super) fn python_program(workspace: &XtaskWorkspace, pins: &str, program: &str) -> Result<Program> {
     let requirements = sources(workspace, "hub").join(format!("{pins}.txt"));
     let python =
         install::python_environment(workspace, &format!("bench-hub-python-{pins}"), &requirements)?;
-    let version = pinned(&fs::read_to_string(&requirements)?, program)
+    let version = pinned_version(&fs::read_to_string(&requirements)?, program)
         .with_context(|| format!("{pins}.txt doesn't pin {program}"))?;
     let version = format!("{program} {version} on {}", answer(Command::new(&python).arg("-V"))?);
     let script = python.parent().context("python has no folder")?.join(program);
@@ -198,7 +198,7 @@ pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -
 
 /// Installs a folder's pinned packages and finds the script of one.
 pub(super) fn node_program(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     pins: &str,
     (package, script): (&str, &str),
 ) -> Result<Program> {
@@ -207,14 +207,14 @@ pub(super) fn node_program(
 }
 
 /// Installs the official MCP inspector.
-pub(crate) fn official_inspector(workspace: &Workspace) -> Result<Program> {
+pub(crate) fn official_inspector(workspace: &XtaskWorkspace) -> Result<Program> {
     let pin = ("@modelcontextprotocol/inspector", INSPECTOR_VERSION);
     lone_node_program(workspace, pin, "clients/launcher/build/index.js")
 }
 
 /// Installs a package whose dependencies differ by machine, so that only the package itself is pinned.
 fn lone_node_program(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     (package, version): (&str, &str),
     script: &str,
 ) -> Result<Program> {
@@ -228,13 +228,13 @@ fn node_script(folder: &Path, script: &str, node: PathBuf) -> Result<Program> {
     let about: Value = serde_json::from_slice(&fs::read(folder.join("package.json"))?)?;
     let word =
         |key: &str| about[key].as_str().with_context(|| format!("package.json has no {key}"));
-    let running = answer(Command::new(&node).arg("-v"))?;
+    let running = command_output(Command::new(&node).arg("-v"))?;
     let version = format!("{} {} on node {running}", word("name")?, word("version")?);
     Ok((version, node, vec![folder.join(script).into()]))
 }
 
 /// Installs a folder's pinned packages; returns their folder and the Node that runs them.
-pub(super) fn node_modules(workspace: &Workspace, pins: &str) -> Result<(PathBuf, PathBuf)> {
+pub(super) fn node_modules(workspace: &XtaskWorkspace, pins: &str) -> Result<(PathBuf, PathBuf)> {
     let node = install::node(workspace)?;
     let from = sources(workspace, "hub").join(pins);
     let folder = install::npm_packages(workspace, &node, &format!("bench-hub-{pins}"), &from)?;
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn only_two_gateways_have_pipes() {
-        let on_pipes = |gateway: &Gateway| gateway.has(Front::Stdio);
+        let on_pipes = |gateway: &Gateway| gateway.has(GatewayTransport::Stdio);
         let found: Vec<_> = Gateway::value_variants().iter().copied().filter(on_pipes).collect();
         assert_eq!(found, [Gateway::Docent, Gateway::Fastmcp]);
         assert!(Gateway::value_variants().iter().all(|gateway| gateway.has(Front::Http)));

@@ -1,6 +1,6 @@
 //! Reads all pages of `tools/list` and waits until they contain the tools of all servers.
 
-use crate::bench::pipe::Server;
+use crate::bench::pipe::PipeServer;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use std::{
@@ -9,13 +9,13 @@ use std::{
 };
 
 /// A list with more pages is treated as endless.
-const PAGES: usize = 1000;
-const PAUSE: Duration = Duration::from_millis(1);
+const MAX_PAGES: usize = 1000;
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Lists all tools.
-pub(super) fn tools(server: &mut Server) -> Result<Vec<Value>> {
+pub(super) fn tools(server: &mut PipeServer) -> Result<Vec<Value>> {
     let (mut all, mut params) = (Vec::new(), json!({}));
-    for _ in 0..PAGES {
+    for _ in 0..MAX_PAGES {
         let mut page = server.request("tools/list", &params)?;
         let tools = page["tools"].take();
         let Value::Array(tools) = tools else {
@@ -37,7 +37,7 @@ pub(super) fn name(tool: &Value) -> &str {
 
 /// Lists until the list is complete or the limit is reached; returns it and the times of the first and last answer.
 pub(super) fn until(
-    server: &mut Server,
+    server: &mut PipeServer,
     limit: Duration,
     whole: impl Fn(&[Value]) -> bool,
 ) -> Result<(Vec<Value>, Instant, Instant)> {
@@ -53,7 +53,7 @@ pub(super) fn until(
             limit.as_secs(),
             names.join(", ")
         );
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
         listed = tools(server).context("listing again")?;
         last = Instant::now();
     }

@@ -4,21 +4,21 @@
 mod calls;
 pub(super) mod gateway;
 mod listing;
-pub(super) mod place;
+pub(super) mod gateway_home;
 mod ready;
 mod script;
 mod shot;
 mod tokens;
 
 use super::{
-    load::Stretch,
+    load::LoadStretch,
     peer::{build, eprint_step, folder},
-    repo::table::Table,
+    repo::table::RepoTable,
 };
-use crate::{docent::Docent, machine, workspace::Workspace};
+use crate::{docent::DocentProgram, machine, workspace::XtaskWorkspace};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use gateway::{Gateway, Installed};
+use gateway::{Gateway, InstalledGateway};
 use std::{collections::BTreeSet, fs, io::Write as _, path::PathBuf, time::Duration};
 
 const NOTE: &str = "the median of the samples and their range, one sample per round; × is the figure divided by that of the\n  \
@@ -45,7 +45,7 @@ pub(crate) struct Options {
         value_delimiter = ',',
         default_value = "calls,ready,shot,script,tokens"
     )]
-    only: Vec<Part>,
+    only: Vec<HubBenchPart>,
     /// Measure these gateways.
     #[arg(
         long,
@@ -61,7 +61,7 @@ pub(crate) struct Options {
 
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum HubBenchPart {
     /// What a gateway adds to a call.
     Calls,
     /// The time until it lists the tools of many servers.
@@ -75,27 +75,27 @@ enum Part {
 }
 
 /// Everything that the parts need.
-struct Bench<'a> {
-    workspace: &'a Workspace,
-    docent: &'a Docent,
+struct HubBench<'a> {
+    workspace: &'a XtaskWorkspace,
+    docent: &'a DocentProgram,
     /// The echo server behind every gateway.
     echo: PathBuf,
     rounds: u32,
-    measured: Stretch,
+    measured: LoadStretch,
     gateways: Vec<Gateway>,
     /// Each gateway, or why it is unavailable.
-    prepared: Vec<(Gateway, Result<Installed<'a>, String>)>,
+    prepared: Vec<(Gateway, Result<InstalledGateway<'a>, String>)>,
     runtime: tokio::runtime::Runtime,
 }
 
-impl<'a> Bench<'a> {
-    fn prepare(workspace: &'a Workspace, docent: &'a Docent, options: &Options) -> Result<Self> {
+impl<'a> HubBench<'a> {
+    fn prepare(workspace: &'a XtaskWorkspace, docent: &'a DocentProgram, options: &Options) -> Result<Self> {
         eprint_step("preparing the echo server");
         let (echo, _) = build(workspace, "echo")?;
         let mut prepared = Vec::new();
         for gateway in &options.gateways {
             eprint_step(&format!("preparing {}", gateway.shown()));
-            let found = Installed::prepare(workspace, docent, *gateway);
+            let found = InstalledGateway::prepare(workspace, docent, *gateway);
             prepared.push((*gateway, found.map_err(|problem| format!("{problem:#}"))));
         }
         Ok(Self {
@@ -103,7 +103,7 @@ impl<'a> Bench<'a> {
             docent,
             echo: gateway::real(&echo)?,
             rounds: options.rounds.max(1),
-            measured: Stretch::of(
+            measured: LoadStretch::with_time(
                 Duration::try_from_secs_f64(options.seconds).context("--seconds")?,
             ),
             gateways: options.gateways.clone(),
@@ -112,11 +112,11 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn prepared(&self, gateway: Gateway) -> Option<&Result<Installed<'a>, String>> {
+    fn prepared(&self, gateway: Gateway) -> Option<&Result<InstalledGateway<'a>, String>> {
         self.prepared.iter().find(|(one, _)| *one == gateway).map(|(_, found)| found)
     }
 
-    fn installed(&self, gateway: Gateway) -> Option<&Installed<'a>> {
+    fn installed(&self, gateway: Gateway) -> Option<&InstalledGateway<'a>> {
         self.prepared(gateway)?.as_ref().ok()
     }
 
@@ -132,31 +132,31 @@ impl<'a> Bench<'a> {
 }
 
 /// Measures, prints the tables and writes them to target/bench/hub.json.
-pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
-    let bench = Bench::prepare(workspace, &docent, options)?;
-    let mut table = Table::new("Hub", NOTE);
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
+    let bench = HubBench::prepare(workspace, &docent, options)?;
+    let mut table = RepoTable::new("Hub", NOTE);
     table.describe("machine", machine::describe()?);
     table.describe("date", machine::now()?);
     table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
     table.describe("load average at the start", machine::load_average()?);
     let mut versions = bench.versions();
     let asked = |part| options.only.contains(&part);
-    if asked(Part::Calls) {
+    if asked(HubBenchPart::Calls) {
         calls::measure(&bench)?.into_iter().for_each(|section| table.push(section));
     }
-    if asked(Part::Ready) {
+    if asked(HubBenchPart::Ready) {
         table.push(ready::measure(&bench));
     }
-    if asked(Part::Shot) {
+    if asked(HubBenchPart::Shot) {
         let (section, others) = shot::measure(&bench)?;
         table.push(section);
         versions.extend(others);
     }
-    if asked(Part::Script) {
+    if asked(HubBenchPart::Script) {
         table.push(script::measure(&bench)?);
     }
-    if asked(Part::Tokens) {
+    if asked(HubBenchPart::Tokens) {
         table.push(tokens::measure(&bench)?);
     }
     let versions: BTreeSet<String> = versions.into_iter().collect();

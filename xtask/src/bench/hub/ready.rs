@@ -1,36 +1,36 @@
 //! How soon a gateway in front of many servers answers `tools/list`, the first time and with its cache.
 
 use super::{
-    Bench,
-    gateway::{Front, Gateway, Installed},
+    HubBench,
+    gateway::{GatewayTransport, Gateway, InstalledGateway},
     listing,
-    place::{Downstream, Exposure, Place},
+    gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
 };
 use crate::bench::{
     message::ECHO,
     peer::eprint_step,
-    pipe::Server,
-    repo::table::{Aim, Section},
+    pipe::PipeServer,
+    repo::table::{RepoTarget, TreeSection},
 };
 use anyhow::Result;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-const SERVERS: usize = 20;
-const LIMIT: Duration = Duration::from_mins(1);
+const SERVER_COUNT: usize = 20;
+const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 const RUNS: [&str; 2] = ["first run", "second run"];
 
 /// Adds the section.
-pub(super) fn measure(bench: &Bench<'_>) -> Section {
+pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
     let mut section =
-        Section::new(format!("Ready: {SERVERS} servers, over stdio"), Gateway::Docent.shown());
+        TreeSection::new(format!("Ready: {SERVERS} servers, over stdio"), Gateway::Docent.display_name());
     section.describe(
         "from exec to the first answer of `tools/list`, and to the first with the tools of all servers; a second run \
          has the cache of the first"
             .to_owned(),
     );
     let mut left = Vec::new();
-    for gateway in bench.gateways.iter().filter(|gateway| gateway.has(Front::Stdio)) {
+    for gateway in bench.gateways.iter().filter(|gateway| gateway.has(GatewayTransport::Stdio)) {
         match bench.problem(*gateway) {
             Some(problem) => section.lack(gateway.shown(), problem),
             None => left.push(*gateway),
@@ -52,15 +52,15 @@ pub(super) fn measure(bench: &Bench<'_>) -> Section {
 }
 
 /// Milliseconds to the first list and to the complete one, for each run.
-type Found = [(f64, f64); RUNS.len()];
+type ReadyTimes = [(f64, f64); RUNS.len()];
 
-fn turn(bench: &Bench<'_>, gateway: &Installed<'_>) -> Result<Found> {
-    let place = Place::new(Downstream::copies(&bench.echo, SERVERS), Exposure::Direct)?;
+fn turn(bench: &HubBench<'_>, gateway: &InstalledGateway<'_>) -> Result<ReadyTimes> {
+    let place = GatewayHome::new(BenchDownstream::copies(&bench.echo, SERVER_COUNT), BenchExposure::Direct)?;
     let mut found = [(0.0, 0.0); RUNS.len()];
     for run in &mut found {
         let began = Instant::now();
-        let (mut server, _) = Server::start(gateway.on_pipes(&place))?;
-        let (first, last) = match listing::until(&mut server, LIMIT, is_whole) {
+        let (mut server, _) = PipeServer::start(gateway.on_pipes(&place))?;
+        let (first, last) = match listing::until(&mut server, LISTING_TIMEOUT, is_whole) {
             Ok((_, first, last)) => (first, last),
             Err(problem) => return Err(server.explain(problem)),
         };
@@ -72,13 +72,13 @@ fn turn(bench: &Bench<'_>, gateway: &Installed<'_>) -> Result<Found> {
 }
 
 fn is_whole(tools: &[Value]) -> bool {
-    tools.iter().filter(|tool| listing::name(tool).ends_with(ECHO)).count() >= SERVERS
+    tools.iter().filter(|tool| listing::name(tool).ends_with(ECHO)).count() >= SERVER_COUNT
 }
 
-fn add(section: &mut Section, subject: &str, found: Found) {
-    let ours = subject == Gateway::Docent.shown();
+fn add(section: &mut TreeSection, subject: &str, found: ReadyTimes) {
+    let ours = subject == Gateway::Docent.display_name();
     for (run, (first, whole)) in RUNS.into_iter().zip(found) {
-        let aim = if ours && run != RUNS[0] { Some(Aim::AtMost(30.0)) } else { None };
+        let aim = if ours && run != RUNS[0] { Some(RepoTarget::AtMost(30.0)) } else { None };
         section.add(&format!("{run}, first list (ms)"), subject, aim, first);
         section.add(&format!("{run}, whole list (ms)"), subject, aim, whole);
     }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_complete_list_has_a_tool_of_each_server() {
         let mut tools: Vec<Value> =
-            (1..SERVERS).map(|number| json!({"name": format!("s{number}__echo")})).collect();
+            (1..SERVER_COUNT).map(|number| json!({"name": format!("s{number}__echo")})).collect();
         tools.push(json!({"name": "search_code"}));
         assert!(!is_whole(&tools));
         tools.push(json!({"name": "s0_echo"}));
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_second_run_has_the_target() {
-        let mut section = Section::new("Ready", "docent");
+        let mut section = TreeSection::new("Ready", "docent");
         add(&mut section, "docent", [(40.0, 900.0), (20.0, 31.0)]);
         let text = section.to_string();
         for row in [

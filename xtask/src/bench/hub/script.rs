@@ -1,13 +1,13 @@
 //! Code mode: the cost of an empty script, and of a hundred calls in one script compared with a hundred client calls.
 
 use super::{
-    Bench,
-    place::{Downstream, Exposure, Place},
+    HubBench,
+    gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
 };
 use crate::bench::{
     peer::eprint_step,
-    pipe::Server,
-    repo::table::{Aim, Section},
+    pipe::PipeServer,
+    repo::table::{RepoTarget, TreeSection},
 };
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
@@ -17,10 +17,10 @@ const DOCENT: &str = "docent";
 const TOOL: &str = "execute_mcp_code";
 const CALL: &str = "call_mcp_tool";
 /// Empty scripts per round.
-const EMPTY: usize = 20;
-const CALLS: usize = 100;
-const NOTHING: &str = "// nothing";
-const IN_TURN: &str = r#"
+const EMPTY_SCRIPTS_PER_ROUND: usize = 20;
+const CALL_COUNT: usize = 100;
+const EMPTY_SCRIPT: &str = "// nothing";
+const SEQUENTIAL_SCRIPT: &str = r#"
 import { echo } from "mcp-clients/s0";
 let seen = 0;
 for (let i = 0; i < 100; i++) {
@@ -30,7 +30,7 @@ for (let i = 0; i < 100; i++) {
 }
 console.log("seen " + seen);
 "#;
-const AT_ONCE: &str = r#"
+const CONCURRENT_SCRIPT: &str = r#"
 import { echo } from "mcp-clients/s0";
 const all = await Promise.all(
     Array.from({ length: 100 }, (_, i) => echo({ message: "this is call " + i }))
@@ -40,19 +40,19 @@ all.forEach((said, i) => {
 });
 console.log("seen " + all.length);
 "#;
-const SEEN: &str = "seen 100";
+const EXPECTED_OUTPUT: &str = "seen 100";
 
 /// Adds the section.
-pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
-    let mut section = Section::without_base("Code mode, over stdio");
+pub(super) fn measure(bench: &HubBench<'_>) -> Result<TreeSection> {
+    let mut section = TreeSection::without_base("Code mode, over stdio");
     section.describe(format!(
         "{EMPTY} empty scripts per round; scripts with {CALLS} calls check every answer; the client's own calls are \
          `{CALL}`, one after another"
     ));
     for round in 1..=bench.rounds {
         eprint_step(&format!("round {round} of {}: code mode", bench.rounds));
-        let place = Place::new(Downstream::copies(&bench.echo, 1), Exposure::Discover)?;
-        let (mut server, _) = match Server::start(place.serve(bench.docent)) {
+        let place = GatewayHome::new(BenchDownstream::copies(&bench.echo, 1), BenchExposure::Discover)?;
+        let (mut server, _) = match PipeServer::start(place.serve(bench.docent)) {
             Ok(started) => started,
             Err(problem) => {
                 section.lack(DOCENT, &format!("{problem:#}"));
@@ -67,23 +67,23 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
     Ok(section)
 }
 
-fn turn(server: &mut Server, section: &mut Section) -> Result<()> {
+fn turn(server: &mut PipeServer, section: &mut TreeSection) -> Result<()> {
     let mut add = |measure: &str, aim, began: Instant| {
         section.add(measure, DOCENT, aim, began.elapsed().as_secs_f64() * 1e3);
     };
     let began = Instant::now();
-    run(server, NOTHING)?;
+    run(server, EMPTY_SCRIPT)?;
     add("the first empty script (ms)", None, began);
-    for _ in 0..EMPTY {
+    for _ in 0..EMPTY_SCRIPTS_PER_ROUND {
         let began = Instant::now();
-        run(server, NOTHING)?;
-        add("an empty script, p50 (ms)", Some(Aim::AtMost(5.0)), began);
+        run(server, EMPTY_SCRIPT)?;
+        add("an empty script, p50 (ms)", Some(RepoTarget::AtMost(5.0)), began);
     }
     // The first call starts the downstream server, which is not measured.
     call(server, "warm")?;
     for (measure, code) in [
-        ("a script with 100 calls in turn (ms)", IN_TURN),
-        ("a script with 100 calls at once (ms)", AT_ONCE),
+        ("a script with 100 calls in turn (ms)", SEQUENTIAL_SCRIPT),
+        ("a script with 100 calls at once (ms)", CONCURRENT_SCRIPT),
     ] {
         let began = Instant::now();
         let said = run(server, code)?;
@@ -91,26 +91,26 @@ fn turn(server: &mut Server, section: &mut Section) -> Result<()> {
         ensure!(said.contains(SEEN), "the script with {CALLS} calls said {said}");
     }
     let began = Instant::now();
-    for number in 0..CALLS {
+    for number in 0..CALL_COUNT {
         call(server, &format!("this is call {number}"))?;
     }
     add("100 calls of the client's own (ms)", None, began);
     Ok(())
 }
 
-fn run(server: &mut Server, code: &str) -> Result<String> {
+fn run(server: &mut PipeServer, code: &str) -> Result<String> {
     let result = server.call(TOOL, &json!({"code": code, "allowedMcpIds": ["s0"]}))?;
-    answered(TOOL, &result)
+    tool_text(TOOL, &result)
 }
 
-fn call(server: &mut Server, message: &str) -> Result<()> {
+fn call(server: &mut PipeServer, message: &str) -> Result<()> {
     let arguments = json!({"server": "s0", "tool": "echo", "arguments": {"message": message}});
-    let said = answered(CALL, &server.call(CALL, &arguments)?)?;
+    let said = tool_text(CALL, &server.call(CALL, &arguments)?)?;
     ensure!(said.contains(message), "{message:?} was answered with {said}");
     Ok(())
 }
 
-fn answered(tool: &str, result: &Value) -> Result<String> {
+fn tool_text(tool: &str, result: &Value) -> Result<String> {
     ensure!(result["isError"] != true, "{tool} answered {result}");
     Ok(result.to_string())
 }
@@ -122,13 +122,13 @@ mod tests {
     #[test]
     fn an_error_of_the_tool_is_an_error() {
         assert_eq!(answered(TOOL, &json!({"content": []})).unwrap(), r#"{"content":[]}"#);
-        let problem = answered(TOOL, &json!({"isError": true, "content": ["no"]})).unwrap_err();
+        let problem = tool_text(TOOL, &json!({"isError": true, "content": ["no"]})).unwrap_err();
         assert!(problem.to_string().contains("no"), "{problem}");
     }
 
     #[test]
     fn both_scripts_print_the_expected_output() {
-        for code in [IN_TURN, AT_ONCE] {
+        for code in [SEQUENTIAL_SCRIPT, CONCURRENT_SCRIPT] {
             assert!(code.contains(&CALLS.to_string()) && code.contains("\"seen \""), "{code}");
         }
         assert_eq!(SEEN, format!("seen {CALLS}"));

@@ -1,42 +1,42 @@
 //! One call from a shell: a program that starts, starts a server, calls its tool and prints the answer.
 
 use super::{
-    Bench,
+    HubBench,
     gateway::{Gateway, Program, node_program, official_inspector, python_program},
-    place::{Downstream, Exposure, Place},
+    gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
 };
 use crate::{
     bench::{
         message::ECHO,
         peer::eprint_step,
-        repo::table::{Aim, Section},
+        repo::table::{RepoTarget, TreeSection},
         usage,
     },
-    process::{self, Output},
+    process::{self, OutputMode},
 };
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::{path::Path, process::Command, time::Duration};
 
-const LIMIT: Duration = Duration::from_mins(1);
+const RUN_LIMIT: Duration = Duration::from_mins(1);
 /// The text that the tool must return; no program prints it by itself.
-const SAID: &str = "one-shot-4711";
-const DOCENT: &str = Gateway::Docent.shown();
+const EXPECTED_TEXT: &str = "one-shot-4711";
+const DOCENT: &str = Gateway::Docent.display_name();
 const INSPECTOR: &str = "inspector --cli";
 const MCPORTER: &str = "mcporter";
 const FASTMCP: &str = "fastmcp call";
 
 /// A command-line client.
-struct Client {
+struct ShellClient {
     subject: &'static str,
     command: Box<dyn Fn() -> Command>,
-    aim: Option<Aim>,
+    aim: Option<RepoTarget>,
 }
 
 /// Adds the section.
-pub(super) fn measure(bench: &Bench<'_>) -> Result<(Section, Vec<String>)> {
-    let place = Place::new(Downstream::copies(&bench.echo, 1), Exposure::Direct)?;
-    let mut section = Section::new("One call from a shell", DOCENT);
+pub(super) fn measure(bench: &HubBench<'_>) -> Result<(TreeSection, Vec<String>)> {
+    let place = GatewayHome::new(BenchDownstream::copies(&bench.echo, 1), BenchExposure::Direct)?;
+    let mut section = TreeSection::new("One call from a shell", DOCENT);
     section.describe(
         "`docent call echo message=… -- SERVER`, with the server's command like the others; with a server's name from the \
          user's configuration; and by the tool's name in the hub"
@@ -53,7 +53,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<(Section, Vec<String>)> {
     });
     for round in 1..=bench.rounds {
         eprint_step(&format!("round {round} of {}: one call from a shell", bench.rounds));
-        clients.retain(|Client { subject, command, aim }| match usage::run(&mut command()) {
+        clients.retain(|ShellClient { subject, command, aim }| match usage::run(&mut command()) {
             Ok(used) => {
                 section.add("wall time (ms)", subject, *aim, used.wall.as_secs_f64() * 1e3);
                 section.add("CPU (ms)", subject, None, used.cpu.as_secs_f64() * 1e3);
@@ -71,15 +71,15 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<(Section, Vec<String>)> {
 
 fn is_answered(command: &mut Command) -> Result<()> {
     let what = command.get_program().display().to_string();
-    let text = process::run(command, LIMIT, Output::Kept)?.or_fail(&what)?;
-    ensure!(text.contains(SAID), "the answer is not in what it prints: {text}");
+    let text = process::run(command, RUN_LIMIT, OutputMode::Kept)?.or_fail(&what)?;
+    ensure!(text.contains(EXPECTED_TEXT), "the answer is not in what it prints: {text}");
     Ok(())
 }
 
-fn clients(bench: &Bench<'_>, place: &Place, section: &mut Section) -> (Vec<Client>, Vec<String>) {
+fn clients(bench: &HubBench<'_>, place: &GatewayHome, section: &mut TreeSection) -> (Vec<ShellClient>, Vec<String>) {
     let (workspace, server) = (bench.workspace, bench.echo.clone());
     let message = format!("message={SAID}");
-    let mut clients = ours(bench, place, &message);
+    let mut clients = docent_clients(bench, place, &message);
     let mut versions = Vec::new();
     let home = place.home();
     let mut add = |subject, aim, program: Result<Program>, arguments: Vec<String>| match program {
@@ -91,20 +91,20 @@ fn clients(bench: &Bench<'_>, place: &Place, section: &mut Section) -> (Vec<Clie
                 command.args(&script).args(&arguments).env("HOME", &home).current_dir(&home);
                 command
             };
-            clients.push(Client { subject, command: Box::new(command), aim });
+            clients.push(ShellClient { subject, command: Box::new(command), aim });
         }
         Err(problem) => section.lack(subject, &format!("{problem:#}")),
     };
     let program = official_inspector(workspace);
-    add(INSPECTOR, Some(Aim::TimesAtLeast(20.0, DOCENT)), program, inspector(&server, &message));
+    add(INSPECTOR, Some(RepoTarget::TimesAtLeast(20.0, DOCENT)), program, inspector(&server, &message));
     let program = node_program(workspace, "mcporter", ("mcporter", "dist/cli.js"));
     add(MCPORTER, None, program, mcporter(&server, &message));
     let program = python_program(workspace, "fastmcp", "fastmcp");
-    add(FASTMCP, None, program, fastmcp(&server, &json!({"message": SAID})));
+    add(FASTMCP, None, program, fastmcp(&server, &json!({"message": EXPECTED_TEXT})));
     (clients, versions)
 }
 
-fn ours(bench: &Bench<'_>, place: &Place, message: &str) -> Vec<Client> {
+fn docent_clients(bench: &HubBench<'_>, place: &GatewayHome, message: &str) -> Vec<ShellClient> {
     let server = bench.echo.display().to_string();
     let tool = format!("s0__{ECHO}");
     let forms: [(&str, Vec<&str>); 3] = [
@@ -113,9 +113,9 @@ fn ours(bench: &Bench<'_>, place: &Place, message: &str) -> Vec<Client> {
         ("docent, the hub's name", vec!["call", &tool, message]),
     ];
     let client = |(subject, arguments): (&'static str, Vec<&str>)| {
-        let command = place.typed(bench.docent, &arguments);
+        let command = place.shell_command(bench.docent, &arguments);
         let again = move || copy(&command);
-        Client { subject, command: Box::new(again), aim: None }
+        ShellClient { subject, command: Box::new(again), aim: None }
     };
     forms.into_iter().map(client).collect()
 }

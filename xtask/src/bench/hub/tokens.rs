@@ -2,18 +2,18 @@
 //! discovery tools.
 
 use super::{
-    Bench,
+    HubBench,
     gateway::{node_modules, python_program},
     listing,
-    place::{Downstream, Exposure, Place},
+    gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
 };
 use crate::{
     bench::{
-        peer::{answer, eprint_step, sources},
-        pipe::Server,
-        repo::table::{Aim, Section},
+        peer::{command_output, eprint_step, sources},
+        pipe::PipeServer,
+        repo::table::{RepoTarget, TreeSection},
     },
-    workspace::Workspace,
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -25,22 +25,22 @@ use std::{
     time::Duration,
 };
 
-const LIMIT: Duration = Duration::from_mins(2);
+const LISTING_TIMEOUT: Duration = Duration::from_mins(2);
 const DIRECT: &str = "docent, direct";
 const DISCOVER: &str = "docent, discover";
 const SERVERS: &str = "the servers themselves";
 /// The tools that `discover` lists instead of all others.
-const FINDERS: [&str; 4] =
+const DISCOVERY_TOOLS: [&str; 4] =
     ["list_mcp_capabilities", "describe_mcp", "call_mcp_tool", "execute_mcp_code"];
 const TOKENS: &str = "tokens of tools/list";
 const BYTES: &str = "bytes of tools/list";
 const TOOLS: &str = "tools";
 
 /// Adds the section.
-pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
+pub(super) fn measure(bench: &HubBench<'_>) -> Result<TreeSection> {
     eprint_step("once: tokens");
-    let mut section = Section::new("Tokens: five real servers", DIRECT);
-    let counter = Counter::install(bench.workspace);
+    let mut section = TreeSection::new("Tokens: five real servers", DIRECT);
+    let counter = TokenCounter::install(bench.workspace);
     section.describe(format!(
         "the JSON of the tools in `tools/list`, without spaces and without docent's own tools, counted by {}",
         counter.shown()
@@ -55,7 +55,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
     };
     let mut all = Vec::new();
     for server in &servers {
-        match alone(server) {
+        match list_directly(server) {
             Ok(tools) => {
                 add(&mut section, (&server.name, None), &tools, &counter)?;
                 all.extend(tools);
@@ -65,10 +65,10 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
     }
     add(&mut section, (SERVERS, None), &all, &counter)?;
     for (subject, exposure, aim) in [
-        (DIRECT, Exposure::Direct, None),
-        (DISCOVER, Exposure::Discover, Some(Aim::TimesBaseAtMost(0.05))),
+        (DIRECT, BenchExposure::Direct, None),
+        (DISCOVER, BenchExposure::Discover, Some(RepoTarget::TimesBaseAtMost(0.05))),
     ] {
-        match through(bench, &servers, exposure) {
+        match list_through_docent(bench, &servers, exposure) {
             Ok(tools) => add(&mut section, (subject, aim), &tools, &counter)?,
             Err(problem) => section.lack(subject, &format!("{problem:#}")),
         }
@@ -77,10 +77,10 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
 }
 
 fn add(
-    section: &mut Section,
-    (subject, aim): (&str, Option<Aim>),
+    section: &mut TreeSection,
+    (subject, aim): (&str, Option<RepoTarget>),
     tools: &[Value],
-    counter: &Counter,
+    counter: &TokenCounter,
 ) -> Result<()> {
     let text = serde_json::to_string(tools)?;
     section.add(TOKENS, subject, aim, counter.count(&text)?);
@@ -89,49 +89,49 @@ fn add(
     Ok(())
 }
 
-fn alone(server: &Downstream) -> Result<Vec<Value>> {
-    let (mut running, _) = Server::start(server.command())?;
+fn list_directly(server: &BenchDownstream) -> Result<Vec<Value>> {
+    let (mut running, _) = PipeServer::start(server.command())?;
     listing::tools(&mut running)
 }
 
 /// Lists the tools that docent adds for the servers.
-fn through(bench: &Bench<'_>, servers: &[Downstream], exposure: Exposure) -> Result<Vec<Value>> {
+fn list_through_docent(bench: &HubBench<'_>, servers: &[BenchDownstream], exposure: BenchExposure) -> Result<Vec<Value>> {
     let own = {
-        let place = Place::new(Vec::new(), exposure)?;
-        let (mut server, _) = Server::start(place.serve(bench.docent))?;
+        let place = GatewayHome::new(Vec::new(), exposure)?;
+        let (mut server, _) = PipeServer::start(place.serve(bench.docent))?;
         let tools = listing::tools(&mut server)?;
         tools.iter().map(|tool| listing::name(tool).to_owned()).collect()
     };
     let tools = bench.workspace.tools();
-    let place = Place::open(servers.to_vec(), exposure, &[&tools])?;
-    let (mut server, _) = Server::start(place.serve(bench.docent))?;
+    let place = GatewayHome::open(servers.to_vec(), exposure, &[&tools])?;
+    let (mut server, _) = PipeServer::start(place.serve(bench.docent))?;
     let whole = |tools: &[Value]| match exposure {
-        Exposure::Direct => {
-            let named = |tool: &Value, server: &Downstream| {
+        BenchExposure::Direct => {
+            let named = |tool: &Value, server: &BenchDownstream| {
                 listing::name(tool).starts_with(&format!("{}__", server.name))
             };
             servers.iter().all(|server| tools.iter().any(|tool| named(tool, server)))
         }
-        Exposure::Discover => {
-            FINDERS.iter().all(|finder| tools.iter().any(|tool| listing::name(tool) == *finder))
+        BenchExposure::Discover => {
+            DISCOVERY_TOOLS.iter().all(|finder| tools.iter().any(|tool| listing::name(tool) == *finder))
         }
     };
-    match listing::until(&mut server, LIMIT, whole) {
-        Ok((tools, ..)) => Ok(without(tools, &own)),
+    match listing::until(&mut server, LISTING_TIMEOUT, whole) {
+        Ok((tools, ..)) => Ok(without_own_tools(tools, &own)),
         Err(problem) => Err(server.explain(problem)),
     }
 }
 
 /// Removes docent's own tools, but not the discovery tools.
-fn without(tools: Vec<Value>, own: &BTreeSet<String>) -> Vec<Value> {
+fn without_own_tools(tools: Vec<Value>, own: &BTreeSet<String>) -> Vec<Value> {
     let counts = |tool: &Value| {
         let name = listing::name(tool);
-        FINDERS.contains(&name) || !own.contains(name)
+        DISCOVERY_TOOLS.contains(&name) || !own.contains(name)
     };
     tools.into_iter().filter(counts).collect()
 }
 
-fn servers(workspace: &Workspace, work: &Path) -> Result<Vec<Downstream>> {
+fn servers(workspace: &XtaskWorkspace, work: &Path) -> Result<Vec<BenchDownstream>> {
     let (modules, node) = node_modules(workspace, "servers")?;
     let (_, time, _) = python_program(workspace, "servers", "mcp-server-time")?;
     let git = time.with_file_name("mcp-server-git");
@@ -140,9 +140,9 @@ fn servers(workspace: &Workspace, work: &Path) -> Result<Vec<Downstream>> {
     };
     let on_node = |name: &str| {
         let arguments = vec![script(name).into()];
-        Downstream { name: name.to_owned(), program: node.clone(), arguments }
+        BenchDownstream { name: name.to_owned(), program: node.clone(), arguments }
     };
-    let python = |name: &str, program: PathBuf| Downstream {
+    let python = |name: &str, program: PathBuf| BenchDownstream {
         name: name.to_owned(),
         program,
         arguments: Vec::new(),
@@ -163,15 +163,15 @@ fn servers(workspace: &Workspace, work: &Path) -> Result<Vec<Downstream>> {
 }
 
 /// How tokens are counted.
-enum Counter {
+enum TokenCounter {
     /// With a tokenizer script.
     Script { node: PathBuf, script: PathBuf },
     /// Four bytes per token, because the tokenizer is unavailable.
     Bytes(String),
 }
 
-impl Counter {
-    fn install(workspace: &Workspace) -> Self {
+impl TokenCounter {
+    fn install(workspace: &XtaskWorkspace) -> Self {
         let install = || {
             let (modules, node) = node_modules(workspace, "tokenizer")?;
             // Node looks for packages starting at the script's folder.
@@ -195,7 +195,7 @@ impl Counter {
             Self::Script { node, script } => {
                 let mut file = tempfile::NamedTempFile::new()?;
                 std::io::Write::write_all(&mut file, text.as_bytes())?;
-                let said = answer(Command::new(node).arg(script).arg(file.path()))?;
+                let said = command_output(Command::new(node).arg(script).arg(file.path()))?;
                 let count = said.parse::<u32>();
                 Ok(count.with_context(|| format!("count.mjs printed {said:?}"))?.into())
             }
@@ -219,13 +219,13 @@ mod tests {
             names.iter().map(|name| json!({ "name": name })).collect()
         };
         let own = ["search_code", "describe_mcp"].map(str::to_owned).into();
-        let left = without(tools(&["search_code", "describe_mcp", "time__now"]), &own);
+        let left = without_own_tools(tools(&["search_code", "describe_mcp", "time__now"]), &own);
         assert_eq!(left, tools(&["describe_mcp", "time__now"]));
     }
 
     #[test]
     fn without_a_tokenizer_bytes_are_counted() {
-        let counter = Counter::Bytes("no network".to_owned());
+        let counter = TokenCounter::Bytes("no network".to_owned());
         assert!(counter.shown().contains("no network"));
         for (text, expected) in [("", "0"), ("abcd", "1"), ("abcde", "2")] {
             assert_eq!(format!("{:.0}", counter.count(text).unwrap()), expected, "{text}");
@@ -234,11 +234,11 @@ mod tests {
 
     #[test]
     fn the_target_is_a_share_of_the_full_list() {
-        let mut section = Section::new("Tokens", DIRECT);
-        let counter = Counter::Bytes(String::new());
+        let mut section = TreeSection::new("Tokens", DIRECT);
+        let counter = TokenCounter::Bytes(String::new());
         let tools: Vec<Value> = (0..200).map(|number| json!({"name": number})).collect();
         add(&mut section, (DIRECT, None), &tools, &counter).unwrap();
-        let aim = Some(Aim::TimesBaseAtMost(0.05));
+        let aim = Some(RepoTarget::TimesBaseAtMost(0.05));
         add(&mut section, (DISCOVER, aim), tools.get(..4).unwrap(), &counter).unwrap();
         let text = section.to_string();
         assert!(text.contains("≤ 0.05 × docent, direct: yes"), "{text}");

@@ -4,16 +4,16 @@
 use crate::{
     bench::{
         code::percentile,
-        hub::place::{Downstream, Exposure, Place},
-        load::{Load, Stopwatch, Stretch},
+        hub::gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
+        load::{LoadResult, Stopwatch, LoadStretch},
         message::ECHO,
         peer::eprint_step,
-        post::{self, Connection, Endpoint, Form},
-        repo::table::{Aim, Section},
+        post::{self, PostConnection, EchoEndpoint, PostForm},
+        repo::table::{RepoTarget, TreeSection},
         usage,
     },
-    docent::Docent,
-    process::{Background, free_port},
+    docent::DocentProgram,
+    process::{BackgroundProcess, free_port},
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -27,20 +27,20 @@ use std::{
 const START_LIMIT: Duration = Duration::from_mins(1);
 const IN_FLIGHT: u32 = 16;
 /// More than the ring buffer's capacity, so that dropping the oldest is measured too.
-const WARM: Stretch = Stretch { time: Duration::from_secs(10), calls: 6000 };
+const WARM_UP: LoadStretch = LoadStretch { time: Duration::from_secs(10), calls: 6000 };
 /// With capture off, a call may cost this much because the page exists.
-const OFF_AT_MOST: f64 = 1.02;
+const MAX_CAPTURE_OFF_RATIO: f64 = 1.02;
 
 /// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CaptureLevel {
     Without,
     Off,
     On,
     Payloads,
 }
 
-impl State {
+impl CaptureLevel {
     const ALL: [Self; 4] = [Self::Without, Self::Off, Self::On, Self::Payloads];
 
     const fn shown(self) -> &'static str {
@@ -54,33 +54,33 @@ impl State {
 }
 
 /// Everything this part needs.
-pub(super) struct Bench<'a> {
-    pub(super) docent: &'a Docent,
+pub(super) struct CaptureBench<'a> {
+    pub(super) docent: &'a DocentProgram,
     /// The downstream server.
     pub(super) echo: PathBuf,
-    pub(super) measured: Stretch,
+    pub(super) measured: LoadStretch,
 }
 
 /// The measurements of one turn.
-struct Turn {
+struct CaptureSample {
     /// Microseconds of each call, one at a time.
     times: Vec<f64>,
-    one: Load,
-    many: Load,
+    one: LoadResult,
+    many: LoadResult,
     memory_mb: f64,
 }
 
-impl Bench<'_> {
+impl CaptureBench<'_> {
     /// Measures all levels and returns the table.
-    pub(super) fn measure(&self, rounds: u32) -> Result<Section> {
-        let mut section = Section::new("Calls", State::Without.shown());
+    pub(super) fn measure(&self, rounds: u32) -> Result<TreeSection> {
+        let mut section = TreeSection::new("Calls", CaptureLevel::Without.shown());
         section.describe(
             "a call of an echo tool through `docent serve --transport http`; no inspector is `server.inspector = false`"
                 .to_owned(),
         );
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         for round in 1..=rounds {
-            let mut states = State::ALL;
+            let mut states = CaptureLevel::ALL;
             let by = usize::try_from(round)? % states.len();
             states.rotate_left(by);
             for state in states {
@@ -92,29 +92,29 @@ impl Bench<'_> {
         Ok(section)
     }
 
-    async fn turn(&self, state: State) -> Result<Turn> {
-        let place = Place::new(Downstream::copies(&self.echo, 1), Exposure::Direct)?;
+    async fn turn(&self, state: CaptureLevel) -> Result<CaptureSample> {
+        let place = GatewayHome::new(BenchDownstream::copies(&self.echo, 1), BenchExposure::Direct)?;
         let port = free_port()?;
         let mut command = place.serve(self.docent);
         command.args(["--transport", "http", "--port"]).arg(port.to_string());
-        if state == State::Without {
+        if state == CaptureLevel::Without {
             command.env("DOCENT_SERVER_INSPECTOR", "false");
         }
-        let server = Background::listening(&mut command, port, START_LIMIT)?;
-        if state != State::Without {
+        let server = BackgroundProcess::listening(&mut command, port, START_LIMIT)?;
+        if state != CaptureLevel::Without {
             capture(&server, port, state)?;
         }
         let without = Some(self.echo.as_path());
-        let endpoint = Endpoint { tools: vec![format!("s0__{ECHO}")], ..Endpoint::at(port) };
+        let endpoint = EchoEndpoint { tools: vec![format!("s0__{ECHO}")], ..EchoEndpoint::at(port) };
         let mut many = Vec::new();
         for _ in 0..IN_FLIGHT {
-            many.push(Connection::open_at(&endpoint, Form::Session).await?);
+            many.push(PostConnection::open_at(&endpoint, PostForm::Session).await?);
         }
-        let (many, _) = post::drive_all(many, WARM.begin(IN_FLIGHT)).await?;
-        let mut alone = Connection::open_at(&endpoint, Form::Session).await?;
+        let (many, _) = post::drive_all(many, WARM_UP.begin(IN_FLIGHT)).await?;
+        let mut alone = PostConnection::open_at(&endpoint, PostForm::Session).await?;
         let (mut times, stretch) = (Vec::new(), self.measured.begin(1));
         let watch = Stopwatch::start_without(without)?;
-        while stretch.goes_on(0) {
+        while stretch.continues(0) {
             let began = Instant::now();
             alone.call().await?;
             times.push(began.elapsed().as_secs_f64() * 1e6);
@@ -123,12 +123,12 @@ impl Bench<'_> {
         let watch = Stopwatch::start_without(without)?;
         let (_many, calls) = post::drive_all(many, self.measured.begin(IN_FLIGHT)).await?;
         let many = watch.stop(calls)?;
-        Ok(Turn { times, one, many, memory_mb: usage::resident_mb_without(without)? })
+        Ok(CaptureSample { times, one, many, memory_mb: usage::resident_mb_without(without)? })
     }
 }
 
-fn add(section: &mut Section, state: State, turn: &Turn) {
-    let aim = (state == State::Off).then_some(Aim::TimesBaseAtMost(OFF_AT_MOST));
+fn add(section: &mut TreeSection, state: CaptureLevel, turn: &CaptureSample) {
+    let aim = (state == CaptureLevel::Off).then_some(RepoTarget::TimesBaseAtMost(MAX_CAPTURE_OFF_RATIO));
     let subject = state.shown();
     section.add("CPU per call, one at a time (µs)", subject, aim, turn.one.cpu_per_call());
     section.add("CPU per call, 16 in flight (µs)", subject, aim, turn.many.cpu_per_call());
@@ -138,17 +138,17 @@ fn add(section: &mut Section, state: State, turn: &Turn) {
 }
 
 /// Sets the capture level through the inspector URL that docent has logged.
-fn capture(server: &Background, port: u16, state: State) -> Result<()> {
+fn capture(server: &BackgroundProcess, port: u16, state: CaptureLevel) -> Result<()> {
     let deadline = Instant::now() + START_LIMIT;
     let path = loop {
-        if let Some(path) = address(&server.said(), port) {
+        if let Some(path) = address(&server.output(), port) {
             break path;
         }
         ensure!(Instant::now() < deadline, "docent logged no address of its inspector");
         std::thread::sleep(Duration::from_millis(20));
     };
     let wanted =
-        json!({"on": state != State::Off, "payloads": state == State::Payloads}).to_string();
+        json!({"on": state != CaptureLevel::Off, "payloads": state == CaptureLevel::Payloads}).to_string();
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     write!(
         stream,
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn only_capture_off_has_a_target() {
-        let mut section = Section::new("Calls", State::Without.shown());
-        let load = |micros| Load::of(1, Duration::from_secs(1), Duration::from_micros(micros));
-        for (state, micros) in State::ALL.into_iter().zip([100, 103, 110, 120]) {
+        let mut section = TreeSection::new("Calls", CaptureLevel::Without.shown());
+        let load = |micros| LoadResult::from_figures(1, Duration::from_secs(1), Duration::from_micros(micros));
+        for (state, micros) in CaptureLevel::ALL.into_iter().zip([100, 103, 110, 120]) {
             let turn =
-                Turn { times: vec![1.0], one: load(micros), many: load(100), memory_mb: 1.0 };
+                CaptureSample { times: vec![1.0], one: load(micros), many: load(100), memory_mb: 1.0 };
             add(&mut section, state, &turn);
         }
         let text = section.to_string();

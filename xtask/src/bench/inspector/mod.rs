@@ -6,11 +6,11 @@ mod page;
 
 use super::{
     hub::gateway::real,
-    load::Stretch,
+    load::LoadStretch,
     peer::{build, eprint_step, folder},
-    repo::table::Table,
+    repo::table::RepoTable,
 };
-use crate::{docent::Docent, machine, workspace::Workspace};
+use crate::{docent::DocentProgram, machine, workspace::XtaskWorkspace};
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use std::{fs, io::Write as _, path::PathBuf, time::Duration};
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     seconds: f64,
     /// Measure these parts.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "page,calls")]
-    only: Vec<Part>,
+    only: Vec<InspectorBenchPart>,
     /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub(crate) struct Options {
 
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum InspectorBenchPart {
     /// Opening the page, its size and its memory.
     Page,
     /// The cost of a call with and without capture.
@@ -51,26 +51,26 @@ enum Part {
 }
 
 /// Measures, prints the tables and writes them to target/bench/inspector.json.
-pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
-    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
-    let mut table = Table::new("Inspector", NOTE);
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
+    let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
+    let mut table = RepoTable::new("Inspector", NOTE);
     table.describe("machine", machine::describe()?);
     table.describe("date", machine::now()?);
     table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
     table.describe("load average at the start", machine::load_average()?);
     let mut versions = vec![docent.version(workspace)?];
-    if options.only.contains(&Part::Page) {
+    if options.only.contains(&InspectorBenchPart::Page) {
         eprint_step("opening pages");
         let found = page::measure(workspace, &docent, options.openings.max(1))?;
         found.sections.into_iter().for_each(|section| table.push(section));
         versions.extend(found.versions);
     }
-    if options.only.contains(&Part::Calls) {
+    if options.only.contains(&InspectorBenchPart::Calls) {
         eprint_step("preparing the echo server");
         let (echo, _) = build(workspace, "echo")?;
         let measured =
-            Stretch::of(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
-        let bench = calls::Bench { docent: &docent, echo: real(&echo)?, measured };
+            LoadStretch::with_time(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
+        let bench = calls::CaptureBench { docent: &docent, echo: real(&echo)?, measured };
         table.push(bench.measure(options.rounds.max(1))?);
     }
     table.describe("versions", versions.join("; "));

@@ -3,27 +3,27 @@
 use crate::{
     bench::{
         hub::gateway::official_inspector,
-        repo::table::{Aim, Section},
+        repo::table::{RepoTarget, TreeSection},
     },
-    checks::inspector::Page,
-    docent::Docent,
+    checks::inspector::InspectorChecks,
+    docent::DocentProgram,
     install,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_mins(30);
+const RUN_LIMIT: Duration = Duration::from_mins(30);
 const OURS: &str = "docent inspect";
 const OFFICIAL: &str = "official inspector";
 /// The label of the total size of the page's files, and its limit.
-const SIZE: (&str, f64) = ("files of the page (kB)", 200.0);
+const PAGE_SIZE_TARGET: (&str, f64) = ("files of the page (kB)", 200.0);
 
 /// The measurements, and the versions measured.
-pub(super) struct Found {
-    pub(super) sections: Vec<Section>,
+pub(super) struct PageMeasurements {
+    pub(super) sections: Vec<TreeSection>,
     pub(super) versions: Vec<String>,
 }
 
@@ -37,8 +37,8 @@ struct Sample {
 }
 
 /// Opens both pages this many times.
-pub(super) fn measure(workspace: &Workspace, docent: &Docent, openings: u32) -> Result<Found> {
-    let (page, chromium) = (Page::install(workspace)?, install::chromium()?);
+pub(super) fn measure(workspace: &XtaskWorkspace, docent: &DocentProgram, openings: u32) -> Result<PageMeasurements> {
+    let (page, chromium) = (InspectorChecks::install(workspace)?, install::chromium()?);
     let mut versions = Vec::new();
     let mut command = page.program("measure.mjs", docent.program(), &chromium);
     command.arg("--openings").arg(openings.to_string());
@@ -50,7 +50,7 @@ pub(super) fn measure(workspace: &Workspace, docent: &Docent, openings: u32) -> 
         }
         Err(problem) => eprintln!("without the official inspector: {problem:#}"),
     }
-    let done = process::run(&mut command, LIMIT, Output::Kept)?;
+    let done = process::run(&mut command, RUN_LIMIT, OutputMode::Kept)?;
     let text = done.or_fail("measure.mjs")?;
     versions
         .extend(text.lines().filter_map(|line| line.strip_prefix("version ")).map(str::to_owned));
@@ -58,19 +58,19 @@ pub(super) fn measure(workspace: &Workspace, docent: &Docent, openings: u32) -> 
     if let (Err(problem), Some(first)) = (official, sections.first_mut()) {
         first.lack(OFFICIAL, &format!("{problem:#}"));
     }
-    Ok(Found { sections, versions })
+    Ok(PageMeasurements { sections, versions })
 }
 
 /// Parses the lines `sample {…}` into tables, in order of appearance.
-fn sections(text: &str) -> Result<Vec<Section>> {
-    let mut found: Vec<(String, Section)> = Vec::new();
+fn sections(text: &str) -> Result<Vec<TreeSection>> {
+    let mut found: Vec<(String, TreeSection)> = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("sample ")) {
         let sample: Sample = serde_json::from_str(line).with_context(|| line.to_owned())?;
         if !found.iter().any(|(title, _)| *title == sample.section) {
-            found.push((sample.section.clone(), Section::new(sample.section.clone(), OURS)));
+            found.push((sample.section.clone(), TreeSection::new(sample.section.clone(), OURS)));
         }
-        let ours = sample.subject == OURS && sample.measure == SIZE.0;
-        let aim = ours.then_some(Aim::AtMost(SIZE.1));
+        let ours = sample.subject == OURS && sample.measure == PAGE_SIZE_TARGET.0;
+        let aim = ours.then_some(RepoTarget::AtMost(PAGE_SIZE_TARGET.1));
         if let Some((_, section)) = found.iter_mut().find(|(title, _)| *title == sample.section) {
             section.add(&sample.measure, &sample.subject, aim, sample.value);
         }

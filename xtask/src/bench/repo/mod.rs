@@ -9,12 +9,12 @@ use super::{
     usage,
 };
 use crate::{
-    corpus::{self, Package},
-    docent::{Depth, Docent},
+    corpus::{self, CorpusPackage},
+    docent::{AnalyzeDepth, DocentProgram},
     install, machine,
-    process::{self, Output},
+    process::{self, OutputMode},
     tokei::Tokei,
-    workspace::Workspace,
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -26,7 +26,7 @@ use std::{
     process::Command,
     time::Duration,
 };
-use table::{Aim, Section, Table};
+use table::{RepoTarget, TreeSection, RepoTable};
 
 const TREES: &str = "tests/real/bench.toml";
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
@@ -34,8 +34,8 @@ const PARSE_LIMIT: Duration = Duration::from_mins(5);
 const TOKEI: &str = "tokei";
 const TREE_SITTER: &str = "tree-sitter";
 /// The size to which others are compared: below it, process startup weighs too much.
-const MIDDLE: &str = "10000 files";
-const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+const REFERENCE_SIZE: &str = "10000 files";
+const TREE_SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// Few rounds: the largest tree takes minutes, and CPU time hardly varies.
 const GROWTH_ROUNDS: u32 = 3;
 
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     rounds: u32,
     /// Measure these parts.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "large,deep,linear")]
-    only: Vec<Part>,
+    only: Vec<RepoBenchPart>,
     /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
@@ -59,7 +59,7 @@ pub(crate) struct Options {
 
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Part {
+enum RepoBenchPart {
     /// Quick and standard on a large tree, compared with tokei.
     Large,
     /// Deep, compared with parsing with tree-sitter.
@@ -73,20 +73,20 @@ enum Part {
 #[serde(deny_unknown_fields)]
 struct Trees {
     /// Tens of thousands of files.
-    large: Package,
+    large: CorpusPackage,
     /// One well-known project.
-    project: Package,
+    project: CorpusPackage,
 }
 
 /// Measures, prints the tables and writes them to target/bench/repo.json.
-pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
     let trees: Trees = corpus::expectations(workspace, TREES)?;
-    let bench = Bench {
+    let bench = RepoBench {
         workspace,
-        docent: Docent::given_or_built(workspace, options.docent.as_deref())?,
+        docent: DocentProgram::given_or_built(workspace, options.docent.as_deref())?,
         rounds: options.rounds,
     };
-    let mut table = Table::new("Repository analysis", NOTE);
+    let mut table = RepoTable::new("Repository analysis", NOTE);
     table.describe("machine", machine::describe()?);
     table.describe("date", machine::now()?);
     table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
@@ -97,9 +97,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
     table.describe("load average at the start", machine::load_average()?);
     for part in &options.only {
         table.push(match part {
-            Part::Large => bench.large(&trees.large)?,
-            Part::Deep => bench.deep(&trees.project)?,
-            Part::Linear => bench.linear(&trees.project)?,
+            RepoBenchPart::Large => bench.large(&trees.large)?,
+            RepoBenchPart::Deep => bench.deep(&trees.project)?,
+            RepoBenchPart::Linear => bench.linear(&trees.project)?,
         });
     }
     table.describe("load average at the end", machine::load_average()?);
@@ -109,9 +109,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
         .with_context(|| format!("writing {}", path.display()))
 }
 
-struct Bench<'a> {
-    workspace: &'a Workspace,
-    docent: Docent,
+struct RepoBench<'a> {
+    workspace: &'a XtaskWorkspace,
+    docent: DocentProgram,
     rounds: u32,
 }
 
@@ -120,16 +120,16 @@ struct Contender {
     name: String,
     command: Command,
     /// The targets for its CPU time and its memory.
-    aims: [Option<Aim>; 2],
+    aims: [Option<RepoTarget>; 2],
 }
 
-impl Bench<'_> {
-    fn large(&self, package: &Package) -> Result<Section> {
+impl RepoBench<'_> {
+    fn large(&self, package: &CorpusPackage) -> Result<TreeSection> {
         let tree = self.tree(package)?;
         let tokei = Tokei::install(self.workspace)?;
-        let mut section = Section::new(format!("Large tree: {package}"), TOKEI);
+        let mut section = TreeSection::new(format!("Large tree: {package}"), TOKEI);
         section.describe(self.describe(&tree, &tokei)?);
-        let memory = Some(Aim::AtMost(300.0));
+        let memory = Some(RepoTarget::AtMost(300.0));
         let mut contenders = vec![
             Contender { name: TOKEI.to_owned(), command: tokei.count(&tree), aims: [None; 2] },
             self.contender(&tree, Depth::Quick, [Some(Aim::TimesBaseAtMost(1.2)), memory]),
@@ -137,19 +137,19 @@ impl Bench<'_> {
         ];
         self.take_turns(&mut contenders, &mut section)?;
         // Its time is judged below, on a project of common size; only its memory is judged here.
-        let mut deep = self.contender(&tree, Depth::Deep, [None, memory]);
+        let mut deep = self.contender(&tree, AnalyzeDepth::Deep, [None, memory]);
         eprint_step("once: docent deep");
         section.add_run(&deep.name, usage::run(&mut deep.command)?, deep.aims);
         Ok(section)
     }
 
-    fn deep(&self, package: &Package) -> Result<Section> {
+    fn deep(&self, package: &CorpusPackage) -> Result<TreeSection> {
         let tree = self.tree(package)?;
         let parse = parser(self.workspace)?;
         let mut command = Command::new(&parse);
         command.arg(&tree);
-        let said = process::run(&mut command, PARSE_LIMIT, Output::Kept)?.or_fail("parse")?;
-        let mut section = Section::new(format!("Deep: {package}"), TREE_SITTER);
+        let said = process::run(&mut command, PARSE_LIMIT, OutputMode::Kept)?.or_fail("parse")?;
+        let mut section = TreeSection::new(format!("Deep: {package}"), TREE_SITTER);
         section.describe(format!(
             "tree-sitter: {} in Python, JavaScript, TypeScript and Rust read and parsed once, on one thread, the trees \
              dropped",
@@ -163,23 +163,23 @@ impl Bench<'_> {
         Ok(section)
     }
 
-    fn linear(&self, package: &Package) -> Result<Section> {
+    fn linear(&self, package: &CorpusPackage) -> Result<TreeSection> {
         let tree = self.tree(package)?;
         let files = copies::files(&tree)?;
         let place = tempfile::Builder::new()
             .prefix("copies-")
             .tempdir_in(corpus::folder(self.workspace))
             .context("making a folder for the copies")?;
-        let mut section = Section::new(format!("Growth: copies of {package}"), MIDDLE);
+        let mut section = TreeSection::new(format!("Growth: copies of {package}"), REFERENCE_SIZE);
         section.describe(format!(
             "trees: copies of its {} files in numbered folders, with an evenly thinned last copy",
             files.len()
         ));
-        for size in SIZES {
+        for size in TREE_SIZES {
             let folder = place.path().join(size.to_string());
             eprint_step(&format!("copying {size} files"));
             copies::fill(&folder, &tree, &files, size)?;
-            corpus::set_apart(&folder)?;
+            corpus::init_repository(&folder)?;
             self.grown(&folder, size, &mut section)?;
             fs::remove_dir_all(&folder)?;
         }
@@ -187,12 +187,12 @@ impl Bench<'_> {
     }
 
     /// Measures every depth on a tree of this size.
-    fn grown(&self, folder: &Path, size: usize, section: &mut Section) -> Result<()> {
-        let aim = (Some(&size) == SIZES.last()).then_some(Aim::TimesBaseAtMost(1.25));
+    fn measure_size(&self, folder: &Path, size: usize, section: &mut TreeSection) -> Result<()> {
+        let aim = (Some(&size) == TREE_SIZES.last()).then_some(RepoTarget::TimesBaseAtMost(1.25));
         let count = f64::from(u32::try_from(size)?);
         // The copies share their contents with the tree, so only their names are new to the page cache.
-        usage::run(&mut self.docent.analysis(folder, Depth::Quick))?;
-        for depth in [Depth::Quick, Depth::Standard, Depth::Deep] {
+        usage::run(&mut self.docent.analysis(folder, AnalyzeDepth::Quick))?;
+        for depth in [AnalyzeDepth::Quick, AnalyzeDepth::Standard, AnalyzeDepth::Deep] {
             let mut analysis = self.docent.analysis(folder, depth);
             let (subject, word) = (format!("{size} files"), depth.word());
             for round in 1..=self.rounds.min(GROWTH_ROUNDS) {
@@ -207,7 +207,7 @@ impl Bench<'_> {
     }
 
     /// Runs each program once unmeasured, and then all of them in turn.
-    fn take_turns(&self, contenders: &mut [Contender], section: &mut Section) -> Result<()> {
+    fn take_turns(&self, contenders: &mut [Contender], section: &mut TreeSection) -> Result<()> {
         for round in 0..=self.rounds {
             for Contender { name, command, aims } in &mut *contenders {
                 eprint_step(&format!("round {round} of {}: {name}", self.rounds));
@@ -220,19 +220,19 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn contender(&self, tree: &Path, depth: Depth, aims: [Option<Aim>; 2]) -> Contender {
+    fn contender(&self, tree: &Path, depth: AnalyzeDepth, aims: [Option<RepoTarget>; 2]) -> Contender {
         let command = self.docent.analysis(tree, depth);
         Contender { name: format!("docent {}", depth.word()), command, aims }
     }
 
-    fn tree(&self, package: &Package) -> Result<PathBuf> {
+    fn tree(&self, package: &CorpusPackage) -> Result<PathBuf> {
         eprint_step(&format!("fetching {package}"));
         corpus::tree(self.workspace, package)
     }
 
     /// Describes what both programs see, because they should do the same work.
     fn describe(&self, tree: &Path, tokei: &Tokei) -> Result<String> {
-        let report = self.docent.report(tree, Depth::Quick)?;
+        let report = self.docent.report(tree, AnalyzeDepth::Quick)?;
         let languages = report["languages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let known: u64 = languages.iter().filter_map(|language| language["files"].as_u64()).sum();
         Ok(format!(
@@ -247,10 +247,10 @@ impl Bench<'_> {
 }
 
 /// Builds the example of the suites crate that only parses.
-pub(super) fn parser(workspace: &Workspace) -> Result<PathBuf> {
+pub(super) fn parser(workspace: &XtaskWorkspace) -> Result<PathBuf> {
     eprint_step("building the parser");
     let mut build = workspace.cargo(["build", "--release", "-p", "docent-suites"]);
     build.args(["--example", "parse"]);
-    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    process::run(&mut build, COMPILE_LIMIT, OutputMode::Kept)?.or_fail("cargo build")?;
     Ok(workspace.binary("release/examples", "parse"))
 }

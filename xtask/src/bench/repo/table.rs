@@ -3,14 +3,14 @@
 
 use crate::bench::{
     table::{median, number, times},
-    usage::Used,
+    usage::ResourceUsage,
 };
 use serde_json::{Value, json};
 use std::fmt;
 
 /// A target for docent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Aim {
+pub(crate) enum RepoTarget {
     /// The figure itself.
     AtMost(f64),
     /// The figure divided by that of the base.
@@ -25,14 +25,14 @@ pub(crate) enum Aim {
 const REASON_LENGTH: usize = 300;
 
 #[derive(Debug)]
-struct Row {
+struct MeasureRow {
     measure: String,
     subject: String,
-    aim: Option<Aim>,
+    aim: Option<RepoTarget>,
     samples: Vec<f64>,
 }
 
-impl Row {
+impl MeasureRow {
     fn least(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -44,17 +44,17 @@ impl Row {
 
 /// The measurements on one tree.
 #[derive(Debug)]
-pub(crate) struct Section {
+pub(crate) struct TreeSection {
     title: String,
     /// The subject that others are divided by; `None` if figures are not compared.
     base: Option<&'static str>,
     about: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<MeasureRow>,
     /// Subjects that could not be measured, and why.
     lacks: Vec<(String, String)>,
 }
 
-impl Section {
+impl TreeSection {
     /// Creates an empty one.
     pub(crate) fn new(title: impl Into<String>, base: &'static str) -> Self {
         Self { base: Some(base), ..Self::without_base(title) }
@@ -77,12 +77,12 @@ impl Section {
     }
 
     /// Adds a sample. Rows of one measure are adjacent, in order of insertion.
-    pub(crate) fn add(&mut self, measure: &str, subject: &str, aim: Option<Aim>, sample: f64) {
-        let same = |row: &&mut Row| row.measure == measure && row.subject == subject;
+    pub(crate) fn add(&mut self, measure: &str, subject: &str, aim: Option<RepoTarget>, sample: f64) {
+        let same = |row: &&mut MeasureRow| row.measure == measure && row.subject == subject;
         if let Some(row) = self.rows.iter_mut().find(same) {
             return row.samples.push(sample);
         }
-        let row = Row {
+        let row = MeasureRow {
             measure: measure.to_owned(),
             subject: subject.to_owned(),
             aim,
@@ -109,38 +109,38 @@ impl Section {
     }
 
     /// Adds the resources used by one run, with the targets for its CPU time and memory.
-    pub(crate) fn add_run(&mut self, subject: &str, used: Used, aims: [Option<Aim>; 2]) {
+    pub(crate) fn add_run(&mut self, subject: &str, used: ResourceUsage, aims: [Option<RepoTarget>; 2]) {
         let [cpu, peak] = aims;
         self.add("CPU (ms)", subject, cpu, used.cpu.as_secs_f64() * 1e3);
         self.add("wall time (ms)", subject, None, used.wall.as_secs_f64() * 1e3);
         self.add("peak RSS (MB)", subject, peak, used.peak_mb);
     }
 
-    fn ratio(&self, row: &Row) -> Option<f64> {
+    fn ratio(&self, row: &MeasureRow) -> Option<f64> {
         self.ratio_to(row, self.base?)
     }
 
-    fn ratio_to(&self, row: &Row, subject: &str) -> Option<f64> {
-        let base = |other: &&Row| other.measure == row.measure && other.subject == subject;
+    fn ratio_to(&self, row: &MeasureRow, subject: &str) -> Option<f64> {
+        let base = |other: &&MeasureRow| other.measure == row.measure && other.subject == subject;
         self.rows.iter().find(base).map(|base| median(&row.samples) / median(&base.samples))
     }
 
-    fn ratio_to_best(&self, row: &Row, subjects: &[&str]) -> Option<f64> {
+    fn ratio_to_best(&self, row: &MeasureRow, subjects: &[&str]) -> Option<f64> {
         let ratios = subjects.iter().filter_map(|subject| self.ratio_to(row, subject));
         ratios.min_by(f64::total_cmp)
     }
 
     /// Returns the target and whether the row reaches it; `None` if there is none or the base was not measured.
-    fn verdict(&self, row: &Row) -> Option<String> {
+    fn verdict(&self, row: &MeasureRow) -> Option<String> {
         let (text, met) = match row.aim? {
-            Aim::AtMost(limit) => (format!("≤ {limit}"), median(&row.samples) <= limit),
-            Aim::TimesBaseAtMost(limit) => {
+            RepoTarget::AtMost(limit) => (format!("≤ {limit}"), median(&row.samples) <= limit),
+            RepoTarget::TimesBaseAtMost(limit) => {
                 (format!("≤ {limit} × {}", self.base?), self.ratio(row)? <= limit)
             }
-            Aim::TimesAtLeast(limit, subject) => {
+            RepoTarget::TimesAtLeast(limit, subject) => {
                 (format!("≥ {limit} × {subject}"), self.ratio_to(row, subject)? >= limit)
             }
-            Aim::TimesBestAtLeast(limit, subjects) => {
+            RepoTarget::TimesBestAtLeast(limit, subjects) => {
                 let ratio = self.ratio_to_best(row, subjects)?;
                 (format!("≥ {limit} × the best peer ({})", times(Some(ratio))), ratio >= limit)
             }
@@ -148,7 +148,7 @@ impl Section {
         Some(format!("{text}: {}", if met { "yes" } else { "no" }))
     }
 
-    fn row_json(&self, row: &Row) -> Value {
+    fn row_json(&self, row: &MeasureRow) -> Value {
         json!({
             "measure": row.measure,
             "subject": row.subject,
@@ -162,7 +162,7 @@ impl Section {
     }
 }
 
-impl fmt::Display for Section {
+impl fmt::Display for TreeSection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n### {}\n", self.title)?;
         for text in &self.about {
@@ -196,15 +196,15 @@ impl fmt::Display for Section {
 
 /// The results of one run.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct RepoTable {
     title: &'static str,
     /// How the figures were made.
     note: &'static str,
     about: Vec<(&'static str, String)>,
-    sections: Vec<Section>,
+    sections: Vec<TreeSection>,
 }
 
-impl Table {
+impl RepoTable {
     /// Creates an empty one.
     pub(crate) fn new(title: &'static str, note: &'static str) -> Self {
         Self { title, note, about: Vec::new(), sections: Vec::new() }
@@ -216,7 +216,7 @@ impl Table {
     }
 
     /// Adds a tree.
-    pub(crate) fn push(&mut self, section: Section) {
+    pub(crate) fn push(&mut self, section: TreeSection) {
         self.sections.push(section);
     }
 
@@ -238,7 +238,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for RepoTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "## {}\n", self.title)?;
         for (what, text) in &self.about {
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(section: &Section, expected: &[&str]) {
+    fn check(section: &TreeSection, expected: &[&str]) {
         let text = section.to_string();
         let rows: Vec<&str> =
             text.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();
@@ -263,13 +263,13 @@ mod tests {
 
     #[test]
     fn measures_are_adjacent_and_compared_with_the_base() {
-        let mut section = Section::new("A tree", "tokei");
+        let mut section = TreeSection::new("A tree", "tokei");
         for (sample, factor) in [(100.0, 1.0), (300.0, 2.0), (200.0, 1.6)] {
             section.add("CPU (ms)", "tokei", None, sample);
             section.add("peak RSS (MB)", "tokei", None, 10.0);
-            let aim = Some(Aim::TimesBaseAtMost(1.5));
+            let aim = Some(RepoTarget::TimesBaseAtMost(1.5));
             section.add("CPU (ms)", "docent", aim, sample * factor);
-            section.add("peak RSS (MB)", "docent", Some(Aim::AtMost(300.0)), sample + 50.0);
+            section.add("peak RSS (MB)", "docent", Some(RepoTarget::AtMost(300.0)), sample + 50.0);
         }
         check(
             &section,
@@ -285,10 +285,10 @@ mod tests {
 
     #[test]
     fn a_target_without_its_base_is_not_judged() {
-        let mut section = Section::new("A tree", "tokei");
-        section.add("CPU (ms)", "docent", Some(Aim::TimesBaseAtMost(1.5)), 1.0);
+        let mut section = TreeSection::new("A tree", "tokei");
+        section.add("CPU (ms)", "docent", Some(RepoTarget::TimesBaseAtMost(1.5)), 1.0);
         check(&section, &["| CPU (ms) | docent | 1.0 | 1.0 – 1.0 | 1 |  |  |"]);
-        let mut table = Table::new("Figures", "one run");
+        let mut table = RepoTable::new("Figures", "one run");
         table.push(section);
         let row = &table.json()["sections"][0]["rows"][0];
         assert_eq!((&row["median"], &row["aim"]), (&json!(1.0), &Value::Null));
@@ -297,12 +297,12 @@ mod tests {
 
     #[test]
     fn a_target_may_require_a_peer_to_need_more() {
-        let mut section = Section::new("A tree", "parser");
+        let mut section = TreeSection::new("A tree", "parser");
         for (subject, aim, sample) in [
             ("docent", None, 10.0),
-            ("slow", Some(Aim::TimesAtLeast(4.0, "docent")), 50.0),
-            ("fast", Some(Aim::TimesAtLeast(4.0, "docent")), 30.0),
-            ("alone", Some(Aim::TimesAtLeast(4.0, "unknown")), 30.0),
+            ("slow", Some(RepoTarget::TimesAtLeast(4.0, "docent")), 50.0),
+            ("fast", Some(RepoTarget::TimesAtLeast(4.0, "docent")), 30.0),
+            ("alone", Some(RepoTarget::TimesAtLeast(4.0, "unknown")), 30.0),
         ] {
             section.add("CPU (ms)", subject, aim, sample);
         }
@@ -319,8 +319,8 @@ mod tests {
 
     #[test]
     fn a_target_may_require_docent_to_beat_the_best() {
-        let mut section = Section::new("Calls", "docent");
-        let aim = |limit| Some(Aim::TimesBestAtLeast(limit, &["slow", "fast", "absent"]));
+        let mut section = TreeSection::new("Calls", "docent");
+        let aim = |limit| Some(RepoTarget::TimesBestAtLeast(limit, &["slow", "fast", "absent"]));
         section.add("calls", "docent", aim(10.0), 900.0);
         section.add("calls", "near", aim(11.0), 900.0);
         section.add("calls", "slow", None, 10.0);
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_missing_subject_has_a_row() {
-        let mut section = Section::new("Calls", "docent");
+        let mut section = TreeSection::new("Calls", "docent");
         section.add("calls", "docent", None, 1.0);
         section.lack("peer", "it said:\n a|b");
         section.lack("peer", "again");
@@ -351,15 +351,15 @@ mod tests {
                 "| not measured | peer | | | | | it said: a/b |",
             ],
         );
-        let mut section = Section::without_base("Calls");
+        let mut section = TreeSection::without_base("Calls");
         section.lack("peer", "x");
         check(&section, &["| not measured | peer | | | | x |"]);
     }
 
     #[test]
     fn without_a_base_there_is_no_base_column() {
-        let mut section = Section::without_base("Calls");
-        section.add("wall time (ms)", "docent", Some(Aim::AtMost(5.0)), 4.0);
+        let mut section = TreeSection::without_base("Calls");
+        section.add("wall time (ms)", "docent", Some(RepoTarget::AtMost(5.0)), 4.0);
         check(&section, &["| wall time (ms) | docent | 4.0 | 4.0 – 4.0 | 1 | ≤ 5: yes |"]);
         assert!(
             section.to_string().contains("| samples | to reach |\n|---|---|--:|--:|--:|---|\n")

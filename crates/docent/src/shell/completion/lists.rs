@@ -4,14 +4,14 @@
 //! and headers.
 
 use super::super::{
-    args::Target,
+    args::ServerTarget,
     layout::first_sentence,
     saving::file_stem,
-    schema::{Kind, Schema, plain},
+    schema::{JsonType, ArgumentSchema, display_value},
     tools::input_schema,
 };
 use crate::config::Config;
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -21,30 +21,30 @@ use std::{
 };
 
 /// Maximum number of tools per server.
-const MOST_TOOLS: usize = 2000;
+const MAX_CACHED_TOOLS: usize = 2000;
 /// Maximum number of arguments per tool, and of choices per argument.
-const MOST_PARTS: usize = 200;
+const MAX_CACHED_KEYS: usize = 200;
 /// Maximum size of one file.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_CACHE_FILE_BYTES: u64 = 4 << 20;
 /// Maximum number of files in the folder.
-const MOST_FILES: usize = 200;
+const MAX_CACHE_FILES: usize = 200;
 /// Maximum depth of objects whose fields are stored.
-const DEEPEST: usize = 2;
+const MAX_CACHED_DEPTH: usize = 2;
 
 /// A tool in the completion cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct CompletionTool {
     /// The name.
     pub(crate) name: String,
     /// The description.
     pub(crate) about: String,
     /// The arguments.
-    pub(crate) keys: Vec<SeenKey>,
+    pub(crate) keys: Vec<CompletionParameter>,
 }
 
 /// An argument in the completion cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SeenKey {
+pub(crate) struct CompletionParameter {
     /// The name, with dots inside objects.
     pub(crate) name: String,
     /// The description.
@@ -57,65 +57,65 @@ pub(crate) struct SeenKey {
     pub(crate) choices: Vec<String>,
 }
 
-impl Seen {
+impl CompletionTool {
     /// Extracts the cached part of a definition.
-    pub(crate) fn of(tool: &Value) -> Option<Self> {
+    pub(crate) fn from_definition(tool: &Value) -> Option<Self> {
         let name = tool.get("name")?.as_str()?.to_owned();
         let about = tool.get("description").and_then(Value::as_str).unwrap_or_default();
         let mut keys = Vec::new();
-        gather(Schema::of(input_schema(tool)), "", DEEPEST, &mut keys);
+        gather(ArgumentSchema::of(input_schema(tool)), "", MAX_CACHED_DEPTH, &mut keys);
         Some(Self { name, about: first_sentence(about), keys })
     }
 }
 
-fn gather(schema: Schema<'_>, prefix: &str, depth: usize, keys: &mut Vec<SeenKey>) {
+fn gather(schema: ArgumentSchema<'_>, prefix: &str, depth: usize, keys: &mut Vec<CompletionParameter>) {
     for property in schema.properties() {
-        if keys.len() >= MOST_PARTS {
+        if keys.len() >= MAX_CACHED_KEYS {
             return;
         }
         let (schema, name) = (property.schema, format!("{prefix}{}", property.name));
         let branches = schema.branches();
-        let is = |kind: Kind| branches.iter().any(|branch| branch.kind == kind);
-        let of = if is(Kind::Array) { schema.members().unwrap_or(schema) } else { schema };
+        let is = |kind: JsonType| branches.iter().any(|branch| branch.kind == kind);
+        let of = if is(JsonType::Array) { schema.members().unwrap_or(schema) } else { schema };
         let mut choices: Vec<String> =
-            of.all_choices().into_iter().take(MOST_PARTS).map(plain).collect();
-        if choices.is_empty() && is(Kind::Boolean) {
+            of.all_choices().into_iter().take(MAX_CACHED_KEYS).map(display_value).collect();
+        if choices.is_empty() && is(JsonType::Boolean) {
             choices = vec!["true".into(), "false".into()];
         }
         let about = first_sentence(schema.text("description").unwrap_or_default());
         let required = property.required && prefix.is_empty();
-        keys.push(SeenKey {
+        keys.push(CompletionParameter {
             name: name.clone(),
             about,
             required,
-            repeated: is(Kind::Array),
+            repeated: is(JsonType::Array),
             choices,
         });
-        if depth > 0 && is(Kind::Object) {
+        if depth > 0 && is(JsonType::Object) {
             gather(schema, &format!("{name}."), depth - 1, keys);
         }
     }
 }
 
 /// The cache folder.
-pub(crate) struct Lists(PathBuf);
+pub(crate) struct CompletionCache(PathBuf);
 
-impl Lists {
+impl CompletionCache {
     /// The user's cache; `None` without a home directory.
-    pub(crate) fn of(config: &Config) -> Option<Self> {
+    pub(crate) fn open(config: &Config) -> Option<Self> {
         Some(Self(config.cache_dir.as_ref()?.join("lists")))
     }
 
     /// Returns the file of a server. docent itself has none: its tools are always available.
-    pub(crate) fn path(&self, target: &Target, config: &Config) -> Option<PathBuf> {
+    pub(crate) fn path(&self, target: &ServerTarget, config: &Config) -> Option<PathBuf> {
         let (name, identity) = match target {
-            Target::Docent => return None,
-            Target::Server(name) => {
+            ServerTarget::Docent => return None,
+            ServerTarget::Server(name) => {
                 let entry = config.servers.iter().find(|entry| entry.server.name == *name)?;
                 (file_stem(name), entry.server.summary())
             }
-            Target::Url { url, .. } => ("url".into(), url.clone()),
-            Target::Program(words) => ("program".into(), format!("{words:?}")),
+            ServerTarget::Url { url, .. } => ("url".into(), url.clone()),
+            ServerTarget::Program(words) => ("program".into(), format!("{words:?}")),
         };
         // FNV-1a: the name must stay the same from one build to the next.
         let hash = identity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -127,24 +127,24 @@ impl Lists {
 
 /// Stores the tools.
 pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
-    let seen: Vec<Seen> = tools.iter().take(MOST_TOOLS).filter_map(Seen::of).collect();
+    let seen: Vec<CompletionTool> = tools.iter().take(MAX_CACHED_TOOLS).filter_map(CompletionTool::from_definition).collect();
     if seen == read(path) {
         return Ok(());
     }
     let Some(folder) = path.parent() else { return Ok(()) };
     let name = path.file_name().unwrap_or_default();
-    let own = Folder::from(folder);
-    own.make(Access::Private)?;
+    let own = ManagedFolder::from(folder);
+    own.make(FileAccess::Private)?;
     prune(folder)?;
-    own.replace(name, &serde_json::to_vec(&seen)?, Access::Private, Durability::Cached)
+    own.replace(name, &serde_json::to_vec(&seen)?, FileAccess::Private, Durability::Cached)
 }
 
 /// Loads the tools; empty if there is no readable file.
-pub(crate) fn read(path: &Path) -> Vec<Seen> {
+pub(crate) fn read(path: &Path) -> Vec<CompletionTool> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let mut bytes = Vec::new();
-    let file = Folder::from(folder).read(name);
-    let read = file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    let file = ManagedFolder::from(folder).read(name);
+    let read = file.and_then(|file| file.take(MAX_CACHE_FILE_BYTES).read_to_end(&mut bytes));
     read.ok().and_then(|_| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
@@ -155,7 +155,7 @@ fn prune(folder: &Path) -> io::Result<()> {
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
     files.sort();
-    let over = files.len().saturating_sub(MOST_FILES - 1);
+    let over = files.len().saturating_sub(MAX_CACHE_FILES - 1);
     for (_, path) in files.iter().take(over) {
         fs::remove_file(path)?;
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn the_folder_does_not_grow_for_ever() {
         let place = tempfile::tempdir().unwrap();
-        for n in 0..MOST_FILES + 50 {
+        for n in 0..MAX_CACHE_FILES + 50 {
             fs::write(place.path().join(format!("program-{n}.json")), "[]").unwrap();
         }
         write(&place.path().join("new.json"), &[json!({"name": "t"})]).unwrap();

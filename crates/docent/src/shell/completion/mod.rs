@@ -6,21 +6,21 @@
 pub(crate) mod lists;
 mod scripts;
 
-use super::args::{ITSELF, Target};
+use super::args::{DOCENT_TARGET, ServerTarget};
 use crate::{config::Config, serve, servers};
 use clap::{Arg, Command, ValueEnum};
-use docent_registry::Client;
+use docent_registry::McpClient;
 use docent_tool::ToolInfo;
-use lists::{Lists, Seen, SeenKey};
+use lists::{CompletionCache, CompletionTool, CompletionParameter};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Maximum number of candidates.
-const MOST: usize = 1000;
+const MAX_CANDIDATES: usize = 1000;
 
 /// A shell that requests completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Asking {
+pub(crate) enum CompletionShell {
     /// bash, which passes its line.
     Bash,
     /// zsh, which passes words.
@@ -30,74 +30,74 @@ pub(crate) enum Asking {
 }
 
 /// Returns the completion script of a shell.
-pub(crate) fn script(shell: Asking) -> &'static str {
+pub(crate) fn script(shell: CompletionShell) -> &'static str {
     match shell {
-        Asking::Bash => scripts::BASH,
-        Asking::Zsh => scripts::ZSH,
-        Asking::Fish => scripts::FISH,
+        CompletionShell::Bash => scripts::BASH,
+        CompletionShell::Zsh => scripts::ZSH,
+        CompletionShell::Fish => scripts::FISH,
     }
 }
 
 /// Source of servers and tools for completion.
-pub(crate) trait Known {
+pub(crate) trait CompletionSource {
     /// Returns the names of configured servers.
     fn servers(&self) -> Vec<String>;
     /// Returns the tools of a server.
-    fn tools(&self, target: &Target) -> Vec<Seen>;
+    fn tools(&self, target: &ServerTarget) -> Vec<CompletionTool>;
 }
 
-impl Known for Config {
+impl CompletionSource for Config {
     fn servers(&self) -> Vec<String> {
         self.servers.iter().map(|entry| entry.server.name.clone()).collect()
     }
 
-    fn tools(&self, target: &Target) -> Vec<Seen> {
-        if *target == Target::Docent {
+    fn tools(&self, target: &ServerTarget) -> Vec<CompletionTool> {
+        if *target == ServerTarget::Docent {
             let own = serve::suites(self).map(|suites| suites.providers).unwrap_or_default();
             let own = own.iter().flat_map(|provider| provider.tools()).map(|tool| tool.info());
             let own = own.map(|info| definition(&info));
-            let memory = servers::memory(self);
+            let memory = servers::approval_memory(self);
             // Under docent's names for them, as last seen.
-            let others = servers::all(self);
+            let others = servers::all_specs(self);
             let others = others.iter().flat_map(|spec| memory.tools(spec)).map(Value::Object);
-            return own.chain(others).filter_map(|tool| Seen::of(&tool)).collect();
+            return own.chain(others).filter_map(|tool| CompletionTool::from_definition(&tool)).collect();
         }
-        let path = Lists::of(self).and_then(|lists| lists.path(target, self));
+        let path = CompletionCache::open(self).and_then(|lists| lists.path(target, self));
         path.map(|path| lists::read(&path)).unwrap_or_default()
     }
 }
 
 fn definition(info: &ToolInfo) -> Value {
-    json!({"name": info.name, "description": info.about, "inputSchema": info.input_schema})
+    json!({"name": info.name, "description": info.description, "inputSchema": info.input_schema})
 }
 
 /// A completion candidate with its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Offer {
+struct CompletionCandidate {
     word: String,
     about: String,
 }
 
 /// The completions of a command line.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
-    Words(Vec<Offer>),
+enum CompletionReply {
+    Words(Vec<CompletionCandidate>),
     Files,
 }
 
 /// Returns the completions in the format of the scripts.
-pub(crate) fn answer(shell: Asking, typed: &[String], root: &Command, known: &dyn Known) -> String {
+pub(crate) fn answer(shell: CompletionShell, typed: &[String], root: &Command, known: &dyn CompletionSource) -> String {
     let words: Vec<String> = match (shell, typed) {
-        (Asking::Bash, [line]) => split(line).into_iter().skip(1).collect(),
+        (CompletionShell::Bash, [line]) => split(line).into_iter().skip(1).collect(),
         _ => typed.to_vec(),
     };
-    let Next::Words(offers) = next(&words, root, known) else { return "files\n".into() };
+    let CompletionReply::Words(offers) = complete(&words, root, known) else { return "files\n".into() };
     let mut text = String::from("words\n");
-    for Offer { word, about } in offers.iter().filter(|offer| is_plain(&offer.word)).take(MOST) {
+    for CompletionCandidate { word, about } in offers.iter().filter(|offer| is_plain(&offer.word)).take(MAX_CANDIDATES) {
         text.push_str(word);
-        if shell != Asking::Bash {
+        if shell != CompletionShell::Bash {
             text.push('\t');
-            text.push_str(&docent_screen::one_line(about).replace('\t', " "));
+            text.push_str(&docent_screen::one_line(plain_text).replace('\t', " "));
         }
         text.push('\n');
     }
@@ -133,7 +133,7 @@ fn split(line: &str) -> Vec<String> {
 }
 
 /// A partially typed command line.
-struct Typed<'c> {
+struct ParsedCommandLine<'c> {
     command: &'c Command,
     /// The name of the parent command.
     within: &'c str,
@@ -147,9 +147,9 @@ struct Typed<'c> {
     rest: bool,
 }
 
-fn read<'c>(before: &[String], root: &'c Command) -> Typed<'c> {
+fn read<'c>(before: &[String], root: &'c Command) -> ParsedCommandLine<'c> {
     let (flags, words) = (BTreeMap::new(), Vec::new());
-    let mut typed = Typed { command: root, within: "", flags, words, open: None, rest: false };
+    let mut typed = ParsedCommandLine { command: root, within: "", flags, words, open: None, rest: false };
     for word in before {
         if typed.rest {
             typed.words.push(word.clone());
@@ -187,11 +187,11 @@ fn flag<'c>(command: &'c Command, typed: &str) -> Option<&'c Arg> {
     })
 }
 
-fn next(words: &[String], root: &Command, known: &dyn Known) -> Next {
-    let Some((current, before)) = words.split_last() else { return Next::Words(Vec::new()) };
+fn complete(words: &[String], root: &Command, known: &dyn CompletionSource) -> CompletionReply {
+    let Some((current, before)) = words.split_last() else { return CompletionReply::Words(Vec::new()) };
     let typed = read(before, root);
     if typed.rest {
-        return Next::Files;
+        return CompletionReply::Files;
     }
     if let Some(open) = typed.open {
         return values(open, "", current, known);
@@ -200,110 +200,110 @@ fn next(words: &[String], root: &Command, known: &dyn Known) -> Next {
     {
         return match flag(typed.command, name) {
             Some(flag) => values(flag, &format!("{name}="), value, known),
-            None => Next::Words(Vec::new()),
+            None => CompletionReply::Words(Vec::new()),
         };
     }
     if current.starts_with('-') {
-        return Next::Words(starting(current, flags(&typed)));
+        return CompletionReply::Words(with_prefix(current, flags(&typed)));
     }
     let inner = typed.command.get_subcommands().filter(|inner| !inner.is_hide_set());
-    let inner: Vec<Offer> =
-        inner.map(|inner| offer(inner.get_name(), &about(inner.get_about()))).collect();
+    let inner: Vec<CompletionCandidate> =
+        inner.map(|inner| offer(inner.get_name(), &plain_text(inner.get_about()))).collect();
     if !inner.is_empty() {
-        return Next::Words(starting(current, inner));
+        return CompletionReply::Words(with_prefix(current, inner));
     }
     match (typed.within, typed.command.get_name()) {
-        ("servers", "test") => Next::Words(starting(current, configured(known))),
+        ("servers", "test") => CompletionReply::Words(with_prefix(current, configured(known))),
         ("servers", "remove" | "approve" | "login") if typed.words.is_empty() => {
-            Next::Words(starting(current, configured(known)))
+            CompletionReply::Words(with_prefix(current, configured(known)))
         }
         (_, "tools") => {
-            Next::Words(starting(current, [servers(known), tools(&typed, known)].concat()))
+            CompletionReply::Words(with_prefix(current, [servers(known), tools(&typed, known)].concat()))
         }
-        (_, "resources" | "prompts") => Next::Words(starting(current, servers(known))),
+        (_, "resources" | "prompts") => CompletionReply::Words(with_prefix(current, servers(known))),
         (_, "call") => call(&typed, current, known),
         _ => positional(&typed, current, known),
     }
 }
 
-fn offer(word: &str, about: &str) -> Offer {
-    Offer { word: word.to_owned(), about: about.to_owned() }
+fn offer(word: &str, about: &str) -> CompletionCandidate {
+    CompletionCandidate { word: word.to_owned(), about: about.to_owned() }
 }
 
-fn about(styled: Option<&clap::builder::StyledStr>) -> String {
+fn plain_text(styled: Option<&clap::builder::StyledStr>) -> String {
     styled.map(ToString::to_string).unwrap_or_default()
 }
 
-fn starting(current: &str, offers: Vec<Offer>) -> Vec<Offer> {
+fn with_prefix(current: &str, offers: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     offers.into_iter().filter(|offer| offer.word.starts_with(current)).collect()
 }
 
-fn flags(typed: &Typed<'_>) -> Vec<Offer> {
+fn flags(typed: &ParsedCommandLine<'_>) -> Vec<CompletionCandidate> {
     let all = typed.command.get_arguments().filter(|one| !one.is_hide_set());
-    let all = all.filter_map(|one| Some((one.get_long()?, about(one.get_help()))));
+    let all = all.filter_map(|one| Some((one.get_long()?, plain_text(one.get_help()))));
     let help = [("help", "Print help".to_owned())];
-    let mut offers: Vec<Offer> = Vec::new();
+    let mut offers: Vec<CompletionCandidate> = Vec::new();
     for (long, about) in all.chain(help) {
         let word = format!("--{long}");
         if !offers.iter().any(|offer| offer.word == word) {
-            offers.push(Offer { word, about });
+            offers.push(CompletionCandidate { word, plain_text });
         }
     }
     offers
 }
 
 /// Completes the value of a flag or a positional argument.
-fn values(of: &Arg, prefix: &str, current: &str, known: &dyn Known) -> Next {
+fn values(of: &Arg, prefix: &str, current: &str, known: &dyn CompletionSource) -> CompletionReply {
     if of.get_id() == "server" {
         let all = servers(known).into_iter();
-        let all = all.map(|one| Offer { word: format!("{prefix}{}", one.word), ..one });
-        return Next::Words(starting(&format!("{prefix}{current}"), all.collect()));
+        let all = all.map(|one| CompletionCandidate { word: format!("{prefix}{}", one.word), ..one });
+        return CompletionReply::Words(with_prefix(&format!("{prefix}{current}"), all.collect()));
     }
     let possible = of.get_possible_values();
     if !possible.is_empty() {
         let all = possible.iter().filter(|one| !one.is_hide_set());
         let all =
-            all.map(|one| offer(&format!("{prefix}{}", one.get_name()), &about(one.get_help())));
-        return Next::Words(starting(&format!("{prefix}{current}"), all.collect()));
+            all.map(|one| offer(&format!("{prefix}{}", one.get_name()), &plain_text(one.get_help())));
+        return CompletionReply::Words(with_prefix(&format!("{prefix}{current}"), all.collect()));
     }
     let names = of.get_value_names().unwrap_or_default();
     let is = |word: &str| names.iter().any(|name| name.split('|').any(|part| part == word));
     if is("SERVER") {
-        return Next::Words(starting(current, servers(known)));
+        return CompletionReply::Words(with_prefix(current, servers(known)));
     }
     // Candidates are filtered by folder.
     if is("CLIENT") && !current.contains('/') {
-        let all = Client::ALL.iter().map(|client| offer(client.id(), client.title()));
-        return Next::Words(starting(current, all.collect()));
+        let all = McpClient::ALL.iter().map(|client| offer(client.id(), client.title()));
+        return CompletionReply::Words(with_prefix(current, all.collect()));
     }
-    if is("DIR") || is("FILE") || is("PROGRAM") { Next::Files } else { Next::Words(Vec::new()) }
+    if is("DIR") || is("FILE") || is("PROGRAM") { CompletionReply::Files } else { CompletionReply::Words(Vec::new()) }
 }
 
-fn positional(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
+fn positional(typed: &ParsedCommandLine<'_>, current: &str, known: &dyn CompletionSource) -> CompletionReply {
     let all: Vec<&Arg> = typed.command.get_positionals().collect();
     let at = all.get(typed.words.len()).or_else(|| {
         all.last().filter(|last| last.get_num_args().is_some_and(|range| range.max_values() > 1))
     });
-    at.map_or_else(|| Next::Words(Vec::new()), |one| values(one, "", current, known))
+    at.map_or_else(|| CompletionReply::Words(Vec::new()), |one| values(one, "", current, known))
 }
 
-fn configured(known: &dyn Known) -> Vec<Offer> {
+fn configured(known: &dyn CompletionSource) -> Vec<CompletionCandidate> {
     known.servers().iter().map(|name| offer(name, "server")).collect()
 }
 
-fn servers(known: &dyn Known) -> Vec<Offer> {
+fn servers(known: &dyn CompletionSource) -> Vec<CompletionCandidate> {
     let mut all = configured(known);
-    if !all.iter().any(|one| one.word == ITSELF) {
-        all.push(offer(ITSELF, "docent itself"));
+    if !all.iter().any(|one| one.word == DOCENT_TARGET) {
+        all.push(offer(DOCENT_TARGET, "docent itself"));
     }
     all
 }
 
 /// Returns the server that a command line selects so far.
-fn target(typed: &Typed<'_>, known: &dyn Known) -> Target {
+fn target(typed: &ParsedCommandLine<'_>, known: &dyn CompletionSource) -> ServerTarget {
     let servers = known.servers();
     if let Some(url) = typed.flags.get("url") {
-        return Target::Url { url: url.clone(), headers: Vec::new() };
+        return ServerTarget::Url { url: url.clone(), headers: Vec::new() };
     }
     let named = typed
         .flags
@@ -311,16 +311,16 @@ fn target(typed: &Typed<'_>, known: &dyn Known) -> Target {
         .or_else(|| typed.words.iter().find(|word| servers.contains(word)));
     named
         .filter(|name| servers.contains(name))
-        .map_or(Target::Docent, |name| Target::Server(name.clone()))
+        .map_or(ServerTarget::Docent, |name| ServerTarget::Server(name.clone()))
 }
 
-fn tools(typed: &Typed<'_>, known: &dyn Known) -> Vec<Offer> {
+fn tools(typed: &ParsedCommandLine<'_>, known: &dyn CompletionSource) -> Vec<CompletionCandidate> {
     known.tools(&target(typed, known)).iter().map(|tool| offer(&tool.name, &tool.about)).collect()
 }
 
-fn call(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
+fn call(typed: &ParsedCommandLine<'_>, current: &str, known: &dyn CompletionSource) -> CompletionReply {
     let Some((name, given)) = typed.words.split_first() else {
-        return Next::Words(starting(current, tools(typed, known)));
+        return CompletionReply::Words(with_prefix(current, tools(typed, known)));
     };
     // The server follows the tool, so the tool may belong to any server until then.
     let there = known.tools(&target(typed, known));
@@ -328,7 +328,7 @@ fn call(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
     let keys = tool.map(|tool| tool.keys.as_slice()).unwrap_or_default();
     if let Some((key, value)) = current.split_once('=') {
         if value.starts_with('@') {
-            return Next::Files;
+            return CompletionReply::Files;
         }
         let key_words = keys.iter().find(|one| one.name == key).map(|one| one.choices.as_slice());
         // After a comma, the next member of an array begins.
@@ -337,27 +337,27 @@ fn call(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
             .unwrap_or_default()
             .iter()
             .map(|one| offer(&format!("{key}={done}{one}"), ""));
-        return Next::Words(starting(current, all.collect()));
+        return CompletionReply::Words(with_prefix(current, all.collect()));
     }
-    let is_given = |key: &SeenKey| {
+    let is_given = |key: &CompletionParameter| {
         let typed = |word: &String| {
             word.strip_prefix(&key.name).is_some_and(|rest| rest.starts_with(['=', ':']))
         };
         !key.repeated && given.iter().any(typed)
     };
-    let open = |key: &&SeenKey| !is_given(key);
+    let open = |key: &&CompletionParameter| !is_given(key);
     let required = keys.iter().filter(|key| key.required);
     let all = required.chain(keys.iter().filter(|key| !key.required)).filter(open);
-    let mut offers: Vec<Offer> = all
+    let mut offers: Vec<CompletionCandidate> = all
         .map(|key| {
             let mark = if key.required { "required. " } else { "" };
-            Offer { word: format!("{}=", key.name), about: format!("{mark}{}", key.about) }
+            CompletionCandidate { word: format!("{}=", key.name), about: format!("{mark}{}", key.about) }
         })
         .collect();
-    if target(typed, known) == Target::Docent && !typed.flags.contains_key("server") {
+    if target(typed, known) == ServerTarget::Docent && !typed.flags.contains_key("server") {
         offers.extend(servers(known));
     }
-    Next::Words(starting(current, offers))
+    CompletionReply::Words(with_prefix(current, offers))
 }
 
 #[cfg(test)]

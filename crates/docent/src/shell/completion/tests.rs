@@ -6,16 +6,16 @@ use docent_testenv::{find_program, or_skip};
 use serde_json::json;
 use std::{fs, process::Command as Program};
 
-struct World;
+struct FixedCompletions;
 
-impl Known for World {
+impl CompletionSource for FixedCompletions {
     fn servers(&self) -> Vec<String> {
         vec!["time".into(), "git".into(), "$(reboot)".into()]
     }
 
-    fn tools(&self, target: &Target) -> Vec<Seen> {
+    fn tools(&self, target: &ServerTarget) -> Vec<CompletionTool> {
         let tools = match target {
-            Target::Docent => {
+            ServerTarget::Docent => {
                 json!([{"name": "search", "inputSchema": {"required": ["query"], "properties": {
                     "depth": {"type": "string", "enum": ["quick", "deep", "no; reboot"]},
                     "query": {"type": "string", "description": "What to\tlook for. More."},
@@ -24,19 +24,19 @@ impl Known for World {
                     "at": {"type": "object", "properties": {"line": {"type": "integer"}}},
                 }}}])
             }
-            Target::Server(name) if name == "time" => {
+            ServerTarget::Server(name) if name == "time" => {
                 json!([{"name": "now"}, {"name": "evil\nname"}, {"name": "`reboot`"}])
             }
             _ => json!([]),
         };
-        tools.as_array().unwrap().iter().filter_map(Seen::of).collect()
+        tools.as_array().unwrap().iter().filter_map(CompletionTool::from_definition).collect()
     }
 }
 
 #[track_caller]
 fn check(line: &str, want: &[&str]) {
     let command = cli::description();
-    let answer = answer(Asking::Bash, &[line.to_owned()], &command, &World);
+    let answer = answer(CompletionShell::Bash, &[line.to_owned()], &command, &FixedCompletions);
     let got: Vec<&str> = answer.lines().collect();
     assert_eq!(got, want, "{line:?}");
 }
@@ -115,7 +115,7 @@ fn servers_tools_and_arguments() {
 #[test]
 fn zsh_and_fish_hear_what_a_word_is_for() {
     let words: Vec<String> = ["call", "search", "q"].map(str::to_owned).to_vec();
-    let answer = answer(Asking::Fish, &words, &cli::description(), &World);
+    let answer = answer(CompletionShell::Fish, &words, &cli::description(), &FixedCompletions);
     assert_eq!(answer, "words\nquery=\trequired. What to look for.\n");
 }
 

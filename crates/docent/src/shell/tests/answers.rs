@@ -4,27 +4,27 @@ use super::*;
 
 #[test]
 fn answers_are_shown() {
-    let ended = Scene::calls(text("hello\u{1b}[31m")).run(&["call", "echo", "hi"]);
+    let ended = ShellScenario::calls(text("hello\u{1b}[31m")).run(&["call", "echo", "hi"]);
     ended.code(0);
     // A program gets what the server said.
     assert_eq!(ended.out.text(), "hello\u{1b}[31m\n");
-    let ended = Scene::calls(text("hello\u{1b}[31m")).on(SCREEN).run(&["call", "echo", "hi"]);
+    let ended = ShellScenario::calls(text("hello\u{1b}[31m")).on(SCREEN).run(&["call", "echo", "hi"]);
     assert_eq!(ended.code(0).out.text(), "hello<ESC[31m>\n");
     let json_text = r#"{"n":12345678901234567890123}"#;
-    let ended = Scene::calls(text(json_text)).on(SCREEN).run(&["call", "echo", "hi"]);
+    let ended = ShellScenario::calls(text(json_text)).on(SCREEN).run(&["call", "echo", "hi"]);
     assert_eq!(ended.code(0).out.text(), "{\n  \"n\": 12345678901234567890123\n}\n");
-    let ended = Scene::calls(text(json_text)).run(&["call", "echo", "hi"]);
+    let ended = ShellScenario::calls(text(json_text)).run(&["call", "echo", "hi"]);
     assert_eq!(ended.code(0).out.text(), format!("{json_text}\n"));
     let both = json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"a": 1}});
     assert_eq!(Scene::calls(both.clone()).run(&["call", "echo", "hi"]).out.text(), "a\n");
-    let shown = Scene::calls(both.clone()).run(&["call", "echo", "hi", "--json"]).out.text();
+    let shown = ShellScenario::calls(both.clone()).run(&["call", "echo", "hi", "--json"]).out.text();
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), both);
     let only = json!({"content": [], "structuredContent": {"a": 1}});
-    Scene::calls(only).run(&["call", "echo", "hi"]).code(0).says("\"a\": 1");
-    Scene::calls(json!({"toolResult": 5}))
+    ShellScenario::calls(only).run(&["call", "echo", "hi"]).code(0).prints_out("\"a\": 1");
+    ShellScenario::calls(json!({"toolResult": 5}))
         .run(&["call", "echo", "hi"])
         .code(0)
-        .says("\"toolResult\": 5");
+        .prints_out("\"toolResult\": 5");
     assert_eq!(
         Scene::calls(json!({"content": []})).run(&["call", "echo", "hi"]).code(0).out.text(),
         ""
@@ -32,7 +32,7 @@ fn answers_are_shown() {
     for odd in
         [json!(null), json!(5), json!({"content": 5}), json!({"content": [5, null, {"type": 7}]})]
     {
-        Scene::calls(odd).run(&["call", "echo", "hi"]).code(0);
+        ShellScenario::calls(odd).run(&["call", "echo", "hi"]).code(0);
     }
     let link = json!({"content": [{"type": "resource_link", "uri": "file:///a", "name": "A\nB", "mimeType": "text/plain"}]});
     assert_eq!(
@@ -44,27 +44,27 @@ fn answers_are_shown() {
 #[test]
 fn failures_have_their_exit_codes() {
     let failed = json!({"content": [{"type": "text", "text": "no such file\u{1b}]0;x\u{7}"}], "isError": true});
-    let ended = Scene::calls(failed.clone()).run(&["call", "echo", "hi"]);
-    ended.code(1).tells("no such file<ESC]0;x");
+    let ended = ShellScenario::calls(failed.clone()).run(&["call", "echo", "hi"]);
+    ended.code(1).prints_err("no such file<ESC]0;x");
     assert_eq!(ended.out.text(), "");
-    Scene::calls(failed).run(&["call", "echo", "hi", "--json"]).code(1).says("\"isError\": true");
-    Scene::calls(json!({"isError": true}))
+    ShellScenario::calls(failed).run(&["call", "echo", "hi", "--json"]).code(1).prints_out("\"isError\": true");
+    ShellScenario::calls(json!({"isError": true}))
         .run(&["call", "echo", "hi"])
         .code(1)
-        .tells("failed without giving a reason");
+        .prints_err("failed without giving a reason");
     let error = json!({"error": {"code": -32602, "message": "Invalid params", "data": {"parameter": "mood", "reason": "too sad"}}});
     let refused =
         vec![("tools/list", result(json!({"tools": tools()}))), ("tools/call", vec![error])];
-    let ended = Scene::new(refused.clone()).run(&["call", "echo", "hi"]);
-    ended.code(1).tells("error: Invalid params: `mood`: too sad (-32602)\nCheck the name");
+    let ended = ShellScenario::new(refused.clone()).run(&["call", "echo", "hi"]);
+    ended.code(1).prints_err("error: Invalid params: `mood`: too sad (-32602)\nCheck the name");
     assert_eq!(ended.out.text(), "");
-    Scene::new(refused).run(&["call", "echo", "hi", "--json"]).code(1).says("\"code\": -32602");
-    Scene::new(Vec::new()).run(&["call", "echo"]).code(2).tells("the server has no tools");
-    Scene::calls(text("x")).run(&["call"]).code(2);
-    Scene::calls(text("x"))
+    ShellScenario::new(refused).run(&["call", "echo", "hi", "--json"]).code(1).prints_out("\"code\": -32602");
+    ShellScenario::new(Vec::new()).run(&["call", "echo"]).code(2).prints_err("the server has no tools");
+    ShellScenario::calls(text("x")).run(&["call"]).code(2);
+    ShellScenario::calls(text("x"))
         .run(&["call", "echo", "hi", "--server", "broken"])
         .code(1)
-        .tells("does not start");
+        .prints_err("does not start");
 }
 
 #[test]
@@ -76,14 +76,14 @@ fn bytes_are_saved_and_never_over_others() {
         {"type": "resource", "resource": {"uri": "x://y", "mimeType": "application/pdf", "blob": "AAAA"}},
         {"type": "resource", "resource": {"uri": "x://z", "text": "inside"}},
     ]});
-    let scene = Scene::calls(png.clone());
+    let scene = ShellScenario::calls(png.clone());
     scene
         .run(&["call", "echo", "hi"])
         .code(0)
-        .says("inside")
-        .tells("image/png, 8 bytes: not saved; use --save DIR");
+        .prints_out("inside")
+        .prints_err("image/png, 8 bytes: not saved; use --save DIR");
     assert_eq!(std::fs::read_dir(scene.folder.path()).unwrap().count(), 0);
-    scene.run(&["call", "echo", "hi", "--save", "out"]).code(0).tells("saved ");
+    scene.run(&["call", "echo", "hi", "--save", "out"]).code(0).prints_err("saved ");
     scene.run(&["call", "echo", "hi", "--save", "out"]).code(0);
     let mut names: Vec<_> = std::fs::read_dir(scene.folder.path().join("out"))
         .unwrap()
@@ -95,19 +95,19 @@ fn bytes_are_saved_and_never_over_others() {
         names,
         ["echo-1-2.png", "echo-1.png", "echo-2-2.wav", "echo-2.wav", "echo-3-2.pdf", "echo-3.pdf"]
     );
-    let scene = Scene::calls(png).on(SCREEN);
+    let scene = ShellScenario::calls(png).on(SCREEN);
     scene.run(&["call", "echo", "hi"]).code(0);
     assert_eq!(
         std::fs::read(scene.folder.path().join("echo-1.png")).unwrap(),
         b"\x89PNG\r\n\x1a\n"
     );
     let bad = json!({"content": [{"type": "image", "data": "!!", "mimeType": "image/png"}]});
-    Scene::calls(bad).on(SCREEN).run(&["call", "echo", "hi"]).code(1).tells("invalid base64");
+    ShellScenario::calls(bad).on(SCREEN).run(&["call", "echo", "hi"]).code(1).prints_err("invalid base64");
     // A server does not choose where a file goes.
     let evil = json!({"tools": [{"name": "../../evil", "inputSchema": {}}]});
     let answer = json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "../../x"}]});
     let scene =
-        Scene::new(vec![("tools/list", result(evil)), ("tools/call", result(answer))]).on(SCREEN);
+        ShellScenario::new(vec![("tools/list", result(evil)), ("tools/call", result(answer))]).on(SCREEN);
     scene.run(&["call", "../../evil"]).code(0);
     assert!(scene.folder.path().join("evil-1.bin").exists());
 }
@@ -122,15 +122,15 @@ fn notifications_during_a_call_are_shown() {
         json!({"result": text("done")}),
     ];
     let script = vec![("tools/list", result(json!({"tools": tools()}))), ("tools/call", said)];
-    let quiet = Scene::new(script.clone()).run(&["call", "echo", "hi"]);
+    let quiet = ShellScenario::new(script.clone()).run(&["call", "echo", "hi"]);
     assert_eq!(quiet.code(0).err, "");
-    Scene::new(script.clone())
+    ShellScenario::new(script.clone())
         .run(&["call", "echo", "hi", "-v"])
         .code(0)
-        .tells("[warning] db: slow\\nvery\n")
-        .tells("[info] All read {\"files\":5}\n")
-        .tells("notifications/odd");
-    Scene::new(script).on(SCREEN).run(&["call", "echo", "hi"]).code(0).says("done");
+        .prints_err("[warning] db: slow\\nvery\n")
+        .prints_err("[info] All read {\"files\":5}\n")
+        .prints_err("notifications/odd");
+    ShellScenario::new(script).on(SCREEN).run(&["call", "echo", "hi"]).code(0).prints_out("done");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn words_of_a_server_never_act_on_the_terminal() {
         ("resources/read", vec![error]),
         ("prompts/list", result(lists)),
     ];
-    let scene = Scene::new(script).on(SCREEN);
+    let scene = ShellScenario::new(script).on(SCREEN);
     for line in [
         "tools",
         "tools t",

@@ -5,45 +5,45 @@ use super::*;
 #[test]
 fn tools_are_listed() {
     let script = || vec![("tools/list", result(json!({"tools": tools()})))];
-    let ended = Scene::new(script()).run(&["tools"]);
-    ended.code(0).says("scripted 1 (2025-11-25), 3 tools\n").says("echo  Says it again.\n");
-    ended.says(
+    let ended = ShellScenario::new(script()).run(&["tools"]);
+    ended.code(0).prints_out("scripted 1 (2025-11-25), 3 tools\n").prints_out("echo  Says it again.\n");
+    ended.prints_out(
         "    message* string, times integer, loud boolean, mood glad|sad, tags array of string",
     );
-    ended.says("[read-only]").says("two\n    x* number, y* integer or null\n");
-    Scene::new(script()).run(&["tools", "-v"]).code(0).says("  Ask nicely.\n");
+    ended.prints_out("[read-only]").prints_out("two\n    x* number, y* integer or null\n");
+    ShellScenario::new(script()).run(&["tools", "-v"]).code(0).prints_out("  Ask nicely.\n");
     let shown: Value =
-        serde_json::from_str(&Scene::new(script()).run(&["tools", "--json"]).out.text()).unwrap();
+        serde_json::from_str(&ShellScenario::new(script()).run(&["tools", "--json"]).out.text()).unwrap();
     assert_eq!(shown, json!({"tools": tools()}));
-    let ended = Scene::new(script()).run(&["tools", "--tokens", "time", "docent"]);
+    let ended = ShellScenario::new(script()).run(&["tools", "--tokens", "time", "docent"]);
     ended
         .code(0)
-        .says("time: scripted 1")
-        .says("docent: scripted 1")
-        .says("total")
-        .says("tokens in all 2 servers.")
-        .says("Estimated from");
-    let ended = Scene::new(script()).run(&["tools", "--tokens", "--json"]);
+        .prints_out("time: scripted 1")
+        .prints_out("docent: scripted 1")
+        .prints_out("total")
+        .prints_out("tokens in all 2 servers.")
+        .prints_out("Estimated from");
+    let ended = ShellScenario::new(script()).run(&["tools", "--tokens", "--json"]);
     let shown: Value = serde_json::from_str(&ended.code(0).out.text()).unwrap();
     let each: u64 =
         shown["tokens"]["tools"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
     assert_eq!(shown["tokens"]["total"].as_u64(), Some(each));
-    Scene::new(script())
+    ShellScenario::new(script())
         .run(&["tools", "--all"])
         .code(1)
-        .tells("broken: it does not start")
-        .says("time: scripted");
-    Scene::new(script())
+        .prints_err("broken: it does not start")
+        .prints_out("time: scripted");
+    ShellScenario::new(script())
         .run(&["tools", "ecoh"])
         .code(2)
-        .tells("did you mean echo?")
-        .tells("and not a server (configured: time, broken)");
-    Scene::new(script()).run(&["tools", "a", "b"]).code(2);
-    Scene::new(script())
+        .prints_err("did you mean echo?")
+        .prints_err("and not a server (configured: time, broken)");
+    ShellScenario::new(script()).run(&["tools", "a", "b"]).code(2);
+    ShellScenario::new(script())
         .run(&["tools", "--all", "echo"])
         .code(2)
-        .tells("describe one tool at a time");
-    Scene::new(Vec::new()).run(&["tools"]).code(0).says("0 tools");
+        .prints_err("describe one tool at a time");
+    ShellScenario::new(Vec::new()).run(&["tools"]).code(0).prints_out("0 tools");
 }
 
 #[test]
@@ -52,27 +52,27 @@ fn one_tool_is_shown_in_detail() {
     all[0]["outputSchema"] =
         json!({"type": "object", "required": ["said"], "properties": {"said": {"type": "string"}}});
     all[0]["description"] = json!("Says it again.\nHidden: \u{202e}x");
-    let ended = Scene::new(vec![("tools/list", result(json!({"tools": all})))])
+    let ended = ShellScenario::new(vec![("tools/list", result(json!({"tools": all})))])
         .run(&["tools", "echo", "time"]);
     ended
         .code(0)
-        .says("Arguments\n")
-        .says("message")
-        .says("required")
-        .says("[default: 1]")
-        .says("(glad, sad)");
+        .prints_out("Arguments\n")
+        .prints_out("message")
+        .prints_out("required")
+        .prints_out("[default: 1]")
+        .prints_out("(glad, sad)");
     ended
-        .says("deep.more")
-        .says("<U+202E>")
-        .says("Answer\n")
-        .says("said")
-        .says("Hints: read-only.");
-    ended.says("docent call echo message=TEXT --server time\n");
+        .prints_out("deep.more")
+        .prints_out("<U+202E>")
+        .prints_out("Answer\n")
+        .prints_out("said")
+        .prints_out("Hints: read-only.");
+    ended.prints_out("docent call echo message=TEXT --server time\n");
 }
 
 #[test]
 fn what_was_seen_is_kept_for_completion() {
-    let scene = Scene::calls(text("x"));
+    let scene = ShellScenario::calls(text("x"));
     let kept = scene.folder.path().join("memory/x.json");
     scene.run(&["call", "echo", "hi"]).code(0);
     assert!(!kept.exists(), "docent itself needs no memory");
@@ -91,13 +91,13 @@ fn lists_are_followed_to_their_end() {
         ("tools/list", page(&["b"], Some("2"))),
         ("tools/list", page(&["c"], None)),
     ];
-    let ended = Scene::new(script).run(&["tools"]);
-    ended.code(0).says("3 tools");
+    let ended = ShellScenario::new(script).run(&["tools"]);
+    ended.code(0).prints_out("3 tools");
     assert_eq!(ended.asked[2].1["cursor"], "2");
-    Scene::new(vec![("tools/list", page(&["a"], Some("1")))])
+    ShellScenario::new(vec![("tools/list", page(&["a"], Some("1")))])
         .run(&["tools"])
         .code(1)
-        .tells("endless pagination in");
+        .prints_err("endless pagination in");
 }
 
 #[test]
@@ -110,30 +110,30 @@ fn resources_are_listed_and_read() {
             ("resources/templates/list", result(templates.clone())),
         ]
     };
-    let ended = Scene::new(script()).run(&["resources"]);
-    ended.code(0).says("file:///a  A\n    text/plain, 5 bytes\n").says("x://{id}  Each x\n");
-    Scene::new(script()).run(&["resources", "--json"]).code(0).says("\"resourceTemplates\"");
-    Scene::new(Vec::new()).run(&["resources"]).code(0).tells("scripted has no resources");
+    let ended = ShellScenario::new(script()).run(&["resources"]);
+    ended.code(0).prints_out("file:///a  A\n    text/plain, 5 bytes\n").prints_out("x://{id}  Each x\n");
+    ShellScenario::new(script()).run(&["resources", "--json"]).code(0).prints_out("\"resourceTemplates\"");
+    ShellScenario::new(Vec::new()).run(&["resources"]).code(0).prints_err("scripted has no resources");
     let read = |contents: Value| vec![("resources/read", result(json!({"contents": contents})))];
     let blob = json!([{"uri": "x://b.png", "mimeType": "image/png", "blob": "/wD+"}]);
-    let ended = Scene::new(read(blob.clone())).run(&["resources", "x://b.png"]);
+    let ended = ShellScenario::new(read(blob.clone())).run(&["resources", "x://b.png"]);
     assert_eq!(ended.code(0).out.bytes(), [0xff, 0x00, 0xfe]);
-    let scene = Scene::new(read(blob)).on(SCREEN);
-    scene.run(&["resources", "x://b.png", "time"]).code(0).tells("saved ");
+    let scene = ShellScenario::new(read(blob)).on(SCREEN);
+    scene.run(&["resources", "x://b.png", "time"]).code(0).prints_err("saved ");
     assert!(scene.folder.path().join("b-1.png").exists());
-    Scene::new(read(json!([{"uri": "x://t", "text": "words"}])))
+    ShellScenario::new(read(json!([{"uri": "x://t", "text": "words"}])))
         .run(&["resources", "x://t"])
         .code(0)
-        .says("words\n");
+        .prints_out("words\n");
     let missing = vec![(
         "resources/read",
         vec![json!({"error": {"code": -32002, "message": "Resource not found"}})],
     )];
-    Scene::new(missing)
+    ShellScenario::new(missing)
         .run(&["resources", "x://t"])
         .code(1)
-        .tells("`docent resources` lists the available resources");
-    Scene::new(script()).run(&["resources", "a", "b"]).code(2);
+        .prints_err("`docent resources` lists the available resources");
+    ShellScenario::new(script()).run(&["resources", "a", "b"]).code(2);
 }
 
 #[test]
@@ -147,13 +147,13 @@ fn prompts_are_listed_and_rendered() {
     let script = || {
         vec![("prompts/list", result(listed.clone())), ("prompts/get", result(messages.clone()))]
     };
-    Scene::new(script()).run(&["prompts"]).code(0).says("greet  Greets.\n    who*, how\n");
-    let ended = Scene::new(script()).run(&["prompts", "greet", "who=5", "how=-"]);
+    ShellScenario::new(script()).run(&["prompts"]).code(0).prints_out("greet  Greets.\n    who*, how\n");
+    let ended = ShellScenario::new(script()).run(&["prompts", "greet", "who=5", "how=-"]);
     assert_eq!(ended.code(0).out.text(), "[user]\nSay hello\n[assistant]\nHello\n");
     ended.sent(&json!({"who": "5", "how": ""}));
-    Scene::new(script()).run(&["prompts", "greet", "Ann"]).code(0).sent(&json!({"who": "Ann"}));
-    Scene::new(script()).run(&["prompts", "greet"]).code(2).tells("who (string, required)");
-    Scene::new(script()).run(&["prompts", "greet", "whom=x"]).code(2).tells("did you mean who?");
-    Scene::new(script()).run(&["prompts", "great"]).code(2).tells("did you mean greet?");
-    Scene::new(Vec::new()).run(&["prompts"]).code(0).tells("no prompts");
+    ShellScenario::new(script()).run(&["prompts", "greet", "Ann"]).code(0).sent(&json!({"who": "Ann"}));
+    ShellScenario::new(script()).run(&["prompts", "greet"]).code(2).prints_err("who (string, required)");
+    ShellScenario::new(script()).run(&["prompts", "greet", "whom=x"]).code(2).prints_err("did you mean who?");
+    ShellScenario::new(script()).run(&["prompts", "great"]).code(2).prints_err("did you mean greet?");
+    ShellScenario::new(Vec::new()).run(&["prompts"]).code(0).prints_err("no prompts");
 }

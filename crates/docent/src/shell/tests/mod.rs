@@ -12,9 +12,9 @@ mod questions_asked;
 mod words;
 
 use super::{
-    args::settle_json,
-    console::Terminal,
-    peer::{Answering, Note, ServerCard},
+    args::join_json_value,
+    console::TerminalState,
+    connection::{ReplyFuture, ServerNotice, ServerCard},
     *,
 };
 use clap::Parser;
@@ -25,16 +25,16 @@ use std::{
 };
 
 #[derive(Parser)]
-struct Line {
+struct TestCommandLine {
     #[command(subcommand)]
     command: ShellCommand,
 }
 
 /// A buffer that both ends hold.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Shared {
+impl SharedOutput {
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes()).into_owned()
     }
@@ -44,7 +44,7 @@ impl Shared {
     }
 }
 
-impl Write for Shared {
+impl Write for SharedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -56,22 +56,22 @@ impl Write for Shared {
 }
 
 /// Messages that answer a method; `*` in place of one that is not named.
-type Script = Vec<(&'static str, Vec<Value>)>;
+type ScriptedReplies = Vec<(&'static str, Vec<Value>)>;
 
 #[derive(Clone)]
-struct Scripted {
+struct ScriptedConnection {
     card: ServerCard,
-    script: Arc<Mutex<Script>>,
+    script: Arc<Mutex<ScriptedReplies>>,
     asked: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-impl Peer for Scripted {
+impl ServerConnection for ScriptedConnection {
     fn request<'a>(
         &'a self,
         method: &'a str,
         params: Value,
-        on_note: &'a (dyn Fn(Note) + Send + Sync),
-    ) -> Answering<'a> {
+        on_note: &'a (dyn Fn(ServerNotice) + Send + Sync),
+    ) -> ReplyFuture<'a> {
         Box::pin(async move {
             self.asked.lock().unwrap().push((method.to_owned(), params));
             let mut script = self.script.lock().unwrap();
@@ -86,7 +86,7 @@ impl Peer for Scripted {
                 if let Some(error) = message.get("error") {
                     return Err(RpcError::of(error));
                 } else if message.get("method").is_some() {
-                    on_note(Note::of(message));
+                    on_note(ServerNotice::of(message));
                 } else {
                     return Ok(message["result"].take());
                 }
@@ -101,50 +101,50 @@ impl Peer for Scripted {
 }
 
 /// A place to run command lines in.
-struct Scene {
+struct ShellScenario {
     folder: tempfile::TempDir,
-    script: Script,
-    terminal: Terminal,
+    script: ScriptedReplies,
+    terminal: TerminalState,
     input: Vec<u8>,
     names: Vec<String>,
 }
 
-struct Ended {
+struct ShellRun {
     code: String,
-    out: Shared,
+    out: SharedOutput,
     err: String,
     asked: Vec<(String, Value)>,
 }
 
-struct Stage {
-    peer: Scripted,
+struct ScriptedServers {
+    peer: ScriptedConnection,
     names: Vec<String>,
     memory: PathBuf,
 }
 
-impl Servers for Stage {
+impl ServerDirectory for ScriptedServers {
     fn names(&self) -> Vec<String> {
         self.names.clone()
     }
 
-    fn open<'a>(&'a self, target: &'a Target, _: Arc<Questions>) -> Opening<'a> {
+    fn open<'a>(&'a self, target: &'a ServerTarget, _: Arc<ClientRequestHandler>) -> OpenFuture<'a> {
         Box::pin(async move {
-            if *target == Target::Server("broken".into()) {
+            if *target == ServerTarget::Server("broken".into()) {
                 bail!("it does not start");
             }
-            Ok(Box::new(self.peer.clone()) as Box<dyn Peer>)
+            Ok(Box::new(self.peer.clone()) as Box<dyn ServerConnection>)
         })
     }
 
-    fn memory(&self, target: &Target) -> Option<PathBuf> {
-        (*target != Target::Docent).then(|| self.memory.clone())
+    fn memory(&self, target: &ServerTarget) -> Option<PathBuf> {
+        (*target != ServerTarget::Docent).then(|| self.memory.clone())
     }
 }
 
-const PIPE: Terminal =
-    Terminal { stdin: false, stdout: false, stderr: false, colors: false, width: 100 };
-const SCREEN: Terminal =
-    Terminal { stdin: true, stdout: true, stderr: true, colors: false, width: 100 };
+const PIPE: TerminalState =
+    TerminalState { stdin: false, stdout: false, stderr: false, colors: false, width: 100 };
+const SCREEN: TerminalState =
+    TerminalState { stdin: true, stdout: true, stderr: true, colors: false, width: 100 };
 
 fn result(result: Value) -> Vec<Value> {
     vec![json!({"jsonrpc": "2.0", "id": 1, "result": result})]
@@ -154,8 +154,8 @@ fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-impl Scene {
-    fn new(script: Script) -> Self {
+impl ShellScenario {
+    fn new(script: ScriptedReplies) -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self {
             folder,
@@ -174,7 +174,7 @@ impl Scene {
         ])
     }
 
-    fn on(self, terminal: Terminal) -> Self {
+    fn on(self, terminal: TerminalState) -> Self {
         Self { terminal, ..self }
     }
 
@@ -182,52 +182,52 @@ impl Scene {
         Self { input: input.as_bytes().to_vec(), ..self }
     }
 
-    fn run(&self, words: &[&str]) -> Ended {
+    fn run(&self, words: &[&str]) -> ShellRun {
         let line = ["docent"].iter().chain(words).map(OsString::from).collect();
-        let (out, err) = (Shared::default(), Shared::default());
+        let (out, err) = (SharedOutput::default(), SharedOutput::default());
         let (script, asked) = (Arc::new(Mutex::new(self.script.clone())), Arc::default());
         let card = json!({
             "protocolVersion": "2025-11-25", "serverInfo": {"name": "scripted", "version": "1"},
             "capabilities": {"tools": {}}, "instructions": "Ask nicely.",
         });
-        let peer = Scripted { card: ServerCard::of(&card), script, asked: Arc::clone(&asked) };
-        let stage = Stage {
+        let peer = ScriptedConnection { card: ServerCard::from_result(&card), script, asked: Arc::clone(&asked) };
+        let stage = ScriptedServers {
             peer,
             names: self.names.clone(),
             memory: self.folder.path().join("memory/x.json"),
         };
-        let command = match Line::try_parse_from(settle_json(line)) {
+        let command = match TestCommandLine::try_parse_from(join_json_value(line)) {
             Ok(line) => line.command,
             Err(error) => {
                 let code =
                     format!("{:?}", ExitCode::from(u8::try_from(error.exit_code()).unwrap()));
-                return Ended { code, out, err: error.to_string(), asked: Vec::new() };
+                return ShellRun { code, out, err: error.to_string(), asked: Vec::new() };
             }
         };
         let input = Box::new(io::Cursor::new(self.input.clone()));
         let console =
-            Console::on(self.terminal, Box::new(out.clone()), Box::new(err.clone()), input)
+            ShellConsole::with_streams(self.terminal, Box::new(out.clone()), Box::new(err.clone()), input)
                 .verbose(command.target().verbose);
         let console = Arc::new(console);
         let roots = vec![self.folder.path().to_owned()];
-        let questions = Arc::new(Questions::new(Arc::clone(&console), roots));
+        let questions = Arc::new(ClientRequestHandler::new(Arc::clone(&console), roots));
         let (folder, servers) = (self.folder.path().to_owned(), self.names.clone());
-        let desk = Desk { console, questions, folder, servers, memory: None };
+        let desk = ShellContext { console, questions, folder, servers, memory: None };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let outcome = runtime.block_on(perform(&command, &stage, desk)).map_err(screened);
+        let outcome = runtime.block_on(perform(&command, &stage, desk)).map_err(escape_error);
         let (code, message) = match outcome {
             Ok(code) => (code, String::new()),
             Err(error) => {
-                let code = if error.is::<UsedWrongly>() { 2 } else { 1 };
+                let code = if error.is::<UsageError>() { 2 } else { 1 };
                 (ExitCode::from(code), format!("{error:#}"))
             }
         };
         let asked = asked.lock().unwrap().clone();
-        Ended { code: format!("{code:?}"), err: err.text() + &message, out, asked }
+        ShellRun { code: format!("{code:?}"), err: err.text() + &message, out, asked }
     }
 }
 
-impl Ended {
+impl ShellRun {
     #[track_caller]
     fn code(&self, want: u8) -> &Self {
         let want = format!("{:?}", ExitCode::from(want));
@@ -236,7 +236,7 @@ impl Ended {
     }
 
     #[track_caller]
-    fn says(&self, want: &str) -> &Self {
+    fn prints_out(&self, want: &str) -> &Self {
         assert!(
             self.out.text().contains(want),
             "no {want:?} in {}\nerr: {}",
@@ -247,7 +247,7 @@ impl Ended {
     }
 
     #[track_caller]
-    fn tells(&self, want: &str) -> &Self {
+    fn prints_err(&self, want: &str) -> &Self {
         assert!(self.err.contains(want), "no {want:?} in {}", self.err);
         self
     }

@@ -7,23 +7,23 @@ use super::*;
 fn docent_itself_is_asked() {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("a.py"), "def hello():\n    return 1\n").unwrap();
-    let inputs = Inputs { working_dir: place.path().into(), ..Inputs::default() };
+    let inputs = ConfigInputs { working_dir: place.path().into(), ..ConfigInputs::default() };
     let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let console = Arc::new(Console::on(
+        let console = Arc::new(ShellConsole::with_streams(
             PIPE,
             Box::new(io::sink()),
             Box::new(io::sink()),
             Box::new(io::empty()),
         ));
-        let questions = Arc::new(Questions::new(console, config.roots.clone()));
+        let questions = Arc::new(ClientRequestHandler::new(console, config.roots.clone()));
         let servers =
-            Configured { config, environment: Environment::default(), begun: Mutex::default() };
-        let peer = servers.connect(&Target::Docent, questions).await.unwrap();
+            ConfiguredServers { config, environment: ConfigEnvironment::default(), begun: Mutex::default() };
+        let peer = servers.connect(&ServerTarget::Docent, questions).await.unwrap();
         assert_eq!(peer.server().name, "docent");
         assert!(peer.server().instructions.is_some());
-        let tools = peer::list(&*peer, "tools/list", "tools").await.unwrap();
+        let tools = connection::list(&*peer, "tools/list", "tools").await.unwrap();
         assert!(tools.iter().any(|tool| tool["name"] == "analyze_repository"));
         let params = json!({"name": "analyze_repository", "arguments": {"path": "."}});
         let answer = peer.request("tools/call", params, &|_| {}).await.unwrap();

@@ -12,8 +12,8 @@ fn asked(schema: &Value, typed: &str, want: &Value) {
         ("tools/call", result(needed)),
         ("tools/call", result(text("thanks"))),
     ];
-    let ended = Scene::new(script).on(SCREEN).typing(typed).run(&["call", "echo", "hi"]);
-    ended.code(0).says("thanks").tells("The server asks: Who?<ESC[2J>");
+    let ended = ShellScenario::new(script).on(SCREEN).typing(typed).run(&["call", "echo", "hi"]);
+    ended.code(0).prints_out("thanks").prints_err("The server asks: Who?<ESC[2J>");
     let (_, params) = ended.asked.last().unwrap();
     assert_eq!(params["inputResponses"]["q"], *want, "{typed:?} {}", ended.err);
     assert_eq!(
@@ -48,17 +48,17 @@ fn a_person_fills_in_forms() {
 
 #[track_caller]
 fn answers(
-    terminal: Terminal,
+    terminal: TerminalState,
     typed: &str,
     method: &str,
     params: Value,
     want: Result<Value, i64>,
 ) -> String {
-    let err = Shared::default();
+    let err = SharedOutput::default();
     let input = Box::new(io::Cursor::new(typed.as_bytes().to_vec()));
     let console =
-        Arc::new(Console::on(terminal, Box::new(io::sink()), Box::new(err.clone()), input));
-    let questions = Questions::new(console, vec!["/tmp/a b".into()]);
+        Arc::new(ShellConsole::with_streams(terminal, Box::new(io::sink()), Box::new(err.clone()), input));
+    let questions = ClientRequestHandler::new(console, vec!["/tmp/a b".into()]);
     let got = questions.answer(method, &params).map_err(|error| error.code);
     assert_eq!(got, want, "{method} {params}");
     err.text()
@@ -120,5 +120,5 @@ fn questions_have_answers() {
 #[test]
 fn a_server_that_only_asks_is_given_up() {
     let needed = json!({"resultType": "input_required", "inputRequests": {}});
-    Scene::calls(needed).run(&["call", "echo", "hi"]).code(1).tells("without answering");
+    ShellScenario::calls(needed).run(&["call", "echo", "hi"]).code(1).prints_err("without answering");
 }

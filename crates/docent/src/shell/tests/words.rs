@@ -5,7 +5,7 @@ use super::*;
 /// The arguments that words become, or what is wrong with them.
 #[track_caller]
 fn check(words: &str, want: Result<Value, &str>) {
-    let scene = Scene::calls(text("ok"));
+    let scene = ShellScenario::calls(text("ok"));
     std::fs::write(scene.folder.path().join("note.txt"), "line 1\nline 2\n").unwrap();
     std::fs::write(scene.folder.path().join("raw"), [0xff, 0x00, 0xfe]).unwrap();
     let mut all = vec!["call"];
@@ -14,7 +14,7 @@ fn check(words: &str, want: Result<Value, &str>) {
     match want {
         Ok(want) => ended.code(0).sent(&want),
         Err(want) => {
-            ended.code(2).tells(want);
+            ended.code(2).prints_err(want);
         }
     }
 }

@@ -1,26 +1,26 @@
 //! Small things that take for ever, or fill the memory, where they are read without a bound.
 
 use super::{
-    scripted::{Scripted, tool, tool_with},
-    told,
-    web::{Site, page},
+    scripted::{ScriptedDownstream, tool, tool_with},
+    call_text,
+    web::{RecordingSite, page},
 };
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     serving::{LEGACY, ends_well, serve, signal},
 };
 use docent_testenv::{find_program, or_skip};
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
 use std::{fs, process::Command, time::Duration};
 
 const PYTHON: &str = "/usr/bin/python3";
 /// Kilobytes that a process may have in memory; what is unpacked here is four times as much.
-const BOUND: u64 = 1 << 20;
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// The most that the process has had in memory, in kilobytes.
-fn peak(server: &Child) -> u64 {
+fn peak(server: &ChildTestClient) -> u64 {
     let id = server.process_id().expect("it runs");
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let (_, peak) = status.split_once("VmHWM:").unwrap();
@@ -28,7 +28,7 @@ fn peak(server: &Child) -> u64 {
 }
 
 /// Writes the bombs into a folder of the project.
-fn bombs(place: &Place) {
+fn bombs(place: &TestHome) {
     let folder = place.project().join("manual");
     fs::create_dir(&folder).unwrap();
     let script = include_str!("bombs.py");
@@ -47,15 +47,15 @@ async fn an_endless_schema_stops_no_other_call() {
     definitions.insert("d40".to_owned(), json!({"type": "integer"}));
     let mut bomb = tool_with("bomb", &json!({"$ref": "#/$defs/d0"}));
     bomb["inputSchema"]["$defs"] = Value::Object(definitions);
-    let place = Place::new();
-    let scripted = Scripted::new(&place, &[bomb, tool("other")]);
+    let place = TestHome::new();
+    let scripted = ScriptedDownstream::new(&place, &[bomb, tool("other")]);
     place.settings(&scripted.settings(""));
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    let bombed = told(&mut server, "odd__bomb", json!({"x": "a"})).await;
+    let bombed = call_text(&mut server, "odd__bomb", json!({"x": "a"})).await;
     assert!(bombed.contains("\"result\"") || bombed.contains("\"error\""), "{bombed}");
     assert!(server.ask("ping", json!({})).await.unwrap().get("result").is_some());
-    let other = told(&mut server, "odd__other", json!({})).await;
+    let other = call_text(&mut server, "odd__other", json!({})).await;
     assert!(other.contains("\"text\":\"done\""), "{other}");
     signal(&server, Signal::TERM);
     ends_well(&mut server).await;
@@ -72,8 +72,8 @@ async fn patterns_made_to_take_for_ever_are_answered() {
     ];
     let tools = patterns
         .map(|(name, pattern)| tool_with(name, &json!({"type": "string", "pattern": pattern})));
-    let place = Place::new();
-    let scripted = Scripted::new(&place, &tools);
+    let place = TestHome::new();
+    let scripted = ScriptedDownstream::new(&place, &tools);
     place.settings(&scripted.settings(""));
     // A project's own rules come with whatever repository it is.
     fs::create_dir_all(place.project().join(".docent/rules")).unwrap();
@@ -88,20 +88,20 @@ async fn patterns_made_to_take_for_ever_are_answered() {
     server.open(LEGACY).await.unwrap();
     let word = "a".repeat(40) + "b";
     for (name, _) in patterns {
-        let reply = told(&mut server, &format!("odd__{name}"), json!({"x": word})).await;
+        let reply = call_text(&mut server, &format!("odd__{name}"), json!({"x": word})).await;
         // One pass decides the first; the others are the server's own to match.
         let want = if name == "plain" { "argument `x`" } else { "\"text\":\"done\"" };
         assert!(reply.contains(want), "{name}: {reply}");
     }
     let arguments = json!({"file": "a.py", "analysisType": "security"});
-    let reply = told(&mut server, "analyze_code", arguments).await;
+    let reply = call_text(&mut server, "analyze_code", arguments).await;
     assert!(reply.contains("no-frobnicate") && reply.contains("own.yml"), "{reply}");
 }
 
 #[test]
 fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
     or_skip!(find_program("python3"));
-    let place = Place::new();
+    let place = TestHome::new();
     bombs(&place);
     place.write("manual/plain.md", "# Plain\n\nOrdinary words about kangaroos.\n");
     let measure = "import resource, subprocess, sys\n\
@@ -111,7 +111,7 @@ fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
     let mut command = Command::new(PYTHON);
     command.args(["-I", "-c", measure, env!("CARGO_BIN_EXE_docent"), "docs", "add", "pg"]);
     command.arg("manual").current_dir(place.project()).env_clear().env("HOME", place.0.path());
-    let run = Run::of(&mut command);
+    let run = CliRun::of(&mut command);
     run.ends(0)
         .prints("pg: 4 documents (4 new")
         .prints("  honest.zip: it unpacks to more than ")
@@ -131,10 +131,10 @@ fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
 #[tokio::test]
 async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
     or_skip!(find_program("python3"));
-    let place = Place::new();
+    let place = TestHome::new();
     bombs(&place);
     let bomb = fs::read(place.project().join("manual/page.gz")).unwrap();
-    let site = Site::new(move |path| match path {
+    let site = RecordingSite::new(move |path| match path {
         "/bomb" => {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n";
             let head = format!("{head}content-length: {}\r\n\r\n", bomb.len());
@@ -146,9 +146,9 @@ async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let url = |path: &str| json!({"url": format!("http://{}{path}", site.address)});
-    let bombed = told(&mut server, "fetch_page", url("/bomb")).await;
+    let bombed = call_text(&mut server, "fetch_page", url("/bomb")).await;
     assert!(bombed.contains("\"isError\":true") && bombed.contains("is larger than "), "{bombed}");
-    let fine = told(&mut server, "fetch_page", url("/fine")).await;
+    let fine = call_text(&mut server, "fetch_page", url("/fine")).await;
     assert!(fine.contains("Ordinary words"), "{fine}");
     let peak = peak(&server);
     assert!(peak < BOUND, "{peak} kB");
@@ -158,7 +158,7 @@ async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
 #[tokio::test]
 async fn a_page_whose_addresses_would_fill_the_memory_is_read() {
     let base = format!("<base href=\"https://h.test/{}/\">", "a".repeat(1960));
-    let site = Site::new(move |path| {
+    let site = RecordingSite::new(move |path| {
         let (tag, count) = match path {
             "/pictures" => ("<img src>", 450_000),
             _ => ("<a href=x>y</a>", 270_000),
@@ -170,19 +170,19 @@ async fn a_page_whose_addresses_would_fill_the_memory_is_read() {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n";
         format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
     });
-    let place = Place::new();
+    let place = TestHome::new();
     // A slow machine has the time that it takes: what is measured is memory.
     place.settings(&format!(
         "policy.network.hosts = [\"{}\"]\nlimits.tool_timeout_ms = 120000\n",
         site.address
     ));
-    let mut server = serve(&place, &[], &[]).patience(Duration::from_mins(3));
+    let mut server = serve(&place, &[], &[]).with_timeout(Duration::from_mins(3));
     server.open(LEGACY).await.unwrap();
     for (path, want) in
         [("/pictures", "![](https://h.test/aa"), ("/links", "[y](https://h.test/aa")]
     {
         let url = json!({"url": format!("http://{}{path}#page", site.address)});
-        let reply = told(&mut server, "fetch_page", url).await;
+        let reply = call_text(&mut server, "fetch_page", url).await;
         assert!(reply.contains("\"isError\":false") && reply.contains(want), "{path}: {reply:.500}");
         let peak = peak(&server);
         assert!(peak < BOUND, "{path}: {peak} kB");

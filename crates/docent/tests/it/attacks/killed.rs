@@ -1,14 +1,14 @@
 //! The process that starts servers is killed, as the kernel does when memory runs out.
 
 use super::{
-    scripted::{Scripted, tool},
-    told,
+    scripted::{ScriptedDownstream, tool},
+    call_text,
 };
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, call, ends_well, serve, signal},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::{
@@ -18,12 +18,12 @@ use std::{
 };
 
 /// Long enough for a busy machine, and only waited for where something is wrong.
-const PATIENCE: Duration = Duration::from_secs(30);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The server `odd`, and a docent that has it.
-async fn serving(place: &Place) -> Child {
+async fn serving(place: &TestHome) -> ChildTestClient {
     let tools = ["who", "leave", "hold", "look"].map(tool);
-    let scripted = Scripted::new(place, &tools);
+    let scripted = ScriptedDownstream::new(place, &tools);
     place.settings(&scripted.settings(""));
     let mut server = serve(place, &[], &[]);
     server.open(LEGACY).await.unwrap();
@@ -31,7 +31,7 @@ async fn serving(place: &Place) -> Child {
 }
 
 /// A number that a tool answers with.
-async fn number(server: &mut Child, tool: &str) -> u32 {
+async fn number(server: &mut ChildTestClient, tool: &str) -> u32 {
     let answer = server.ask("tools/call", call(tool, json!({}))).await.unwrap();
     let text = answer["result"]["content"][0]["text"].as_str();
     text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
@@ -48,7 +48,7 @@ fn children(pid: u32) -> Vec<u32> {
 }
 
 /// The guard, which is docent's only child, and the keeper, which is the guard's.
-fn guard_and_keeper(server: &Child) -> (u32, u32) {
+fn guard_and_keeper(server: &ChildTestClient) -> (u32, u32) {
     let guard = children(server.process_id().unwrap())[0];
     let begin = Instant::now();
     loop {
@@ -93,7 +93,7 @@ fn ended(pids: &[u32]) {
 
 #[tokio::test]
 async fn servers_come_back_when_the_process_that_starts_them_is_killed() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serving(&place).await;
     for round in 1..=3 {
         let first = number(&mut server, "odd__who").await;
@@ -119,7 +119,7 @@ async fn servers_come_back_when_the_process_that_starts_them_is_killed() {
 
 #[tokio::test]
 async fn a_call_that_runs_when_servers_are_killed_is_answered() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serving(&place).await;
     let mut params = call("odd__hold", json!({}));
     params["_meta"] = json!({"progressToken": "held"});
@@ -130,7 +130,7 @@ async fn a_call_that_runs_when_servers_are_killed_is_answered() {
     assert_eq!(answer["result"]["isError"], json!(true), "{answer}");
     let text = answer.to_string();
     assert!(text.contains("the process that starts programs was killed"), "{text}");
-    let look = told(&mut server, "odd__look", json!({})).await;
+    let look = call_text(&mut server, "odd__look", json!({})).await;
     assert!(look.contains("\"text\":\"done\""), "{look}");
     signal(&server, Signal::TERM);
     ends_well(&mut server).await;
@@ -138,7 +138,7 @@ async fn a_call_that_runs_when_servers_are_killed_is_answered() {
 
 #[tokio::test]
 async fn a_docent_without_servers_goes_on_when_the_process_that_starts_them_is_killed() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let (guard, keeper) = guard_and_keeper(&server);
@@ -155,7 +155,7 @@ async fn a_docent_without_servers_goes_on_when_the_process_that_starts_them_is_k
 
 #[tokio::test]
 async fn servers_go_on_when_the_guard_of_the_process_that_starts_them_is_killed() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serving(&place).await;
     let first = number(&mut server, "odd__who").await;
     let (guard, keeper) = guard_and_keeper(&server);
@@ -171,7 +171,7 @@ async fn servers_go_on_when_the_guard_of_the_process_that_starts_them_is_killed(
 
 #[tokio::test]
 async fn docent_fails_when_no_server_can_be_started_any_more() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serving(&place).await;
     let first = number(&mut server, "odd__who").await;
     let mut params = call("odd__hold", json!({}));

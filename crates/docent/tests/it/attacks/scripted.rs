@@ -1,6 +1,6 @@
 //! A downstream server with scripted tools, which records everything it receives.
 
-use crate::Place;
+use crate::TestHome;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf};
 
@@ -19,10 +19,10 @@ pub(super) fn tool_with(name: &str, x: &Value) -> Value {
 }
 
 /// The server: its folder, which lies in the project.
-pub(super) struct Scripted(PathBuf);
+pub(super) struct ScriptedDownstream(PathBuf);
 
-impl Scripted {
-    pub(super) fn new(place: &Place, tools: &[Value]) -> Self {
+impl ScriptedDownstream {
+    pub(super) fn new(place: &TestHome, tools: &[Value]) -> Self {
         let folder = place.project().join("scripted");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("server.py"), include_str!("scripted.py")).unwrap();

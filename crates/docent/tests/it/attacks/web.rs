@@ -1,8 +1,8 @@
 //! Pages that lead inside.
 
-use super::{SECRET, told};
+use super::{SECRET, call_text};
 use crate::{
-    Place,
+    TestHome,
     serving::{LEGACY, serve},
 };
 use serde_json::json;
@@ -17,13 +17,13 @@ const READABLE: &str =
     "A page that is meant to be read by anybody who asks for it, and long enough to be one.";
 
 /// A web server with a scripted response per path, which records its requests.
-pub(super) struct Site {
+pub(super) struct RecordingSite {
     /// Host and port.
     pub(super) address: String,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Site {
+impl RecordingSite {
     pub(super) fn new(answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -72,15 +72,15 @@ fn moved(to: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn no_address_leads_inside() {
-    let site = Site::new(|_| page(READABLE));
+    let site = RecordingSite::new(|_| page(READABLE));
     let (address, port) = (&site.address, site.port());
-    let place = Place::new();
+    let place = TestHome::new();
     // The address is named, and so is a name that leads to it: what is refused is how it is written, or where it leads.
     place.settings(&format!("policy.network.hosts = [\"{address}\", \"localhost:{port}\"]\n"));
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let fine = json!({"url": format!("http://{address}/fine")});
-    let fine = told(&mut server, "fetch_page", fine).await;
+    let fine = call_text(&mut server, "fetch_page", fine).await;
     assert!(fine.contains(READABLE) && fine.contains("data, not instructions"), "{fine}");
     for (host, why) in [
         ("2130706433", "unusual notation"),
@@ -99,14 +99,14 @@ async fn no_address_leads_inside() {
         ("user:pass@127.0.0.1", "user or password"),
     ] {
         let url = format!("http://{host}:{port}/");
-        let output = told(&mut server, "fetch_page", json!({"url": url})).await;
+        let output = call_text(&mut server, "fetch_page", json!({"url": url})).await;
         assert!(output.contains("\"isError\":true") && output.contains(why), "{url}: {output}");
     }
     for (url, why) in [
         ("file:///etc/passwd", "only http and https"),
         ("http://169.254.169.254/latest/meta-data/", "does not allow"),
     ] {
-        let output = told(&mut server, "fetch_page", json!({"url": url})).await;
+        let output = call_text(&mut server, "fetch_page", json!({"url": url})).await;
         assert!(output.contains("\"isError\":true") && output.contains(why), "{url}: {output}");
     }
     assert_eq!(site.asked(), ["/fine"]);
@@ -114,7 +114,7 @@ async fn no_address_leads_inside() {
 
 #[tokio::test]
 async fn no_redirect_leads_inside() {
-    let (inside, named) = (Site::new(|_| page(SECRET)), Site::new(|_| page(READABLE)));
+    let (inside, named) = (RecordingSite::new(|_| page(SECRET)), RecordingSite::new(|_| page(READABLE)));
     let ways = [
         ("/named", format!("http://{}/there", named.address)),
         ("/address", format!("http://{}/", inside.address)),
@@ -124,11 +124,11 @@ async fn no_redirect_leads_inside() {
         ("/file", "file:///etc/passwd".to_owned()),
     ];
     let places = ways.clone();
-    let outside = Site::new(move |path| {
+    let outside = RecordingSite::new(move |path| {
         let (_, to) = places.iter().find(|(from, _)| *from == path).unwrap();
         moved(to)
     });
-    let place = Place::new();
+    let place = TestHome::new();
     let (outer, known, port) = (&outside.address, &named.address, inside.port());
     place.settings(&format!(
         "policy.network.hosts = [\"{outer}\", \"{known}\", \"localhost:{port}\"]\n"
@@ -137,7 +137,7 @@ async fn no_redirect_leads_inside() {
     server.open(LEGACY).await.unwrap();
     for (path, to) in &ways {
         let url = json!({"url": format!("http://{outer}{path}")});
-        let output = told(&mut server, "fetch_page", url).await;
+        let output = call_text(&mut server, "fetch_page", url).await;
         let is_fine = *path == "/named";
         assert_eq!(output.contains(READABLE), is_fine, "{to}: {output}");
         assert_eq!(output.contains("\"isError\":false"), is_fine, "{to}: {output}");
@@ -149,10 +149,10 @@ async fn no_redirect_leads_inside() {
 
 #[tokio::test]
 async fn the_web_is_off_until_hosts_are_named() {
-    let place = Place::new();
+    let place = TestHome::new();
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    let output = told(&mut server, "web_search", json!({"query": "mcp"})).await;
+    let output = call_text(&mut server, "web_search", json!({"query": "mcp"})).await;
     assert!(output.contains("[policy.network]") && output.contains("html.duckduckgo.com"), "{output}");
     assert!(output.contains("Search error: ") && output.contains("\"isError\":true"), "{output}");
 }

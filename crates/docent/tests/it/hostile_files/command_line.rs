@@ -1,13 +1,13 @@
 //! Paths that come from the command line and from configuration.
 
-use super::{Fixture, Session, Way, Writer, command, is_error, pipe, run};
-use crate::Place;
+use super::{HostileProject, HostileSession, TransportUnderTest, PipeWriter, command, is_error, pipe, run};
+use crate::TestHome;
 use serde_json::json;
 use std::{fs, io::Write as _, process::Stdio};
 
 #[test]
 fn commands_refuse_a_pipe_as_their_path() {
-    let fixture = Fixture::new();
+    let fixture = HostileProject::new();
     for (args, want) in [
         (&["analyze", "src/pipe.py"][..], "pipe.py"),
         (&["index", "src/pipe.py"], "not a directory"),
@@ -36,7 +36,7 @@ fn commands_refuse_a_pipe_as_their_path() {
 /// What docent was started with may be a pipe, as `<(...)` and `| docent ... /dev/stdin` make one.
 #[test]
 fn streams_that_are_open_already_are_read_and_written() {
-    let place = Place::new();
+    let place = TestHome::new();
     place.write("app.py", "def fetch_rows():\n    return []\n");
     for (args, input, want) in [
         (&["config", "import", "/dev/stdin", "--dry-run"][..], "version: '1.0'\n", "nothing written"),
@@ -61,7 +61,7 @@ fn streams_that_are_open_already_are_read_and_written() {
 /// A server that docent runs may have put a pipe in the place of the key in the user's cache.
 #[test]
 fn the_key_of_the_index_may_be_a_pipe() {
-    let place = Place::new();
+    let place = TestHome::new();
     pipe(&place.0.path().join(".cache/docent/key"));
     let (code, text) = run(&place, &["index"]);
     assert_eq!(code, 0, "{text}");
@@ -70,7 +70,7 @@ fn the_key_of_the_index_may_be_a_pipe() {
 
 #[test]
 fn a_collection_that_is_a_pipe_is_a_problem() {
-    let place = Place::new();
+    let place = TestHome::new();
     pipe(&place.project().join("manual.md"));
     place.write("docent.toml", "[docs.collections.inside]\npath = \"manual.md\"\n");
     let elsewhere = place.0.path().join("elsewhere.md");
@@ -84,7 +84,7 @@ fn a_collection_that_is_a_pipe_is_a_problem() {
 #[test]
 fn a_project_s_settings_may_be_a_pipe() {
     for name in ["docent.toml", "docent.json"] {
-        let place = Place::new();
+        let place = TestHome::new();
         pipe(&place.project().join(name));
         for args in [&["config", "show"][..], &["serve"], &["index"], &["docs", "list"]] {
             let (code, text) = run(&place, args);
@@ -98,10 +98,10 @@ fn a_project_s_settings_may_be_a_pipe() {
 /// A project's `.env` file is looked at in every start, for the variables that are ignored without `--env-file`.
 #[test]
 fn a_project_s_env_file_may_be_a_pipe() {
-    let place = Place::new();
+    let place = TestHome::new();
     let at = place.project().join(".env");
     pipe(&at);
-    let writer = Writer::wait_at(at);
+    let writer = PipeWriter::wait_at(at);
     for (args, code, want) in [
         (&["config", "show"][..], 0, "server.port"),
         (&["index"], 0, ""),
@@ -118,7 +118,7 @@ fn a_project_s_env_file_may_be_a_pipe() {
 /// A pipe on the command line is the user's own: `docent --config <(generate)`.
 #[test]
 fn settings_may_come_through_a_pipe_that_the_user_names() {
-    let place = Place::new();
+    let place = TestHome::new();
     let settings = place.0.path().join("settings.toml");
     pipe(&settings);
     let writer = std::thread::spawn({
@@ -134,7 +134,7 @@ fn settings_may_come_through_a_pipe_that_the_user_names() {
 /// Files that the user's settings name: each is refused by its name, and none is waited for.
 #[test]
 fn files_that_settings_name_may_be_pipes() {
-    let place = Place::new();
+    let place = TestHome::new();
     let at = place.0.path().join("pipe");
     pipe(&at);
     for (settings, want) in [
@@ -160,11 +160,11 @@ fn files_that_settings_name_may_be_pipes() {
 /// The record of calls is opened with the first of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_file_may_be_a_pipe() {
-    let place = Place::new();
+    let place = TestHome::new();
     let at = place.0.path().join("pipe");
     pipe(&at);
     place.settings(&format!("audit.file = {at:?}\n"));
-    let mut session = Session::open(&place, &[], Way::Stdio).await;
+    let mut session = HostileSession::open(&place, &[], TransportUnderTest::Stdio).await;
     let answer = session.call("outline", json!({})).await;
     assert!(!is_error(&answer), "{answer}");
 }

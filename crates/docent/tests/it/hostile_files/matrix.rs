@@ -1,6 +1,6 @@
 //! Every argument, address, prompt and completion that takes a path, with every kind of file.
 
-use super::{Fixture, Hostile, Session, Way, is_error, schema::Schema};
+use super::{HostileProject, HostilePath, HostileSession, TransportUnderTest, is_error, schema::ToolSchema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -23,27 +23,27 @@ const SCHEMES: [&str; 5] = ["file", "result", "docent", "ui", "nonsense"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_tool_and_scheme_over_stdio() {
-    check(Way::Stdio).await;
+    check(TransportUnderTest::Stdio).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_tool_and_scheme_over_http() {
-    check(Way::Http).await;
+    check(TransportUnderTest::Http).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_tool_and_scheme_over_sse() {
-    check(Way::Sse).await;
+    check(TransportUnderTest::Sse).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_tool_and_scheme_over_websocket() {
-    check(Way::WebSocket).await;
+    check(TransportUnderTest::WebSocket).await;
 }
 
-async fn check(way: Way) {
-    let fixture = Fixture::new();
-    let mut session = Session::open(&fixture.place, &fixture.roots(), way).await;
+async fn check(way: TransportUnderTest) {
+    let fixture = HostileProject::new();
+    let mut session = HostileSession::open(&fixture.place, &fixture.roots(), way).await;
     tools(&mut session, &fixture).await;
     problems(&mut session).await;
     resources(&mut session, &fixture).await;
@@ -53,7 +53,7 @@ async fn check(way: Way) {
     fixture.writer.was_not_woken();
 }
 
-async fn tools(session: &mut Session, fixture: &Fixture) {
+async fn tools(session: &mut HostileSession, fixture: &HostileProject) {
     let tools = session.list("tools").await;
     assert!(tools.len() > 8, "{tools:?}");
     let argument = |tool: &str, slot: &str| format!("{tool}.{slot}");
@@ -61,7 +61,7 @@ async fn tools(session: &mut Session, fixture: &Fixture) {
         NO_PATHS.iter().map(|(tool, slot, _)| argument(tool, slot)).collect();
     let mut walks = BTreeSet::new();
     for tool in &tools {
-        let (name, schema) = (tool["name"].as_str().unwrap(), Schema::of(tool));
+        let (name, schema) = (tool["name"].as_str().unwrap(), ToolSchema::of(tool));
         for slot in schema.slots() {
             let argument = argument(name, &slot.name());
             let is_path = !exempt.remove(&argument) && slot.is_path();
@@ -87,7 +87,7 @@ async fn tools(session: &mut Session, fixture: &Fixture) {
 
 /// A path that names no usable file is an error that says what is there.
 #[track_caller]
-fn is_refused(answer: &Value, hostile: &Hostile, what: &str) {
+fn is_refused(answer: &Value, hostile: &HostilePath, what: &str) {
     let Some(want) = hostile.want else { return };
     let text = answer.to_string();
     assert!(is_error(answer), "{what} took {}: {text}", hostile.path);
@@ -104,7 +104,7 @@ fn lists_problems(answer: &Value, tool: &str) {
 }
 
 /// What is read in the background lists them as well.
-async fn problems(session: &mut Session) {
+async fn problems(session: &mut HostileSession) {
     for (tool, want) in [
         ("index_status", "src/pipe.py: not a regular file (named pipe)"),
         ("list_collections", "not a regular file (named pipe)"),
@@ -114,7 +114,7 @@ async fn problems(session: &mut Session) {
     }
 }
 
-async fn resources(session: &mut Session, fixture: &Fixture) {
+async fn resources(session: &mut HostileSession, fixture: &HostileProject) {
     let templates: Vec<String> = session.list("templates").await.iter().map(template_of).collect();
     let listed = session.list("resources").await;
     let listed = listed.iter().map(|one| one["uri"].as_str().unwrap().to_owned());
@@ -176,7 +176,7 @@ fn fill(template: &str, path: &str) -> String {
     filled
 }
 
-async fn prompts(session: &mut Session, fixture: &Fixture) {
+async fn prompts(session: &mut HostileSession, fixture: &HostileProject) {
     let prompts = session.list("prompts").await;
     let mut tried = 0;
     for prompt in &prompts {
@@ -206,7 +206,7 @@ async fn prompts(session: &mut Session, fixture: &Fixture) {
 }
 
 /// A directory where a file is wanted is an error that says so.
-async fn directories(session: &mut Session, fixture: &Fixture) {
+async fn directories(session: &mut HostileSession, fixture: &HostileProject) {
     let path = "src/folder.py";
     let whole = fixture.place.project().join(path).display().to_string();
     let listed = session.ask("resources/read", json!({"uri": format!("file://{whole}")})).await;
@@ -226,7 +226,7 @@ async fn directories(session: &mut Session, fixture: &Fixture) {
 }
 
 /// What can't be read is not offered, whatever part of its path was typed.
-async fn completions(session: &mut Session, at: &Value, argument: &str, path: &str) {
+async fn completions(session: &mut HostileSession, at: &Value, argument: &str, path: &str) {
     let start = path.get(..path.len() - 3).unwrap();
     for typed in [path, start, &format!("{path}/x")] {
         let argument = json!({"name": argument, "value": typed});

@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 /// An argument that takes free text, or a list of it.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct PathArgument {
     /// The keys that lead to it.
     keys: Vec<String>,
     is_list: bool,
     description: String,
 }
 
-impl Slot {
+impl PathArgument {
     /// Its name, with the objects that it lies in.
     pub(super) fn name(&self) -> String {
         self.keys.join(".")
@@ -32,25 +32,25 @@ fn is_path(name: &str, description: &str) -> bool {
 
 /// A tool's schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Schema<'a> {
+pub(super) struct ToolSchema<'a> {
     tool: &'a str,
     root: &'a Value,
 }
 
-impl<'a> Schema<'a> {
+impl<'a> ToolSchema<'a> {
     pub(super) fn of(tool: &'a Value) -> Self {
         Self { tool: tool["name"].as_str().unwrap(), root: &tool["inputSchema"] }
     }
 
     /// Every argument that takes free text. One that looks like a path and has a shape that is not known here fails the
     /// test: nothing would try it.
-    pub(super) fn slots(self) -> Vec<Slot> {
+    pub(super) fn slots(self) -> Vec<PathArgument> {
         let mut slots = Vec::new();
         self.collect(self.root, &mut Vec::new(), &mut slots);
         slots
     }
 
-    fn collect(self, object: &'a Value, keys: &mut Vec<String>, slots: &mut Vec<Slot>) {
+    fn collect(self, object: &'a Value, keys: &mut Vec<String>, slots: &mut Vec<PathArgument>) {
         let Some(properties) = object["properties"].as_object() else { return };
         for (name, raw) in properties {
             keys.push(name.clone());
@@ -59,7 +59,7 @@ impl<'a> Schema<'a> {
             let description = description.unwrap_or_default().to_owned();
             let is_text = |schema: &Value| kind(schema) == "string" && !is_closed(schema);
             let mut add = |is_list| {
-                slots.push(Slot { keys: keys.clone(), is_list, description: description.clone() });
+                slots.push(PathArgument { keys: keys.clone(), is_list, description: description.clone() });
             };
             match kind(schema) {
                 "string" if is_text(schema) => add(false),
@@ -87,7 +87,7 @@ impl<'a> Schema<'a> {
     }
 
     /// The same, with a text in one of its slots.
-    pub(super) fn with(self, slot: &Slot, text: &str) -> Value {
+    pub(super) fn with(self, slot: &PathArgument, text: &str) -> Value {
         let mut arguments = self.arguments();
         let value = if slot.is_list { json!([text]) } else { json!(text) };
         let mut at = &mut arguments;

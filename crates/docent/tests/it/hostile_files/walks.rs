@@ -1,7 +1,7 @@
 //! Files that docent reads by their names, as pipes, as sockets and as links to a pipe; and a pipe that comes later.
 
-use super::{Session, Way, pipe, run, socket};
-use crate::Place;
+use super::{HostileSession, TransportUnderTest, pipe, run, socket};
+use crate::TestHome;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -95,7 +95,7 @@ const READ_BY_NAME: [&str; 79] = [
 ];
 
 /// Of git's own folder, what is opened to read a history.
-const OF_GIT: [&str; 9] = [
+const GIT_FILES: [&str; 9] = [
     ".git/HEAD",
     ".git/config",
     ".git/packed-refs",
@@ -109,17 +109,17 @@ const OF_GIT: [&str; 9] = [
 
 /// What becomes of a file.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SwappedFile {
     Pipe,
     Link,
 }
 
 /// Puts something into the place of a file.
-fn replace(file: &Path, kind: Kind) {
+fn replace(file: &Path, kind: SwappedFile) {
     drop(fs::remove_file(file));
     match kind {
-        Kind::Pipe => pipe(file),
-        Kind::Link => {
+        SwappedFile::Pipe => pipe(file),
+        SwappedFile::Link => {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             let target = file.with_file_name("the-pipe");
             if !target.exists() {
@@ -131,16 +131,16 @@ fn replace(file: &Path, kind: Kind) {
 }
 
 /// A project with one file that can be read.
-fn project() -> Place {
-    let place = Place::new();
+fn project() -> TestHome {
+    let place = TestHome::new();
     place.settings("server.rate_limit.enabled = false\n");
     fs::create_dir(place.project().join("src")).unwrap();
     place.write("src/plain.py", "def plain():\n    return 1\n");
     place
 }
 
-async fn everything_answers(place: &Place) -> String {
-    let mut session = Session::open(place, &[], Way::Stdio).await;
+async fn everything_answers(place: &TestHome) -> String {
+    let mut session = HostileSession::open(place, &[], TransportUnderTest::Stdio).await;
     let mut text = String::new();
     for (tool, arguments) in [
         ("analyze_repository", json!({"path": ".", "depth": "deep"})),
@@ -167,7 +167,7 @@ async fn everything_answers(place: &Place) -> String {
 async fn files_that_are_read_by_name_may_be_pipes() {
     let place = project();
     for name in READ_BY_NAME {
-        replace(&place.project().join(name), Kind::Pipe);
+        replace(&place.project().join(name), SwappedFile::Pipe);
     }
     let text = everything_answers(&place).await;
     for name in ["README.md", "package.json", "Cargo.toml", "Makefile"] {
@@ -180,7 +180,7 @@ async fn files_that_are_read_by_name_may_be_pipes() {
 async fn files_that_are_read_by_name_may_be_links_to_a_pipe() {
     let place = project();
     for name in READ_BY_NAME {
-        replace(&place.project().join(name), Kind::Link);
+        replace(&place.project().join(name), SwappedFile::Link);
     }
     let text = everything_answers(&place).await;
     assert!(text.contains("is a symbolic link to a named pipe; not followed"), "{text}");
@@ -197,7 +197,7 @@ async fn files_that_are_read_by_name_may_be_sockets() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_git_may_be_pipes() {
-    for name in OF_GIT {
+    for name in GIT_FILES {
         let place = project();
         let git = |args: &[&str]| {
             let mut command = Command::new("git");
@@ -209,8 +209,8 @@ async fn files_of_git_may_be_pipes() {
         git(&["init", "-q"]);
         git(&["add", "."]);
         git(&["commit", "-qm", "a"]);
-        replace(&place.project().join(name), Kind::Pipe);
-        let mut session = Session::open(&place, &[], Way::Stdio).await;
+        replace(&place.project().join(name), SwappedFile::Pipe);
+        let mut session = HostileSession::open(&place, &[], TransportUnderTest::Stdio).await;
         let arguments = json!({"path": ".", "depth": "deep"});
         let answer = session.call("analyze_repository", arguments).await;
         assert!(!super::is_error(&answer), "{name}: {answer}");
@@ -232,7 +232,7 @@ async fn own_files_of_docent_may_be_pipes() {
 fn commands_walk_over_pipes() {
     let place = project();
     for name in READ_BY_NAME {
-        replace(&place.project().join(name), Kind::Pipe);
+        replace(&place.project().join(name), SwappedFile::Pipe);
     }
     for (args, want) in [
         (&["index"][..], "not a regular file (named pipe)"),
@@ -249,11 +249,11 @@ fn commands_walk_over_pipes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pipe_may_come_while_the_server_runs() {
     let place = project();
-    let mut session = Session::open(&place, &[], Way::Stdio).await;
+    let mut session = HostileSession::open(&place, &[], TransportUnderTest::Stdio).await;
     let found = |answer: &Value| answer.to_string().contains("src/plain.py");
     let query = json!({"query": "plain"});
     assert!(found(&session.call("query_annotations", query.clone()).await));
-    replace(&place.project().join("src/plain.py"), Kind::Pipe);
+    replace(&place.project().join("src/plain.py"), SwappedFile::Pipe);
     pipe(&place.project().join("src/late.py"));
     let end = Instant::now() + Duration::from_mins(1);
     while found(&session.call("query_annotations", query.clone()).await) {

@@ -2,15 +2,15 @@
 
 use super::{ANALYZE, INITIALIZE, opened};
 use crate::{
-    Place, Run, kernel_can_confine,
-    seeds::{Walk, ask, text_of},
+    TestHome, CliRun, kernel_can_confine,
+    seeds::{SeedTable, ask, text_of},
     serving::{audit_lines, call, endless, listening_sockets, serve},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink};
 
-pub(super) async fn walk(walk: &mut Walk, place: &Place) {
+pub(super) async fn walk(walk: &mut SeedTable, place: &TestHome) {
     sizes(walk, place).await;
     connections(walk, place).await;
     time(walk, place).await;
@@ -19,7 +19,7 @@ pub(super) async fn walk(walk: &mut Walk, place: &Place) {
     identity(walk, place).await;
 }
 
-async fn sizes(walk: &mut Walk, place: &Place) {
+async fn sizes(walk: &mut SeedTable, place: &TestHome) {
     walk.at("380");
     let mut server = opened(place, &[], &[]).await;
     for (megabytes, is_served) in [(11, false), (9, true)] {
@@ -54,7 +54,7 @@ async fn sizes(walk: &mut Walk, place: &Place) {
     assert_eq!(answer["result"]["content"], json!([picture]));
 }
 
-async fn connections(walk: &mut Walk, place: &Place) {
+async fn connections(walk: &mut SeedTable, place: &TestHome) {
     walk.at("386");
     let mut server = opened(place, &[], &[]).await;
     assert_eq!(listening_sockets(&server), [""; 0]);
@@ -83,7 +83,7 @@ async fn connections(walk: &mut Walk, place: &Place) {
     assert_eq!(pong["result"], json!({}));
 }
 
-async fn time(walk: &mut Walk, place: &Place) {
+async fn time(walk: &mut SeedTable, place: &TestHome) {
     walk.at("392");
     let shown = place.run(&["config", "show", "--json"]).ends(0).json();
     let setting = &shown["limits.tool_timeout_ms"];
@@ -95,11 +95,11 @@ async fn time(walk: &mut Walk, place: &Place) {
     walk.at("393");
     let environment = [("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "150")];
     let mut command = place.command(&["config", "show", "--json"]);
-    let shown = Run::of(command.envs(environment)).ends(0).json();
+    let shown = CliRun::of(command.envs(environment)).ends(0).json();
     assert_eq!(shown["limits.tool_timeout_ms"]["value"], 150);
 
     walk.at("394");
-    let large = Place::new();
+    let large = TestHome::new();
     endless(&large);
     let mut server = opened(&large, &[], &environment).await;
     let request = call("analyze_repository", json!({"path": "endless", "depth": "deep"}));
@@ -110,7 +110,7 @@ async fn time(walk: &mut Walk, place: &Place) {
     }
 }
 
-async fn input(walk: &mut Walk, place: &Place) {
+async fn input(walk: &mut SeedTable, place: &TestHome) {
     walk.at("400");
     let mut server = opened(place, &[], &[]).await;
     for (tool, arguments) in [
@@ -136,7 +136,7 @@ async fn input(walk: &mut Walk, place: &Place) {
     refuses_paths(&mut server, &["/etc", "elsewhere"]).await;
 }
 
-async fn refuses_paths(server: &mut Child, paths: &[&str]) {
+async fn refuses_paths(server: &mut ChildTestClient, paths: &[&str]) {
     for path in paths {
         let request = call("analyze_repository", json!({"path": path}));
         let refused = server.ask("tools/call", request).await.unwrap();
@@ -148,7 +148,7 @@ async fn refuses_paths(server: &mut Child, paths: &[&str]) {
     }
 }
 
-async fn sandbox(walk: &mut Walk, place: &Place) {
+async fn sandbox(walk: &mut SeedTable, place: &TestHome) {
     walk.at("406-407");
     let report = place.run(&["doctor", "--json", "--port", "0"]).ends(0).json();
     let findings: Vec<&Value> = report["findings"].as_array().unwrap().iter().collect();
@@ -181,7 +181,7 @@ async fn sandbox(walk: &mut Walk, place: &Place) {
     }
 }
 
-async fn identity(walk: &mut Walk, place: &Place) {
+async fn identity(walk: &mut SeedTable, place: &TestHome) {
     walk.at("412");
     let mut server = serve(place, &[], &[]);
     let answer = ask(&mut server, INITIALIZE).await;

@@ -2,22 +2,22 @@
 
 use super::{ANALYZE, opened};
 use crate::{
-    Place,
-    seeds::{Walk, ask},
+    TestHome,
+    seeds::{SeedTable, ask},
     serving::{LEGACY, call, serve},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::time::Instant;
 
-pub(super) async fn walk(walk: &mut Walk, place: &Place) {
+pub(super) async fn walk(walk: &mut SeedTable, place: &TestHome) {
     traces(walk, place).await;
     let mut server = opened(place, &[], &[]).await;
     log_messages(walk, &mut server).await;
     progress(walk, place, &mut server).await;
 }
 
-async fn traces(walk: &mut Walk, place: &Place) {
+async fn traces(walk: &mut SeedTable, place: &TestHome) {
     walk.at("263-265");
     let mut server = opened(place, &[], &[("DEBUG", "mcp:protocol")]).await;
     ask(&mut server, ANALYZE).await;
@@ -53,7 +53,7 @@ async fn traces(walk: &mut Walk, place: &Place) {
     assert!(!server.log().join("\n").contains("docent::tools"), "{:?}", server.log());
 }
 
-async fn log_messages(walk: &mut Walk, server: &mut Child) {
+async fn log_messages(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.differs("287-297");
     ask(server, ANALYZE).await;
     let output = server.notification("notifications/message").await.unwrap();
@@ -69,7 +69,7 @@ async fn log_messages(walk: &mut Walk, server: &mut Child) {
     );
 }
 
-async fn progress(walk: &mut Walk, place: &Place, server: &mut Child) {
+async fn progress(walk: &mut SeedTable, place: &TestHome, server: &mut ChildTestClient) {
     walk.differs("303-315");
     let steps = steps_of(server).await;
     // In this revision, progress has no message: pieces of the answer, which are only text, are not sent as progress.
@@ -90,15 +90,15 @@ async fn progress(walk: &mut Walk, place: &Place, server: &mut Child) {
 }
 
 /// The steps of a deep analysis: numbers that grow to a total, at most ten a second.
-async fn steps_of(server: &mut Child) -> Vec<Value> {
+async fn steps_of(server: &mut ChildTestClient) -> Vec<Value> {
     let mut params = call("analyze_repository", json!({"path": "./my-project", "depth": "deep"}));
     params["_meta"] = json!({"progressToken": "analysis-123"});
-    server.heard();
+    server.take_messages();
     let begun = Instant::now();
     let answer = server.ask("tools/call", params).await.unwrap();
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     let seconds = usize::try_from(begun.elapsed().as_secs()).unwrap() + 1;
-    let heard = server.heard().into_iter();
+    let heard = server.take_messages().into_iter();
     let steps = heard.filter(|message| message["method"] == "notifications/progress");
     let steps: Vec<Value> = steps.map(|step| step["params"].clone()).collect();
     assert!((2..=10 * seconds).contains(&steps.len()), "in {seconds} s: {steps:?}");

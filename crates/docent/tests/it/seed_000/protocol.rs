@@ -2,14 +2,14 @@
 
 use super::{ANALYZE, INITIALIZE, INITIALIZED};
 use crate::{
-    Place,
-    seeds::{Walk, ask, notify, text_of},
+    TestHome,
+    seeds::{SeedTable, ask, notify, text_of},
     serving::{LEGACY, call, listening_sockets, serve},
 };
-use docent_testkit::Child;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 
-pub(super) async fn walk(walk: &mut Walk, place: &Place) {
+pub(super) async fn walk(walk: &mut SeedTable, place: &TestHome) {
     let mut server = serve(place, &[], &[]);
     basics(walk, &mut server).await;
     handshake(walk, &mut server).await;
@@ -19,7 +19,7 @@ pub(super) async fn walk(walk: &mut Walk, place: &Place) {
     failures(walk, place, &mut server).await;
 }
 
-async fn basics(walk: &mut Walk, server: &mut Child) {
+async fn basics(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.at("13-21");
     let pong = ask(server, r#"{"jsonrpc": "2.0", "id": "first", "method": "ping"}"#).await;
     assert_eq!(pong, json!({"jsonrpc": "2.0", "id": "first", "result": {}}));
@@ -42,7 +42,7 @@ async fn basics(walk: &mut Walk, server: &mut Child) {
     assert!(refused.to_string().contains("id must be a string or a whole number"), "{refused}");
 }
 
-async fn handshake(walk: &mut Walk, server: &mut Child) {
+async fn handshake(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.at("42-60");
     let answer = ask(server, INITIALIZE).await;
     assert_eq!(answer["id"], 1);
@@ -59,7 +59,7 @@ async fn handshake(walk: &mut Walk, server: &mut Child) {
     notify(server, INITIALIZED).await;
 }
 
-async fn methods(walk: &mut Walk, server: &mut Child) {
+async fn methods(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.at("104-141");
     let request = r#"{
       "jsonrpc": "2.0",
@@ -94,7 +94,7 @@ fn analyze_repository(answer: &Value) -> Value {
     tools.iter().find(|tool| tool["name"] == "analyze_repository").unwrap().clone()
 }
 
-async fn validation(walk: &mut Walk, server: &mut Child) {
+async fn validation(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.at("186-192");
     for (arguments, parameter) in [
         (json!({}), "path"),
@@ -128,7 +128,7 @@ async fn validation(walk: &mut Walk, server: &mut Child) {
     assert!(details.starts_with("Validation failed for parameter 'path'"), "{refused}");
 }
 
-async fn protocol_errors(walk: &mut Walk, server: &mut Child) {
+async fn protocol_errors(walk: &mut SeedTable, server: &mut ChildTestClient) {
     walk.at("232");
     server.send_text("{bad json").await.unwrap();
     let refused = server.answer_to(&Value::Null).await.unwrap();
@@ -154,7 +154,7 @@ async fn protocol_errors(walk: &mut Walk, server: &mut Child) {
 }
 
 /// What goes wrong inside, and in a tool.
-async fn failures(walk: &mut Walk, place: &Place, server: &mut Child) {
+async fn failures(walk: &mut SeedTable, place: &TestHome, server: &mut ChildTestClient) {
     walk.at("236");
     let refused = server.ask("tools/call", call("other__breaks", json!({}))).await.unwrap();
     assert_eq!(refused["error"]["code"], -32603, "{refused}");

@@ -2,20 +2,20 @@
 
 use super::INITIALIZE;
 use crate::{
-    Place,
-    seeds::{Walk, run_with_input},
+    TestHome,
+    seeds::{SeedTable, run_with_input},
 };
 use serde_json::{Value, json};
 use std::fs;
 
-pub(super) fn walk(walk: &mut Walk, place: &Place) {
+pub(super) fn walk(walk: &mut SeedTable, place: &TestHome) {
     clients(walk);
     by_hand(walk, place);
 }
 
-fn clients(walk: &mut Walk) {
+fn clients(walk: &mut SeedTable) {
     walk.at("322-334");
-    let place = Place::new();
+    let place = TestHome::new();
     place.write(
         "claude_desktop_config.json",
         r#"{
@@ -36,7 +36,7 @@ fn clients(walk: &mut Walk) {
     shown.ends(0).prints("\"mcpServers\"").prints("\"docent\"").prints("\"command\"");
 
     walk.at("338-348");
-    let place = Place::new();
+    let place = TestHome::new();
     place.write(
         "settings.json",
         r#"{
@@ -55,7 +55,7 @@ fn clients(walk: &mut Walk) {
 }
 
 #[track_caller]
-fn is_imported(place: &Place, file: &str) {
+fn is_imported(place: &TestHome, file: &str) {
     let run = place.run(&["servers", "import", file]);
     run.ends(0).prints("documcp  node /path/to/documcp/dist/index.js");
     let settings = settings(place);
@@ -67,11 +67,11 @@ fn is_imported(place: &Place, file: &str) {
 }
 
 /// The user's own settings.
-fn settings(place: &Place) -> String {
+fn settings(place: &TestHome) -> String {
     fs::read_to_string(place.0.path().join(".config/docent/docent.toml")).unwrap()
 }
 
-fn by_hand(walk: &mut Walk, place: &Place) {
+fn by_hand(walk: &mut SeedTable, place: &TestHome) {
     walk.at("356-358");
     let echo = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}"#;
     let run = run_with_input(place, &["serve"], echo);

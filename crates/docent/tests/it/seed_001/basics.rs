@@ -2,16 +2,16 @@
 
 use super::{
     lifecycle::opening,
-    server::{Orchestra, Script, call, exchange},
+    server::{Orchestrator, PythonServer, call, exchange},
 };
-use crate::seeds::Walk;
-use docent_testkit::Child;
+use crate::seeds::SeedTable;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 
-pub(super) async fn walk(walk: &mut Walk) {
+pub(super) async fn walk(walk: &mut SeedTable) {
     let success = json!({"jsonrpc": "2.0", "id": 123, "result": {"data": "Response data here"}});
-    let script = Script::new().tool(typed_tool(), &[success]).any("failing", &[failure(-32603)]);
-    let orchestra = Orchestra::new(&script.any("custom", &[failure(-32050)]), "");
+    let script = PythonServer::new().tool(typed_tool(), &[success]).any("failing", &[failure(-32603)]);
+    let orchestra = Orchestrator::new(&script.any("custom", &[failure(-32050)]), "");
     let mut docent = orchestra.start(&[]);
     overview(walk, &orchestra, &mut docent).await;
     request(walk, &orchestra, &mut docent).await;
@@ -42,7 +42,7 @@ fn failure(code: i64) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "error": error})
 }
 
-async fn overview(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn overview(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("3-6");
     let opened = exchange(docent, opening()).await;
     assert_eq!(opened["jsonrpc"], "2.0");
@@ -56,7 +56,7 @@ async fn overview(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
     orchestra.place.run(&["tools", "--url", &url]).ends(0).prints("tool_name");
 }
 
-async fn request(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn request(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("28-38");
     let answer = exchange(docent, tool_by_name()).await;
     assert_eq!(answer["result"]["isError"], false, "{answer}");
@@ -91,7 +91,7 @@ async fn request(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
     assert_eq!(refused["error"]["data"]["reason"], "must be an object", "{refused}");
 }
 
-async fn success_response(walk: &mut Walk, docent: &mut Child) {
+async fn success_response(walk: &mut SeedTable, docent: &mut ChildTestClient) {
     walk.at("48-56");
     let answer = exchange(docent, tool_by_name()).await;
     assert_eq!(answer["jsonrpc"], "2.0");
@@ -102,7 +102,7 @@ async fn success_response(walk: &mut Walk, docent: &mut Child) {
     assert_eq!(members, ["jsonrpc", "id", "result"]);
 }
 
-async fn error_response(walk: &mut Walk, docent: &mut Child) {
+async fn error_response(walk: &mut SeedTable, docent: &mut ChildTestClient) {
     walk.at("65-77");
     let unknown = json!({"jsonrpc": "2.0", "id": 123, "method": "unknown_tool"});
     let answer = exchange(docent, unknown).await;
@@ -117,7 +117,7 @@ async fn error_response(walk: &mut Walk, docent: &mut Child) {
     assert_eq!(members, ["code", "message", "data"]);
 }
 
-async fn error_codes(walk: &mut Walk, docent: &mut Child) {
+async fn error_codes(walk: &mut SeedTable, docent: &mut ChildTestClient) {
     walk.at("91");
     docent.send_text("{\"jsonrpc\": \"2.0\",").await.unwrap();
     let answer = docent.answer_to(&Value::Null).await.unwrap();

@@ -1,12 +1,12 @@
 //! Lines 504 to 674: schemas, content, streams and resources.
 
-use super::server::{Orchestra, Script, call, exchange, until};
-use crate::seeds::Walk;
-use docent_testkit::Child;
+use super::server::{Orchestrator, PythonServer, call, exchange, until};
+use crate::seeds::SeedTable;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::fs;
 
-pub(super) async fn walk(walk: &mut Walk) {
+pub(super) async fn walk(walk: &mut SeedTable) {
     schemas(walk).await;
     content_types(walk).await;
     text_content(walk).await;
@@ -51,9 +51,9 @@ pub(super) fn search_tool() -> Value {
     tool
 }
 
-async fn schemas(walk: &mut Walk) {
+async fn schemas(walk: &mut SeedTable) {
     let found = response(&json!({"content": []}));
-    let orchestra = Orchestra::new(&Script::new().tool(search_tool(), &[found]), "");
+    let orchestra = Orchestrator::new(&PythonServer::new().tool(search_tool(), &[found]), "");
     let mut docent = orchestra.serve().await;
     walk.at("506-532");
     let listed = docent.ask("tools/list", json!({})).await.unwrap();
@@ -118,14 +118,14 @@ fn documented_contents() -> [(&'static str, Value); 3] {
     ]
 }
 
-async fn content_types(walk: &mut Walk) {
+async fn content_types(walk: &mut SeedTable) {
     let contents = documented_contents();
     let script = contents
         .iter()
-        .fold(Script::new(), |script, (name, content)| script.any(name, &[response(content)]));
+        .fold(PythonServer::new(), |script, (name, content)| script.any(name, &[response(content)]));
     let flat = json!({"type": "resource", "uri": "https://example.com/doc.pdf", "text": "Document content..."});
     let script = script.any("flat", &[response(&json!({"content": [flat]}))]);
-    let orchestra = Orchestra::new(&script, "");
+    let orchestra = Orchestrator::new(&script, "");
     let mut docent = orchestra.serve().await;
     let mut contents = contents.iter();
     for lines in ["552-564", "566-577", "579-593"] {
@@ -150,15 +150,15 @@ fn contains(got: &Value, want: &Value) {
     }
 }
 
-async fn text_content(walk: &mut Walk) {
+async fn text_content(walk: &mut SeedTable) {
     let bare = response(&json!({"data": [1, 2]}));
     let two = json!({"content": [
         {"type": "text", "text": "first"},
         {"type": "image", "data": "AA==", "mimeType": "image/png"},
         {"type": "text", "text": "second"},
     ]});
-    let script = Script::new().any("bare", &[bare]).any("two", &[response(&two)]);
-    let orchestra = Orchestra::new(&script, "");
+    let script = PythonServer::new().any("bare", &[bare]).any("two", &[response(&two)]);
+    let orchestra = Orchestrator::new(&script, "");
     let mut docent = orchestra.serve().await;
     let program = orchestra.program();
     let program: Vec<&str> = program.iter().map(String::as_str).collect();
@@ -173,13 +173,13 @@ async fn text_content(walk: &mut Walk) {
     assert_eq!(run("two").ends(0).out, "first\nsecond\n");
 }
 
-async fn streaming(walk: &mut Walk) {
+async fn streaming(walk: &mut SeedTable) {
     let part = |text: &str, partial: bool| {
         let content = json!([{ "type": "text", "text": text }]);
         json!({"jsonrpc": "2.0", "id": 5, "result": {"content": content, "partial": partial}})
     };
     let parts = [part("const foo = ", true), part("42;", false)];
-    let orchestra = Orchestra::new(&Script::new().any("generate_code", &parts), "");
+    let orchestra = Orchestrator::new(&PythonServer::new().any("generate_code", &parts), "");
     orchestra.place.write("main.py", "print('hello')\n");
     let mut docent = orchestra.serve().await;
     walk.at("614-627");
@@ -228,7 +228,7 @@ fn subscription(uri: &str) -> Value {
     })
 }
 
-async fn subscriptions(walk: &mut Walk) {
+async fn subscriptions(walk: &mut SeedTable) {
     let uri = "file:///workspace/config.json";
     let updated = json!({
         "jsonrpc": "2.0",
@@ -243,11 +243,11 @@ async fn subscriptions(walk: &mut Walk) {
         "serverInfo": {"name": "cloudflare-mcp", "version": "1.0.0"},
     });
     let changed = [updated.clone(), response(&json!({"content": []}))];
-    let script = Script::new()
+    let script = PythonServer::new()
         .result("initialize", opening)
         .result("resources/list", json!({"resources": [{"uri": uri, "name": "config.json"}]}))
         .any("change", &changed);
-    let orchestra = Orchestra::new(&script, "");
+    let orchestra = Orchestrator::new(&script, "");
     let mut docent = orchestra.serve().await;
     docent.ask("resources/list", json!({})).await.unwrap();
     walk.at("653-664");
@@ -261,7 +261,7 @@ async fn subscriptions(walk: &mut Walk) {
     own_files(walk, &orchestra, &mut docent).await;
 }
 
-async fn own_files(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn own_files(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("653-673");
     orchestra.place.write("config.json", "{\"debug\": false}\n");
     let path = fs::canonicalize(orchestra.place.project().join("config.json")).unwrap();

@@ -2,27 +2,27 @@
 
 use super::{
     lifecycle::{documented_server, opened, opening},
-    server::{Orchestra, exchange, post},
+    server::{Orchestrator, exchange, post},
 };
 use crate::{
-    Place, Run,
+    TestHome, CliRun,
     inspect::inspect,
-    seeds::Walk,
+    seeds::SeedTable,
     serving::{self, listen},
 };
-use docent_testkit::{Child, WsPeer};
+use docent_testkit::{ChildTestClient, WsTestClient};
 use serde_json::{Value, json};
 use std::{fs, fs::File};
 
-pub(super) async fn walk(walk: &mut Walk) {
-    let orchestra = Orchestra::new(&documented_server(), "");
+pub(super) async fn walk(walk: &mut SeedTable) {
+    let orchestra = Orchestrator::new(&documented_server(), "");
     traces(walk, &orchestra).await;
     pipelines(walk, &orchestra.place);
     curl(walk, &orchestra.place).await;
     inspector(walk, &orchestra).await;
 }
 
-async fn traces(walk: &mut Walk, orchestra: &Orchestra) {
+async fn traces(walk: &mut SeedTable, orchestra: &Orchestrator) {
     walk.at("680-692");
     let mut docent = orchestra.start(&[("DEBUG", "mcp:*")]);
     exchange(&mut docent, opening()).await;
@@ -34,7 +34,7 @@ async fn traces(walk: &mut Walk, orchestra: &Orchestra) {
     let program = orchestra.program();
     let program: Vec<&str> = program.iter().map(String::as_str).collect();
     let mut command = orchestra.place.command(&[&["tools", "--"], &*program].concat());
-    let run = Run::of(command.env("DEBUG", "mcp:*"));
+    let run = CliRun::of(command.env("DEBUG", "mcp:*"));
     run.ends(0).prints("search_cloudflare_documentation");
     let mut lines = run.err.lines();
     for want in [
@@ -48,7 +48,7 @@ async fn traces(walk: &mut Walk, orchestra: &Orchestra) {
 }
 
 /// Checks that the opening and the list are traced, between docent and its client or between docent and the server.
-async fn check_hop(docent: &mut Child, is_of_server: bool) {
+async fn check_hop(docent: &mut ChildTestClient, is_of_server: bool) {
     for (id, method, result) in [(1, "initialize", "protocolVersion"), (2, "tools/list", "tools")] {
         let sent = format!("\"id\":{id},\"method\":\"{method}\"");
         for (arrow, words) in [("[MCP →]", sent.as_str()), ("[MCP ←]", result)] {
@@ -64,15 +64,15 @@ async fn check_hop(docent: &mut Child, is_of_server: bool) {
 }
 
 /// Pipes these words into `docent serve`, as `echo` does.
-fn piped(place: &Place, words: &str, args: &[&str]) -> Vec<Value> {
+fn piped(place: &TestHome, words: &str, args: &[&str]) -> Vec<Value> {
     let file = place.project().join("input");
     fs::write(&file, words).unwrap();
     let mut command = place.command(&[&["serve"], args].concat());
-    let run = Run::of(command.stdin(File::open(&file).unwrap()));
+    let run = CliRun::of(command.stdin(File::open(&file).unwrap()));
     run.ends(0).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn pipelines(walk: &mut Walk, place: &Place) {
+fn pipelines(walk: &mut SeedTable, place: &TestHome) {
     walk.at("706-709");
     assert_eq!(piped(place, "", &[]), [Value::Null; 0], "logs go to stderr");
     walk.at("711-713");
@@ -93,7 +93,7 @@ fn pipelines(walk: &mut Walk, place: &Place) {
     assert!(answers[0]["result"]["tools"].is_array(), "{answers:?}");
 }
 
-async fn curl(walk: &mut Walk, place: &Place) {
+async fn curl(walk: &mut SeedTable, place: &TestHome) {
     walk.at("720-726");
     let (_server, address) = listen(place, &["--transport", "http"], &[]).await;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
@@ -102,7 +102,7 @@ async fn curl(walk: &mut Walk, place: &Place) {
     assert!(answer["result"]["tools"].is_array(), "{answer}");
 }
 
-async fn inspector(walk: &mut Walk, orchestra: &Orchestra) {
+async fn inspector(walk: &mut SeedTable, orchestra: &Orchestrator) {
     walk.at("730-739");
     let program = orchestra.program();
     let program: Vec<&str> = program.iter().map(String::as_str).collect();
@@ -117,7 +117,7 @@ async fn inspector(walk: &mut Walk, orchestra: &Orchestra) {
     walk.at("741-745");
     let headers = [("origin", &*format!("http://{address}"))];
     let line = format!("ws://{address}/{path}line");
-    let mut page = WsPeer::connect_ws_with(&line, &headers).await.unwrap();
+    let mut page = WsTestClient::connect_ws_with(&line, &headers).await.unwrap();
     let unknown = json!({"name": "unknown_tool", "arguments": {}});
     for message in [
         opening(),

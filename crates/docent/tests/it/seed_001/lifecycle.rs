@@ -1,8 +1,8 @@
 //! Lines 100 to 266: the lifecycle of a conversation.
 
-use super::server::{Orchestra, Script, exchange};
-use crate::seeds::Walk;
-use docent_testkit::Child;
+use super::server::{Orchestrator, PythonServer, exchange};
+use crate::seeds::SeedTable;
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 
 /// The document's `initialize` request.
@@ -111,11 +111,11 @@ fn found() -> Value {
 }
 
 /// A server with the document's tools; the first answers as the document's does.
-pub(super) fn documented_server() -> Script {
+pub(super) fn documented_server() -> PythonServer {
     let [search, migrate] = documented_tools();
     let guide = json!({"content": [{"type": "text", "text": "Move."}], "isError": true});
     let guide = json!({"jsonrpc": "2.0", "id": 1, "result": guide});
-    Script::new().tool(search, &[found()]).tool(migrate, &[guide])
+    PythonServer::new().tool(search, &[found()]).tool(migrate, &[guide])
 }
 
 /// Whether a message answers nothing.
@@ -123,9 +123,9 @@ pub(super) fn is_notification(message: &Value) -> bool {
     message.get("method").is_some()
 }
 
-pub(super) async fn walk(walk: &mut Walk) {
+pub(super) async fn walk(walk: &mut SeedTable) {
     let script = documented_server().any("kebab-case-name", &[found()]);
-    let orchestra = Orchestra::new(&script, "");
+    let orchestra = Orchestrator::new(&script, "");
     let mut docent = orchestra.start(&[]);
     initialization(walk, &orchestra, &mut docent).await;
     discovery(walk, &orchestra, &mut docent).await;
@@ -133,7 +133,7 @@ pub(super) async fn walk(walk: &mut Walk) {
     shutdown(walk, &orchestra, docent).await;
 }
 
-async fn initialization(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn initialization(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("104-120");
     let answer = exchange(docent, opening()).await;
     assert!(answer.get("error").is_none(), "{answer}");
@@ -158,7 +158,7 @@ async fn initialization(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Chi
     assert!(orchestra.heard().contains(&opened()), "{:?}", orchestra.heard());
 }
 
-async fn discovery(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn discovery(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("154-161");
     let asked = json!({
         "jsonrpc": "2.0",
@@ -189,7 +189,7 @@ async fn discovery(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
     find(&json!("analyze_repository"));
 }
 
-async fn execution(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn execution(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("206-219");
     let answer = exchange(docent, search()).await;
     let heard = &orchestra.heard_of("tools/call")[0];
@@ -220,7 +220,7 @@ async fn execution(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
     assert_eq!(*text, "Error: Repository path does not exist", "{answer}");
 }
 
-async fn shutdown(walk: &mut Walk, orchestra: &Orchestra, mut docent: Child) {
+async fn shutdown(walk: &mut SeedTable, orchestra: &Orchestrator, mut docent: ChildTestClient) {
     walk.at("246-264");
     let asked = json!({
         "jsonrpc": "2.0",

@@ -2,13 +2,13 @@
 
 use super::{
     lifecycle::{documented_server, is_notification},
-    server::{Orchestra, Script, call, exchange, until},
+    server::{Orchestrator, PythonServer, call, exchange, until},
 };
-use crate::{seeds::Walk, serving};
-use docent_testkit::Child;
+use crate::{seeds::SeedTable, serving};
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 
-pub(super) async fn walk(walk: &mut Walk) {
+pub(super) async fn walk(walk: &mut SeedTable) {
     request_ids(walk).await;
     response_matching(walk).await;
     timeouts(walk).await;
@@ -19,8 +19,8 @@ fn text(text: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}]}})
 }
 
-async fn request_ids(walk: &mut Walk) {
-    let orchestra = Orchestra::new(&Script::new().any("echo", &[text("ok")]), "");
+async fn request_ids(walk: &mut SeedTable) {
+    let orchestra = Orchestrator::new(&PythonServer::new().any("echo", &[text("ok")]), "");
     let mut docent = orchestra.serve().await;
     walk.at("361-377");
     for _ in 0..3 {
@@ -37,12 +37,12 @@ async fn request_ids(walk: &mut Walk) {
     assert_eq!(orchestra.heard().last().unwrap()["id"], 6, "the server gets a number");
 }
 
-async fn response_matching(walk: &mut Walk) {
+async fn response_matching(walk: &mut SeedTable) {
     let stray = json!({"jsonrpc": "2.0", "id": "unknown", "result": {"content": []}});
-    let script = Script::new()
+    let script = PythonServer::new()
         .any("slow", &[json!({"hold": text("slow")})])
         .any("fast", &[stray, text("fast"), json!({"release": true})]);
-    let orchestra = Orchestra::new(&script, "");
+    let orchestra = Orchestrator::new(&script, "");
     let mut docent = orchestra.serve().await;
     walk.at("390-411");
     let slow = docent.start("tools/call", serving::call("slow", json!({}))).await.unwrap();
@@ -64,9 +64,9 @@ async fn response_matching(walk: &mut Walk) {
     assert_eq!(again["result"]["content"][0]["text"], "fast", "{again}");
 }
 
-async fn timeouts(walk: &mut Walk) {
-    let script = Script::new().any("hang", &[]).any("echo", &[text("ok")]);
-    let orchestra = Orchestra::new(&script, "timeout_ms = 1500");
+async fn timeouts(walk: &mut SeedTable) {
+    let script = PythonServer::new().any("hang", &[]).any("echo", &[text("ok")]);
+    let orchestra = Orchestrator::new(&script, "timeout_ms = 1500");
     let mut docent = orchestra.serve().await;
     walk.at("430-450");
     let answer = call(&mut docent, "hang", json!({})).await;
@@ -85,10 +85,10 @@ async fn timeouts(walk: &mut Walk) {
     assert_eq!(orchestra.heard_of("initialize").len(), 1, "the process is the same");
 }
 
-async fn errors(walk: &mut Walk) {
+async fn errors(walk: &mut SeedTable) {
     let error = json!({"code": -32050, "message": "Quota exceeded", "data": {"retryAfter": 30}});
     let failure = json!({"jsonrpc": "2.0", "id": 1, "error": error});
-    let orchestra = Orchestra::new(&documented_server().any("failing", &[failure]), "");
+    let orchestra = Orchestrator::new(&documented_server().any("failing", &[failure]), "");
     let mut docent = orchestra.serve().await;
     walk.at("473-485");
     let answer = call(&mut docent, "failing", json!({})).await;
@@ -98,7 +98,7 @@ async fn errors(walk: &mut Walk) {
     shell_errors(walk, &orchestra, &mut docent).await;
 }
 
-async fn shell_errors(walk: &mut Walk, orchestra: &Orchestra, docent: &mut Child) {
+async fn shell_errors(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
     walk.at("487-493");
     let asked =
         json!({"jsonrpc": "2.0", "id": 2, "method": "search_docs", "params": {"query": "foo"}});

@@ -2,14 +2,14 @@
 
 use super::{
     content::search_tool,
-    server::{Orchestra, Script, call, exchange},
+    server::{Orchestrator, PythonServer, call, exchange},
 };
-use crate::{Run, seeds::Walk};
-use docent_testkit::Child;
+use crate::{CliRun, seeds::SeedTable};
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{fs, fs::File};
 
-pub(super) async fn walk(walk: &mut Walk) {
+pub(super) async fn walk(walk: &mut SeedTable) {
     bounded_calls(walk);
     crashes(walk).await;
     retries(walk).await;
@@ -22,8 +22,8 @@ fn found() -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content}})
 }
 
-fn bounded_calls(walk: &mut Walk) {
-    let orchestra = Orchestra::new(&Script::new().tool(search_tool(), &[found()]), "");
+fn bounded_calls(walk: &mut SeedTable) {
+    let orchestra = Orchestrator::new(&PythonServer::new().tool(search_tool(), &[found()]), "");
     let program = orchestra.program();
     let program: Vec<&str> = program.iter().map(String::as_str).collect();
     let run = |args: &[&str]| {
@@ -37,11 +37,11 @@ fn bounded_calls(walk: &mut Walk) {
     assert_eq!(orchestra.heard_of("tools/call").len(), 1, "one of the calls reached the server");
 }
 
-async fn crashes(walk: &mut Walk) {
-    let script = Script::new()
+async fn crashes(walk: &mut SeedTable) {
+    let script = PythonServer::new()
         .any("die", &[json!({"log": "out of memory"}), json!({"exit": 3})])
         .tool(search_tool(), &[found()]);
-    let orchestra = Orchestra::new(&script, "");
+    let orchestra = Orchestrator::new(&script, "");
     let mut docent = orchestra.serve().await;
     walk.at("779-793");
     let answer = call(&mut docent, "die", json!({})).await;
@@ -58,14 +58,14 @@ async fn attempts(annotations: &Value, setting: &str) -> usize {
     let failure = json!({"jsonrpc": "2.0", "id": 1, "error": error});
     let tool =
         json!({"name": "flaky", "inputSchema": {"type": "object"}, "annotations": annotations});
-    let orchestra = Orchestra::new(&Script::new().tool(tool, &[failure]), setting);
+    let orchestra = Orchestrator::new(&PythonServer::new().tool(tool, &[failure]), setting);
     let mut docent = orchestra.serve().await;
     let answer = call(&mut docent, "flaky", json!({})).await;
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     orchestra.heard_of("tools/call").len()
 }
 
-async fn retries(walk: &mut Walk) {
+async fn retries(walk: &mut SeedTable) {
     walk.differs("795-818");
     assert_eq!(attempts(&json!({}), "").await, 1, "not without the setting");
     assert_eq!(attempts(&json!({"readOnlyHint": true}), "").await, 3, "it changes nothing");
@@ -74,8 +74,8 @@ async fn retries(walk: &mut Walk) {
     assert_eq!(attempts(&json!({}), setting).await, 3);
 }
 
-async fn common_issues(walk: &mut Walk) {
-    let orchestra = Orchestra::new(&Script::new().tool(search_tool(), &[found()]), "");
+async fn common_issues(walk: &mut SeedTable) {
+    let orchestra = Orchestrator::new(&PythonServer::new().tool(search_tool(), &[found()]), "");
     let mut docent = orchestra.serve().await;
     walk.at("824-836");
     docent.send_text("{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": tools/list}").await.unwrap();
@@ -90,7 +90,7 @@ async fn common_issues(walk: &mut Walk) {
     assert_eq!(answer["error"]["data"]["parameter"], "query", "{answer}");
 }
 
-async fn unknown_tools(walk: &mut Walk, docent: &mut Child) {
+async fn unknown_tools(walk: &mut SeedTable, docent: &mut ChildTestClient) {
     walk.at("838-850");
     let answer = call(docent, "serch", json!({"query": "foo"})).await;
     assert_eq!(answer["error"]["code"], -32601, "{answer}");
@@ -103,11 +103,11 @@ async fn unknown_tools(walk: &mut Walk, docent: &mut Child) {
     assert!(names.eq(available), "{answer}");
 }
 
-fn missing_newline(walk: &mut Walk) {
+fn missing_newline(walk: &mut SeedTable) {
     walk.at("866-877");
-    let place = crate::Place::new();
+    let place = crate::TestHome::new();
     let file = place.project().join("input");
     fs::write(&file, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}").unwrap();
-    let run = Run::of(place.command(&["serve"]).stdin(File::open(&file).unwrap()));
+    let run = CliRun::of(place.command(&["serve"]).stdin(File::open(&file).unwrap()));
     run.ends(0).prints("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 }

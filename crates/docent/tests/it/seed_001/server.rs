@@ -1,7 +1,7 @@
 //! A server behind docent that answers with the document's messages, and writes down what docent sends to it.
 
-use crate::{Place, serving};
-use docent_testkit::Child;
+use crate::{TestHome, serving};
+use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -15,9 +15,9 @@ const PYTHON: &str = "/usr/bin/python3";
 
 /// What the server answers: results by method, and the steps of each tool.
 #[derive(Clone)]
-pub(super) struct Script(Value);
+pub(super) struct PythonServer(Value);
 
-impl Script {
+impl PythonServer {
     /// A server that opens as the document's does, and has no tool yet.
     pub(super) fn new() -> Self {
         let opening = super::lifecycle::opening_response()["result"].clone();
@@ -61,15 +61,15 @@ impl Script {
 }
 
 /// docent with the server `cloudflare` behind it.
-pub(super) struct Orchestra {
-    pub(super) place: Place,
+pub(super) struct Orchestrator {
+    pub(super) place: TestHome,
     folder: PathBuf,
 }
 
-impl Orchestra {
+impl Orchestrator {
     /// Its tools keep the names that the document gives them. `more` is added to the entry of the server.
-    pub(super) fn new(script: &Script, more: &str) -> Self {
-        let place = Place::new();
+    pub(super) fn new(script: &PythonServer, more: &str) -> Self {
+        let place = TestHome::new();
         let folder = place.project().join("cloudflare");
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("server.py"), include_str!("server.py")).unwrap();
@@ -88,7 +88,7 @@ impl Orchestra {
     }
 
     /// What the server answers from now on.
-    pub(super) fn play(&self, script: &Script) {
+    pub(super) fn play(&self, script: &PythonServer) {
         // Replaced as a whole, because the server may be reading it.
         let next = self.folder.join("next.json");
         fs::write(&next, script.0.to_string()).unwrap();
@@ -102,7 +102,7 @@ impl Orchestra {
     }
 
     /// docent on its pipes, opened with the document's `initialize`.
-    pub(super) async fn serve(&self) -> Child {
+    pub(super) async fn serve(&self) -> ChildTestClient {
         let mut docent = self.start(&[]);
         exchange(&mut docent, super::lifecycle::opening()).await;
         docent.send(&super::lifecycle::opened()).await.unwrap();
@@ -110,7 +110,7 @@ impl Orchestra {
     }
 
     /// docent on its pipes, not opened.
-    pub(super) fn start(&self, environment: &[(&str, &str)]) -> Child {
+    pub(super) fn start(&self, environment: &[(&str, &str)]) -> ChildTestClient {
         serving::serve(&self.place, &[], environment)
     }
 
@@ -135,24 +135,24 @@ impl Orchestra {
     }
 
     /// Starts the same server over HTTP.
-    pub(super) fn listen(&self) -> Listening {
+    pub(super) fn listen(&self) -> ListeningServer {
         let program = self.program();
         let mut command = Command::new(&program[0]);
         let command = command.args(&program[1..]).arg("--http").stdout(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let mut port = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
-        Listening { process, address: format!("127.0.0.1:{}", port.trim()) }
+        ListeningServer { process, address: format!("127.0.0.1:{}", port.trim()) }
     }
 }
 
 /// The server over HTTP, which ends with this.
-pub(super) struct Listening {
+pub(super) struct ListeningServer {
     process: std::process::Child,
     pub(super) address: String,
 }
 
-impl Drop for Listening {
+impl Drop for ListeningServer {
     fn drop(&mut self) {
         self.process.kill().unwrap_or_default();
         self.process.wait().map(drop).unwrap_or_default();
@@ -160,13 +160,13 @@ impl Drop for Listening {
 }
 
 /// Sends a message as it is, and awaits its answer.
-pub(super) async fn exchange(docent: &mut Child, message: Value) -> Value {
+pub(super) async fn exchange(docent: &mut ChildTestClient, message: Value) -> Value {
     docent.send(&message).await.unwrap();
     docent.answer_to(&message["id"]).await.unwrap()
 }
 
 /// Sends the document's `tools/call`.
-pub(super) async fn call(docent: &mut Child, tool: &str, arguments: Value) -> Value {
+pub(super) async fn call(docent: &mut ChildTestClient, tool: &str, arguments: Value) -> Value {
     docent.ask("tools/call", serving::call(tool, arguments)).await.unwrap()
 }
 

@@ -2,22 +2,22 @@
 
 use super::{
     lifecycle::documented_server,
-    server::{Orchestra, call, exchange, post},
+    server::{Orchestrator, call, exchange, post},
 };
-use crate::{Run, seeds::Walk, serving::listen};
+use crate::{CliRun, seeds::SeedTable, serving::listen};
 use serde_json::json;
 
 /// The name of the document's first tool.
 const SEARCH: &str = "search_cloudflare_documentation";
 const KEY: &str = "sk-orchestrator-0123456789";
 
-pub(super) async fn walk(walk: &mut Walk) {
+pub(super) async fn walk(walk: &mut SeedTable) {
     pipes(walk).await;
     http(walk).await;
     authentication(walk).await;
 }
 
-async fn pipes(walk: &mut Walk) {
+async fn pipes(walk: &mut SeedTable) {
     let answer = json!({"content": [{"type": "text", "text": "in two pieces"}]}).to_string();
     let (first, rest) = answer.split_at(20);
     let pieces = [
@@ -26,7 +26,7 @@ async fn pipes(walk: &mut Walk) {
         json!({"raw": format!("{{\"jsonrpc\":\"2.0\",\"id\":<id>,\"result\":{first}")}),
         json!({"raw": format!("{rest}}}\n{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}}\n")}),
     ];
-    let orchestra = Orchestra::new(&documented_server().any("pieces", &pieces), "");
+    let orchestra = Orchestrator::new(&documented_server().any("pieces", &pieces), "");
     let mut docent = orchestra.serve().await;
     walk.at("274-278");
     let answer = call(&mut docent, SEARCH, json!({"query": "Workers KV API"})).await;
@@ -49,8 +49,8 @@ async fn pipes(walk: &mut Walk) {
 }
 
 /// docent as a client of the server on HTTP, and as a server that is posted to.
-async fn http(walk: &mut Walk) {
-    let orchestra = Orchestra::new(&documented_server(), "");
+async fn http(walk: &mut SeedTable) {
+    let orchestra = Orchestrator::new(&documented_server(), "");
     let server = orchestra.listen();
     let url = format!("http://{}/rpc", server.address);
     let run = |args: &[&str]| orchestra.place.run(&[args, &["--url", &url]].concat());
@@ -74,7 +74,7 @@ async fn http(walk: &mut Walk) {
     posted_to(walk, &orchestra, &address).await;
 }
 
-async fn posted_to(walk: &mut Walk, orchestra: &Orchestra, address: &str) {
+async fn posted_to(walk: &mut SeedTable, orchestra: &Orchestrator, address: &str) {
     walk.at("329-337");
     let body = json!({
         "jsonrpc": "2.0",
@@ -99,8 +99,8 @@ async fn posted_to(walk: &mut Walk, orchestra: &Orchestra, address: &str) {
     }
 }
 
-async fn authentication(walk: &mut Walk) {
-    let orchestra = Orchestra::new(&documented_server().key(KEY), "");
+async fn authentication(walk: &mut SeedTable) {
+    let orchestra = Orchestrator::new(&documented_server().key(KEY), "");
     let (listening, place) = (orchestra.listen(), &orchestra.place);
     let url = format!("http://{}/mcp", listening.address);
     walk.at("346-355");
@@ -112,7 +112,7 @@ async fn authentication(walk: &mut Walk) {
     };
     place.settings(&entry("CLOUDFLARE_API_KEY"));
     let mut command = place.command(&["tools", "cloudflare"]);
-    Run::of(command.env("CLOUDFLARE_API_KEY", KEY)).ends(0).prints(SEARCH);
+    CliRun::of(command.env("CLOUDFLARE_API_KEY", KEY)).ends(0).prints(SEARCH);
     for post in orchestra.posts() {
         assert_eq!(post["headers"]["authorization"], format!("Bearer {KEY}"), "{post}");
     }
@@ -123,7 +123,7 @@ async fn authentication(walk: &mut Walk) {
     walk.differs("346-355");
     place.settings(&entry("MCP_API_KEY"));
     let mut command = place.command(&["tools", "cloudflare"]);
-    Run::of(command.env("MCP_API_KEY", KEY))
+    CliRun::of(command.env("MCP_API_KEY", KEY))
         .ends(1)
         .says("the variable MCP_API_KEY is reserved for docent and not passed to servers");
     walk.at("346-355");

@@ -1,17 +1,17 @@
 //! The second half of the document: transports, authentication, rate limits and configuration.
 
-use super::{REVISION, Seed, messages, post};
+use super::{REVISION, SeedProject, messages, post};
 use crate::{
     seeds::ask,
     serving::{exchange, listen, serve},
 };
-use docent_testkit::{HttpPeer, SsePeer, WsPeer};
+use docent_testkit::{HttpTestClient, SseTestClient, WsTestClient};
 use serde_json::json;
 use std::fs;
 
 const CONFIGURATION_FILE: &str = ".ast-copilot-helper.json";
 
-impl Seed {
+impl SeedProject {
     pub(super) async fn stdio(&mut self) {
         self.walk.at("452-460");
         let mut server = serve(&self.place, &["--transport", "stdio"], &[]);
@@ -32,7 +32,7 @@ impl Seed {
 
         self.walk.at("470-476");
         // The client fails where the first event is not `endpoint`.
-        let mut stream = SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap();
+        let mut stream = SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap();
 
         self.walk.at("478-491");
         assert_eq!(post(&address, "/message", "", messages::INITIALIZE).await.0, 202);
@@ -40,7 +40,7 @@ impl Seed {
         assert_eq!(opened["result"]["serverInfo"]["name"], "docent");
 
         self.walk.differs("480");
-        let _second = SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap();
+        let _second = SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap();
         let (status, _, body) = post(&address, "/message", "", messages::INITIALIZE).await;
         assert_eq!(status, 404, "{body}");
         assert!(body.contains("post to the endpoint it returns"), "{body}");
@@ -53,7 +53,7 @@ impl Seed {
         let (_server, address) = listen(&self.place, &["--transport", "websocket"], &[]).await;
 
         self.walk.at("501-512");
-        let mut socket = WsPeer::connect_ws(&format!("ws://{address}")).await.unwrap();
+        let mut socket = WsTestClient::connect_ws(&format!("ws://{address}")).await.unwrap();
         socket.send_text(messages::INITIALIZE).await.unwrap();
         let opened = socket.answer_to(&json!(1)).await.unwrap();
         assert_eq!(opened["result"]["protocolVersion"], REVISION);
@@ -72,7 +72,7 @@ impl Seed {
         assert_eq!(refused["error"]["code"], -32600, "{refused}");
         let opened = ask(&mut pipes, messages::INITIALIZE_WITH_AUTH).await;
         assert_eq!(opened["result"]["protocolVersion"], REVISION, "{opened}");
-        let mut socket = WsPeer::connect_ws(&format!("ws://{address}")).await.unwrap();
+        let mut socket = WsTestClient::connect_ws(&format!("ws://{address}")).await.unwrap();
         socket.send_text(messages::INITIALIZE_WITH_AUTH).await.unwrap();
         let opened = socket.answer_to(&json!(1)).await.unwrap();
         assert_eq!(opened["result"]["protocolVersion"], REVISION, "{opened}");
@@ -93,7 +93,7 @@ impl Seed {
         let headers = format!("{headers}Authorization: Bearer mySecretToken\r\n");
         assert_eq!(post(&address, "/mcp", &headers, messages::TOOLS_LIST).await.0, 200);
         let token = ("authorization", "Bearer mySecretToken");
-        let mut stream = SsePeer::connect_sse_with(&uri, &[token]).await.unwrap();
+        let mut stream = SseTestClient::connect_sse_with(&uri, &[token]).await.unwrap();
         let opened = stream.open(REVISION).await.unwrap();
         assert_eq!(opened["result"]["serverInfo"]["name"], "docent");
     }
@@ -101,7 +101,7 @@ impl Seed {
     pub(super) async fn rate_limiting(&mut self) {
         /// Pings until a ping is refused, and returns how many requests were answered.
         async fn answered(address: &str) -> usize {
-            let mut client = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+            let mut client = HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap();
             client.open(REVISION).await.unwrap();
             // The handshake was two requests.
             for count in 2..1000 {

@@ -4,21 +4,21 @@ use crate::serving::exchange;
 use serde_json::{Map, Value};
 
 /// A server at `http://localhost:PORT`.
-pub(super) struct Curl {
+pub(super) struct CurlRequest {
     address: String,
     headers: Vec<String>,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct CurlReply {
     pub(super) status: u16,
     /// The first line and the headers.
     pub(super) head: String,
     pub(super) body: String,
 }
 
-impl Curl {
+impl CurlRequest {
     pub(super) fn new(address: &str) -> Self {
         Self {
             address: address.to_owned(),
@@ -36,7 +36,7 @@ impl Curl {
     }
 
     /// `curl -s -X POST http://localhost:PORT/mcp -H … -d BODY`.
-    pub(super) async fn post(&self, body: &str) -> Reply {
+    pub(super) async fn post(&self, body: &str) -> CurlReply {
         self.send("POST", "/mcp", body).await
     }
 
@@ -71,7 +71,7 @@ impl Curl {
         self.result(&calling(tool, arguments)).await
     }
 
-    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> Reply {
+    pub(super) async fn send(&self, method: &str, path: &str, body: &str) -> CurlReply {
         let (_, port) = self.address.rsplit_once(':').unwrap();
         let headers: String = self.headers.join("\r\n");
         let request = format!(
@@ -80,11 +80,11 @@ impl Curl {
             body.len()
         );
         let (status, head, body) = exchange(&self.address, &request).await;
-        Reply { status, head, body }
+        CurlReply { status, head, body }
     }
 }
 
-impl Reply {
+impl CurlReply {
     #[track_caller]
     pub(super) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))

@@ -2,7 +2,7 @@
 //! and a collection about another system with a page of text, a book of several pages and one
 //! that can't be read.
 
-use crate::Place;
+use crate::TestHome;
 use std::{fs, path::Path};
 
 /// Pages by file name, title and what is between their navigation.
@@ -80,7 +80,7 @@ const PAGES: [(&str, &str, &str); 8] = [
 pub(super) const DOCUMENTS: usize = PAGES.len() - 1;
 
 /// Writes the manual to `html` and the other collection to `ubuntu`, in the place's project.
-pub(super) fn write(place: &Place) {
+pub(super) fn write(place: &TestHome) {
     for folder in ["html", "ubuntu"] {
         fs::create_dir(place.project().join(folder)).unwrap();
     }

@@ -1,7 +1,7 @@
 //! A small embedding server on a real socket: the vector of a text is its length and its count of `a`.
 
 use super::*;
-use crate::unit::{Genre, Unit};
+use crate::unit::{Genre, IndexUnit};
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpListener,
@@ -10,7 +10,7 @@ use std::{
 
 /// What the server does with its next request.
 #[derive(Debug, Clone, Copy)]
-enum Act {
+enum EndpointBehavior {
     Answer,
     Refuse(u16),
     Hang,
@@ -19,18 +19,18 @@ enum Act {
     Wider,
 }
 
-struct Served {
+struct ScriptedEndpoint {
     url: String,
     requests: Arc<Mutex<Vec<(String, serde_json::Value)>>>,
 }
 
-fn serve(acts: &'static [Act]) -> Served {
+fn serve(acts: &'static [EndpointBehavior]) -> ScriptedEndpoint {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1/", listener.local_addr().unwrap());
     let requests = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&requests);
     thread::spawn(move || {
-        for act in acts.iter().copied().chain(std::iter::repeat(Act::Answer)) {
+        for act in acts.iter().copied().chain(std::iter::repeat(EndpointBehavior::Answer)) {
             let (stream, _) = listener.accept().unwrap();
             let mut reader = BufReader::new(stream);
             let (mut head, mut length) = (String::new(), 0);
@@ -59,10 +59,10 @@ fn serve(acts: &'static [Act]) -> Served {
             }
         }
     });
-    Served { url, requests }
+    ScriptedEndpoint { url, requests }
 }
 
-fn answer(act: Act, body: &serde_json::Value) -> (u16, String) {
+fn answer(act: EndpointBehavior, body: &serde_json::Value) -> (u16, String) {
     let inputs = body["input"].as_array().unwrap();
     let vector = |text: &serde_json::Value| {
         let text = text.as_str().unwrap();
@@ -81,14 +81,14 @@ fn answer(act: Act, body: &serde_json::Value) -> (u16, String) {
         data.reverse();
     }
     match act {
-        Act::Refuse(status) => (status, "model \"x\" not found, try pulling it first".into()),
-        Act::Garbage => (200, "<html>".into()),
+        EndpointBehavior::Refuse(status) => (status, "model \"x\" not found, try pulling it first".into()),
+        EndpointBehavior::Garbage => (200, "<html>".into()),
         _ => (200, serde_json::json!({"data": data}).to_string()),
     }
 }
 
-fn endpoint(url: &str) -> Endpoint {
-    Endpoint {
+fn endpoint(url: &str) -> EmbeddingEndpoint {
+    EmbeddingEndpoint {
         url: url.to_owned(),
         model: "m".into(),
         key: Some("secret".into()),
@@ -99,13 +99,13 @@ fn endpoint(url: &str) -> Endpoint {
 
 #[test]
 fn texts_go_in_batches_and_come_back_in_order() {
-    let served = serve(&[Act::Answer, Act::Backwards]);
-    let remote = Remote::connect(endpoint(&served.url)).unwrap();
+    let served = serve(&[EndpointBehavior::Answer, EndpointBehavior::Backwards]);
+    let remote = RemoteEmbedder::connect(endpoint(&served.url)).unwrap();
     assert_eq!(remote.identity(), &Identity { model: "m".into(), dimensions: 2 });
-    let units: Vec<Unit> =
-        ["a", "bbbbbbbb", "aaaa"].map(|name| Unit { name: name.into(), ..Unit::default() }).into();
-    let documents: Vec<Document<'_>> =
-        units.iter().map(|unit| Document { unit, path: "", genre: Genre::Code }).collect();
+    let units: Vec<IndexUnit> =
+        ["a", "bbbbbbbb", "aaaa"].map(|name| IndexUnit { name: name.into(), ..IndexUnit::default() }).into();
+    let documents: Vec<EmbeddingInput<'_>> =
+        units.iter().map(|unit| EmbeddingInput { unit, path: "", genre: Genre::Code }).collect();
     let vectors = remote.documents(&documents).unwrap();
     let want = [[1.0, 2.0], [8.0, 1.0], [4.0, 5.0]].map(|numbers| Vector::new(&numbers));
     assert_eq!(vectors, want);
@@ -121,28 +121,28 @@ fn texts_go_in_batches_and_come_back_in_order() {
 
 #[test]
 fn a_busy_endpoint_is_asked_again() {
-    let served = serve(&[Act::Refuse(429), Act::Refuse(503), Act::Hang, Act::Answer]);
-    Remote::connect(endpoint(&served.url)).unwrap();
+    let served = serve(&[EndpointBehavior::Refuse(429), EndpointBehavior::Refuse(503), EndpointBehavior::Hang, EndpointBehavior::Answer]);
+    RemoteEmbedder::connect(endpoint(&served.url)).unwrap();
     assert_eq!(served.requests.lock().unwrap().len(), 4);
 }
 
 #[test]
 fn each_failure_says_what_is_wrong() {
-    let said = |acts: &'static [Act]| {
+    let said = |acts: &'static [EndpointBehavior]| {
         let served = serve(acts);
-        let remote = Remote::connect(endpoint(&served.url));
+        let remote = RemoteEmbedder::connect(endpoint(&served.url));
         remote.and_then(|remote| remote.query("a")).unwrap_err().to_string()
     };
-    let cases: [(&'static [Act], &str); 3] = [
-        (&[Act::Refuse(404)], "returned status 404: model \"x\" not found"),
-        (&[Act::Garbage], "returned an invalid response"),
-        (&[Act::Answer, Act::Wider], "3 dimensions instead of 2 as before"),
+    let cases: [(&'static [EndpointBehavior], &str); 3] = [
+        (&[EndpointBehavior::Refuse(404)], "returned status 404: model \"x\" not found"),
+        (&[EndpointBehavior::Garbage], "returned an invalid response"),
+        (&[EndpointBehavior::Answer, EndpointBehavior::Wider], "3 dimensions instead of 2 as before"),
     ];
     for (acts, want) in cases {
         let said = said(acts);
         assert!(said.contains(want), "{said}");
     }
-    let gone = Remote::connect(endpoint("http://127.0.0.1:1/v1")).unwrap_err().to_string();
+    let gone = RemoteEmbedder::connect(endpoint("http://127.0.0.1:1/v1")).unwrap_err().to_string();
     assert!(gone.contains("cannot reach"), "{gone}");
     assert!(gone.contains("http://127.0.0.1:1/v1/embeddings:"), "{gone}");
     let shown = format!("{:?}", endpoint("http://x"));
@@ -151,7 +151,7 @@ fn each_failure_says_what_is_wrong() {
 
 #[test]
 fn long_units_are_cut() {
-    let unit = Unit { name: "n".into(), body: "é".repeat(5_000), ..Unit::default() };
-    let text = text_of(&Document { unit: &unit, path: "p", genre: Genre::Prose });
+    let unit = IndexUnit { name: "n".into(), body: "é".repeat(5_000), ..IndexUnit::default() };
+    let text = text_of(&EmbeddingInput { unit: &unit, path: "p", genre: Genre::Prose });
     assert!(text.len() <= LONGEST_TEXT && text.starts_with("n\np\né"), "{}", text.len());
 }

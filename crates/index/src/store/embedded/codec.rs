@@ -1,6 +1,6 @@
 //! Numbers and texts as bytes: little-endian, texts after their length.
 
-use super::super::StoreError;
+use super::super::IndexStoreError;
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(super) fn put_u32(bytes: &mut Vec<u8>, number: u32) {
@@ -35,40 +35,40 @@ pub(super) fn u16_at(bytes: &[u8], n: usize) -> u16 {
 
 /// Reads values in the order they were written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct CodecReader<'a> {
     bytes: &'a [u8],
     file: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CodecReader<'a> {
     /// `file` is named in errors.
     pub(super) fn new(bytes: &'a [u8], file: &'a str) -> Self {
         Self { bytes, file }
     }
 
-    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], StoreError> {
+    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], IndexStoreError> {
         let Some((head, rest)) = self.bytes.split_at_checked(length) else {
-            return Err(self.damaged("it ends too early"));
+            return Err(self.corrupt("it ends too early"));
         };
         self.bytes = rest;
         Ok(head)
     }
 
-    pub(super) fn u8(&mut self) -> Result<u8, StoreError> {
+    pub(super) fn u8(&mut self) -> Result<u8, IndexStoreError> {
         Ok(self.take(1)?.first().copied().unwrap_or_default())
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, StoreError> {
+    pub(super) fn u32(&mut self) -> Result<u32, IndexStoreError> {
         Ok(u32_at(self.take(4)?, 0))
     }
 
-    pub(super) fn text(&mut self) -> Result<&'a str, StoreError> {
+    pub(super) fn text(&mut self) -> Result<&'a str, IndexStoreError> {
         let length = self.u32()? as usize;
-        std::str::from_utf8(self.take(length)?).map_err(|_| self.damaged("a text is not UTF-8"))
+        std::str::from_utf8(self.take(length)?).map_err(|_| self.corrupt("a text is not UTF-8"))
     }
 
-    pub(super) fn damaged(&self, reason: &str) -> StoreError {
-        StoreError::Damaged { file: self.file.to_owned(), reason: reason.to_owned() }
+    pub(super) fn corrupt(&self, reason: &str) -> IndexStoreError {
+        IndexStoreError::Corrupt { file: self.file.to_owned(), reason: reason.to_owned() }
     }
 }
 
@@ -82,13 +82,13 @@ mod tests {
         put_u32(&mut bytes, 7);
         put_text(&mut bytes, "größer");
         bytes.push(9);
-        let mut reader = Reader::new(&bytes, "f");
+        let mut reader = CodecReader::new(&bytes, "f");
         assert_eq!(reader.u32().unwrap(), 7);
         assert_eq!(reader.text().unwrap(), "größer");
         assert_eq!(reader.u8().unwrap(), 9);
         let error = reader.u8().unwrap_err().to_string();
         assert_eq!(error, "the index is corrupt: f: it ends too early");
-        let mut lying = Reader::new(&[255, 255, 255, 255, 1], "f");
+        let mut lying = CodecReader::new(&[255, 255, 255, 255, 1], "f");
         lying.text().unwrap_err();
     }
 }

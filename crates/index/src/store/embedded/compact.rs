@@ -1,17 +1,17 @@
 //! Compaction: merges small parts and segments, drops deleted units, and builds the graph.
 
 use super::{
-    super::StoreError,
-    Embedded, WriteLock,
-    file::{Sealed, failed},
-    lexical::judged,
-    manifest::{GraphFile, Manifest},
-    part::{Part, PartWriter, SourceEntry, Stored},
-    snapshot::{Dead, Snapshot, source_number},
+    super::IndexStoreError,
+    EmbeddedStore, WriteLock,
+    file::{ManifestFile, failed},
+    lexical::classify_error,
+    manifest::{GraphFile, IndexManifest},
+    part::{OpenPart, PartWriter, SourceEntry, StoredUnit},
+    snapshot::{DeletedRows, Snapshot, source_number},
     writer::{lexical_writer, publish, write_dead},
 };
-use crate::scan::Graph;
-use docent_files::{Access, DataFile};
+use crate::scan::NeighborGraph;
+use docent_files::{FileAccess, DataFile};
 use std::{
     io::Read,
     path::Path,
@@ -21,14 +21,14 @@ use tantivy::index::SegmentId;
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Maximum number of parts or segments before merging.
-const MOST: usize = 8;
+const MAX_PARTS: usize = 8;
 /// Maximum percentage of deleted units.
 const DEAD_PERCENT: u64 = 25;
 /// Maximum percentage of units missing from the graph before it is rebuilt.
 const UNLINKED_PERCENT: u64 = 10;
 
 /// Runs the compaction due after a write.
-pub(super) fn tidy(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
+pub(super) fn tidy(store: &EmbeddedStore, _lock: &WriteLock<'_>) -> Result<(), IndexStoreError> {
     let snapshot = store.snapshot()?;
     let from = first_to_join(&snapshot);
     let segments = segments_to_join(&snapshot);
@@ -49,7 +49,7 @@ pub(super) fn tidy(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreE
     }
     let mut writer = lexical_writer(&store.open_lexical()?, true)?;
     if segments.len() >= 2 {
-        writer.merge(&segments).wait().map_err(judged)?;
+        writer.merge(&segments).wait().map_err(classify_error)?;
     }
     publish(store, &mut writer, &manifest)?;
     // The source map of the previous generation is still valid.
@@ -67,12 +67,12 @@ fn first_to_join(snapshot: &Snapshot) -> Option<usize> {
     if snapshot.dead.rows.len() * 100 > all * DEAD_PERCENT && all > 1_000 {
         return Some(0);
     }
-    if sizes.len() <= MOST {
+    if sizes.len() <= MAX_PARTS {
         return None;
     }
     // A large part is merged only after enough small ones, so each unit is copied only a few times.
     let (mut from, mut sum) = (sizes.len() - 1, *sizes.last()?);
-    while from > 0 && (sizes[from - 1] <= 2 * sum || sizes.len() - from < MOST / 2) {
+    while from > 0 && (sizes[from - 1] <= 2 * sum || sizes.len() - from < MAX_PARTS / 2) {
         from -= 1;
         sum += sizes[from];
     }
@@ -86,14 +86,14 @@ fn segments_to_join(snapshot: &Snapshot) -> Vec<SegmentId> {
         .iter()
         .map(|reader| (reader.max_doc(), reader.segment_id()))
         .collect();
-    if sizes.len() <= MOST {
+    if sizes.len() <= MAX_PARTS {
         return Vec::new();
     }
     sizes.sort();
     let (mut joined, mut sum) = (Vec::new(), 0_u64);
     for (size, id) in sizes {
         let size = u64::from(size);
-        if joined.len() >= 2 && (size > 2 * sum && joined.len() >= MOST / 2) {
+        if joined.len() >= 2 && (size > 2 * sum && joined.len() >= MAX_PARTS / 2) {
             break;
         }
         sum += size;
@@ -103,12 +103,12 @@ fn segments_to_join(snapshot: &Snapshot) -> Vec<SegmentId> {
 }
 
 fn join(
-    store: &Embedded,
+    store: &EmbeddedStore,
     snapshot: &Snapshot,
     from: usize,
-    manifest: &mut Manifest,
-    dead: &mut Dead,
-) -> Result<(), StoreError> {
+    manifest: &mut IndexManifest,
+    dead: &mut DeletedRows,
+) -> Result<(), IndexStoreError> {
     let id = manifest.next_part;
     manifest.next_part += 1;
     let mut writer = PartWriter::create(&store.folder, id, &manifest.identity.model)?;
@@ -121,7 +121,7 @@ fn join(
 }
 
 /// Copies live units, and drops deleted ones.
-fn copy(part: &Arc<Part>, writer: &mut PartWriter, dead: &mut Dead) -> Result<(), StoreError> {
+fn copy(part: &Arc<OpenPart>, writer: &mut PartWriter, dead: &mut DeletedRows) -> Result<(), IndexStoreError> {
     for slot in 0..part.meta.sources {
         let number = source_number(part.meta.id, slot);
         let source = part.source(slot)?;
@@ -134,7 +134,7 @@ fn copy(part: &Arc<Part>, writer: &mut PartWriter, dead: &mut Dead) -> Result<()
         }
         writer.source(&SourceEntry { first: 0, ..source });
         for n in units {
-            let stored = Stored {
+            let stored = StoredUnit {
                 kind: part.kind(n),
                 language: part.language(n),
                 lengths: part.record(n)?.lengths(),
@@ -148,7 +148,7 @@ fn copy(part: &Arc<Part>, writer: &mut PartWriter, dead: &mut Dead) -> Result<()
     Ok(())
 }
 
-fn wants_graph(store: &Embedded, snapshot: &Snapshot) -> bool {
+fn wants_graph(store: &EmbeddedStore, snapshot: &Snapshot) -> bool {
     let units: u64 = snapshot.parts.iter().map(|part| part.len() as u64).sum();
     if units <= store.settings.graph_above {
         return false;
@@ -159,10 +159,10 @@ fn wants_graph(store: &Embedded, snapshot: &Snapshot) -> bool {
 }
 
 fn build_graph(
-    store: &Embedded,
+    store: &EmbeddedStore,
     snapshot: &Snapshot,
-    manifest: &Manifest,
-) -> Result<GraphFile, StoreError> {
+    manifest: &IndexManifest,
+) -> Result<GraphFile, IndexStoreError> {
     let mut vectors = Vec::new();
     for part in &snapshot.parts {
         part.vectors.verify()?;
@@ -175,17 +175,17 @@ fn build_graph(
     }
     let name = format!("graph-{}", manifest.generation);
     let path = store.folder.path().join(&name);
-    let created = store.folder.create_over(&name, Access::Private).map_err(failed(&path))?;
+    let created = store.folder.create_over(&name, FileAccess::Private).map_err(failed(&path))?;
     // It can only be written by path: use the path of the open file, whatever has its name by then.
-    let built = Graph::build(&created.path_by_handle(), manifest.identity.dimensions, &vectors);
-    built.map_err(|error| StoreError::Graph(error.to_string()))?;
+    let built = NeighborGraph::build(&created.path_by_handle(), manifest.identity.dimensions, &vectors);
+    built.map_err(|error| IndexStoreError::Graph(error.to_string()))?;
     created.sync_all().map_err(failed(&path))?;
     let written = store.folder.read(&name).map_err(failed(&path))?;
     Ok(GraphFile { below: manifest.next_row, file: seal(written, &path, name)? })
 }
 
 /// Seals a file written by a library.
-fn seal(mut file: DataFile, path: &Path, name: String) -> Result<Sealed, StoreError> {
+fn seal(mut file: DataFile, path: &Path, name: String) -> Result<ManifestFile, IndexStoreError> {
     let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
     let mut piece = vec![0; 1 << 20];
     loop {
@@ -196,5 +196,5 @@ fn seal(mut file: DataFile, path: &Path, name: String) -> Result<Sealed, StoreEr
         hash.update(piece.get(..read).unwrap_or_default());
         bytes += read as u64;
     }
-    Ok(Sealed { name, bytes, hash: format!("{:016x}", hash.digest()) })
+    Ok(ManifestFile { name, bytes, hash: format!("{:016x}", hash.digest()) })
 }

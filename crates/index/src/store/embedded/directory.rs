@@ -3,7 +3,7 @@
 //! The seal has no key, and tantivy removes what its list names: no name leads out of the folder.
 
 use super::file::{crash_point, is_plain};
-use docent_files::{Access, DataFile, Durability, Folder};
+use docent_files::{FileAccess, DataFile, Durability, ManagedFolder};
 use std::{
     fmt,
     fs::TryLockError,
@@ -22,15 +22,15 @@ use tantivy::{
 use xxhash_rust::xxh3::xxh3_64;
 
 /// List of the files that tantivy created and may remove.
-pub(super) const MANAGED: &str = ".managed.json";
+pub(super) const MANAGED_LIST_FILE: &str = ".managed.json";
 /// Length of the seal line at the end of a list.
-const SEAL: usize = 17;
+const SEAL_BYTES: usize = 17;
 
 /// Tantivy maps the files; everything that writes goes through the folder.
 #[derive(Clone)]
 pub(super) struct SealedDirectory {
     files: MmapDirectory,
-    folder: Folder,
+    folder: ManagedFolder,
 }
 
 /// A file that is synced when finished.
@@ -60,7 +60,7 @@ impl fmt::Debug for SealedDirectory {
 }
 
 fn unseal(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
-    let (data, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL)?)?;
+    let (data, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL_BYTES)?)?;
     let right = format!("\n{:016x}", xxh3_64(data)).as_bytes() == seal;
     let length = data.len();
     bytes.truncate(length);
@@ -78,7 +78,7 @@ fn invalid(reason: &'static str) -> io::Error {
 }
 
 impl SealedDirectory {
-    pub(super) fn open(folder: &Folder) -> Result<Self, OpenDirectoryError> {
+    pub(super) fn open(folder: &ManagedFolder) -> Result<Self, OpenDirectoryError> {
         Ok(Self { files: MmapDirectory::open(folder.path())?, folder: folder.clone() })
     }
 
@@ -97,10 +97,10 @@ impl SealedDirectory {
     }
 
     fn open_to_write(&self, name: &Path) -> io::Result<DataFile> {
-        match self.folder.create(name, Access::Private) {
+        match self.folder.create(name, FileAccess::Private) {
             // The writer of it ended before its commit: no list names it, and this is the only writer.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.folder.create_over(name, Access::Private)
+                self.folder.create_over(name, FileAccess::Private)
             }
             created => created,
         }
@@ -110,7 +110,7 @@ impl SealedDirectory {
         let mut bytes = Vec::new();
         self.folder.read(name)?.read_to_end(&mut bytes)?;
         let list = unseal(bytes).ok_or_else(|| invalid("its checksum is wrong"))?;
-        if name == Path::new(MANAGED) && !stays_inside(&list) {
+        if name == Path::new(MANAGED_LIST_FILE) && !stays_inside(&list) {
             return Err(invalid("it names a file outside the folder"));
         }
         Ok(list)
@@ -159,7 +159,7 @@ impl Directory for SealedDirectory {
         let mut sealed = data.to_vec();
         sealed.extend_from_slice(format!("\n{:016x}", xxh3_64(data)).as_bytes());
         // It replaces whatever has its name, including a link.
-        self.folder.replace(path, &sealed, Access::Private, Durability::Synced)?;
+        self.folder.replace(path, &sealed, FileAccess::Private, Durability::Synced)?;
         crash_point!("index-list-written");
         Ok(())
     }
@@ -232,14 +232,14 @@ mod tests {
             let lock = Lock { filepath: name.to_owned(), is_blocking: false };
             assert!(directory.acquire_lock(&lock).is_err(), "{}", name.display());
             let list = serde_json::to_vec(&[Path::new("own"), name]).unwrap();
-            directory.atomic_write(Path::new(MANAGED), &list).unwrap();
-            directory.atomic_read(Path::new(MANAGED)).unwrap_err();
+            directory.atomic_write(Path::new(MANAGED_LIST_FILE), &list).unwrap();
+            directory.atomic_read(Path::new(MANAGED_LIST_FILE)).unwrap_err();
         }
         for victim in victims.iter().chain([&folder.join("own")]) {
             assert_eq!(fs::read_to_string(victim).unwrap(), "precious", "{}", victim.display());
         }
-        directory.atomic_write(Path::new(MANAGED), b"[\"own\"]\n").unwrap();
-        directory.atomic_read(Path::new(MANAGED)).unwrap();
+        directory.atomic_write(Path::new(MANAGED_LIST_FILE), b"[\"own\"]\n").unwrap();
+        directory.atomic_read(Path::new(MANAGED_LIST_FILE)).unwrap();
         directory.delete(Path::new("own")).unwrap();
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A repository may contain a state folder, so links are not followed, and no name may leave the folder.
 
-use super::super::StoreError;
-use docent_files::{Access, DataFile, Folder, is_link_error};
+use super::super::IndexStoreError;
+use docent_files::{FileAccess, DataFile, ManagedFolder, is_link_error};
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -22,19 +22,19 @@ pub(super) use crash_point;
 
 /// A file listed in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sealed {
+pub(super) struct ManifestFile {
     pub(super) name: String,
     pub(super) bytes: u64,
     /// Hash of its contents, in hexadecimal: JSON numbers are not always 64-bit.
     pub(super) hash: String,
 }
 
-pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError {
-    move |source| StoreError::File { path: path.to_owned(), source }
+pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> IndexStoreError {
+    move |source| IndexStoreError::File { path: path.to_owned(), source }
 }
 
-pub(super) fn damaged(file: &str, reason: impl Into<String>) -> StoreError {
-    StoreError::Damaged { file: file.to_owned(), reason: reason.into() }
+pub(super) fn corrupt(file: &str, reason: impl Into<String>) -> IndexStoreError {
+    IndexStoreError::Corrupt { file: file.to_owned(), reason: reason.into() }
 }
 
 /// Whether this is a plain file name, not a path.
@@ -47,7 +47,7 @@ pub(super) fn is_plain(name: &Path) -> bool {
 }
 
 /// A file being written. It is used only once a manifest lists it, so it is not renamed.
-pub(super) struct Writing {
+pub(super) struct SealedFileWriter {
     path: PathBuf,
     name: String,
     file: BufWriter<DataFile>,
@@ -55,16 +55,16 @@ pub(super) struct Writing {
     bytes: u64,
 }
 
-impl Writing {
-    pub(super) fn create(folder: &Folder, name: String) -> Result<Self, StoreError> {
+impl SealedFileWriter {
+    pub(super) fn create(folder: &ManagedFolder, name: String) -> Result<Self, IndexStoreError> {
         crash_point!("index-create");
         let path = folder.path().join(&name);
-        let file = folder.create_over(&name, Access::Private).map_err(failed(&path))?;
+        let file = folder.create_over(&name, FileAccess::Private).map_err(failed(&path))?;
         let file = BufWriter::with_capacity(1 << 18, file);
         Ok(Self { path, name, file, hash: Xxh3Default::new(), bytes: 0 })
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), IndexStoreError> {
         crash_point!("index-write");
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -76,37 +76,37 @@ impl Writing {
     }
 
     /// Syncs it to disk.
-    pub(super) fn finish(mut self) -> Result<Sealed, StoreError> {
+    pub(super) fn finish(mut self) -> Result<ManifestFile, IndexStoreError> {
         crash_point!("index-flush");
         self.file.flush().map_err(failed(&self.path))?;
         crash_point!("index-sync");
         self.file.get_ref().sync_all().map_err(failed(&self.path))?;
         crash_point!("index-synced");
         let hash = format!("{:016x}", self.hash.digest());
-        Ok(Sealed { name: self.name, bytes: self.bytes, hash })
+        Ok(ManifestFile { name: self.name, bytes: self.bytes, hash })
     }
 }
 
 /// A memory-mapped file.
 #[derive(Debug)]
-pub(super) struct Mapped {
+pub(super) struct MappedFile {
     /// `None` for an empty file.
     map: Option<Mmap>,
 }
 
-impl Mapped {
+impl MappedFile {
     /// Maps a file after checking its length.
-    pub(super) fn open(folder: &Folder, sealed: &Sealed) -> Result<Self, StoreError> {
+    pub(super) fn open(folder: &ManagedFolder, sealed: &ManifestFile) -> Result<Self, IndexStoreError> {
         let path = folder.path().join(&sealed.name);
         let file = folder.read(&sealed.name).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => damaged(&sealed.name, error.to_string()),
-            _ if is_link_error(&error) => damaged(&sealed.name, error.to_string()),
+            io::ErrorKind::InvalidData => corrupt(&sealed.name, error.to_string()),
+            _ if is_link_error(&error) => corrupt(&sealed.name, error.to_string()),
             _ => failed(&path)(error),
         })?;
         let length = file.metadata().map_err(failed(&path))?.len();
         if length != sealed.bytes {
             let reason = format!("{length} bytes long instead of {}", sealed.bytes);
-            return Err(damaged(&sealed.name, reason));
+            return Err(corrupt(&sealed.name, reason));
         }
         if length == 0 {
             return Ok(Self { map: None });
@@ -123,22 +123,22 @@ impl Mapped {
     }
 
     /// Verifies the hash of the whole file.
-    pub(super) fn verify(&self, sealed: &Sealed) -> Result<(), StoreError> {
+    pub(super) fn verify(&self, sealed: &ManifestFile) -> Result<(), IndexStoreError> {
         if format!("{:016x}", xxh3_64(self.bytes())) == sealed.hash {
             return Ok(());
         }
-        Err(damaged(&sealed.name, "its checksum is wrong"))
+        Err(corrupt(&sealed.name, "its checksum is wrong"))
     }
 }
 
 /// Syncs a folder, so that its names are durable.
-pub(super) fn sync_folder(folder: &Folder) -> Result<(), StoreError> {
+pub(super) fn sync_folder(folder: &ManagedFolder) -> Result<(), IndexStoreError> {
     crash_point!("index-sync-folder");
     folder.sync().map_err(failed(folder.path()))
 }
 
 /// Removes a file that no manifest lists. If it is still in use, the next writer retries.
-pub(super) fn discard(folder: &Folder, name: &str) {
+pub(super) fn discard(folder: &ManagedFolder, name: &str) {
     crash_point!("index-remove");
     if let Err(error) = folder.remove(name) {
         tracing::debug!(folder = %folder.path().display(), name, %error, "cannot remove an old index file yet");

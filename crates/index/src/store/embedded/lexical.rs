@@ -1,18 +1,18 @@
 //! The lexical index: which rows have which terms. All other data of a unit is in the parts.
 
 use super::{
-    super::StoreError,
+    super::IndexStoreError,
     directory::SealedDirectory,
-    file::{damaged, failed},
-    manifest::Manifest,
+    file::{corrupt, failed},
+    manifest::IndexManifest,
 };
 use crate::{
     analysis::written_term,
-    query::Question,
-    scan::{Near, Nearest},
-    synonyms::Form,
+    query::AnalyzedQuery,
+    scan::{ScoredRow, NearestRows},
+    synonyms::SynonymForm,
 };
-use docent_files::{Access, FileStatus, Folder, Identity};
+use docent_files::{FileAccess, FileStatus, ManagedFolder, FileIdentity};
 use std::{
     collections::HashSet,
     io::ErrorKind,
@@ -34,15 +34,15 @@ use tantivy::{
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Maximum number of terms used to find candidates, the rarest first; others are in half of all units.
-const MOST_TERMS: usize = 24;
+const MAX_CANDIDATE_TERMS: usize = 24;
 /// Units per segment above which a term is common.
-const MOST_COUNTED: u32 = 256;
+const MAX_COUNTED_UNITS: u32 = 256;
 /// Name of our tokenizer, which splits terms at spaces.
 const TOKENIZER: &str = "terms";
 
 /// The fields of the lexical index.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields {
+pub(super) struct LexicalFields {
     /// The terms, repeated by the weight of their field.
     pub(super) terms: Field,
     /// Hash of the source's name, to remove all of its units at once.
@@ -51,7 +51,7 @@ pub(super) struct Fields {
     pub(super) row: Field,
 }
 
-fn schema() -> (Schema, Fields) {
+fn schema() -> (Schema, LexicalFields) {
     let mut builder = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
@@ -60,28 +60,28 @@ fn schema() -> (Schema, Fields) {
         builder.add_text_field("terms", TextOptions::default().set_indexing_options(indexing));
     let source = builder.add_u64_field("source", INDEXED);
     let row = builder.add_u64_field("row", NumericOptions::default() | FAST);
-    (builder.build(), Fields { terms, source, row })
+    (builder.build(), LexicalFields { terms, source, row })
 }
 
 /// The lexical index of a store.
-pub(super) struct Lexical {
+pub(super) struct LexicalIndex {
     pub(super) index: Index,
-    pub(super) fields: Fields,
+    pub(super) fields: LexicalFields,
     reader: IndexReader,
     directory: SealedDirectory,
-    folder: Folder,
+    folder: ManagedFolder,
     /// Files with verified checksums.
     whole: Mutex<HashSet<PathBuf>>,
 }
 
-impl std::fmt::Debug for Lexical {
+impl std::fmt::Debug for LexicalIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Lexical").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
 /// Distinguishes a corrupt index from other failures.
-pub(super) fn judged(error: TantivyError) -> StoreError {
+pub(super) fn classify_error(error: TantivyError) -> IndexStoreError {
     let broken = match &error {
         TantivyError::DataCorruption(_)
         | TantivyError::OpenReadError(_)
@@ -98,30 +98,30 @@ pub(super) fn judged(error: TantivyError) -> StoreError {
         ),
         _ => false,
     };
-    if broken { damaged("lexical", error.to_string()) } else { StoreError::Lexical(error) }
+    if broken { corrupt("lexical", error.to_string()) } else { IndexStoreError::Lexical(error) }
 }
 
 /// Opens unchecked files. Tantivy trusts their lengths and offsets, and panics if they are wrong.
-fn unharmed<T>(open: impl FnOnce() -> tantivy::Result<T>) -> Result<T, StoreError> {
+fn unharmed<T>(open: impl FnOnce() -> tantivy::Result<T>) -> Result<T, IndexStoreError> {
     match catch_unwind(AssertUnwindSafe(open)) {
-        Ok(opened) => opened.map_err(judged),
-        Err(_) => Err(damaged("lexical", "one of its files can't be read")),
+        Ok(opened) => opened.map_err(classify_error),
+        Err(_) => Err(corrupt("lexical", "one of its files can't be read")),
     }
 }
 
-impl Lexical {
+impl LexicalIndex {
     /// Opens the index in a folder, or creates an empty one.
-    pub(super) fn open(folder: &Folder) -> Result<Self, StoreError> {
+    pub(super) fn open(folder: &ManagedFolder) -> Result<Self, IndexStoreError> {
         if folder.path().is_symlink() {
-            return Err(damaged("lexical", "it is a symbolic link"));
+            return Err(corrupt("lexical", "it is a symbolic link"));
         }
-        folder.make(Access::Private).map_err(failed(folder.path()))?;
-        let directory = SealedDirectory::open(folder).map_err(|error| judged(error.into()))?;
+        folder.make(FileAccess::Private).map_err(failed(folder.path()))?;
+        let directory = SealedDirectory::open(folder).map_err(|error| classify_error(error.into()))?;
         let (schema, fields) = schema();
         let tokenizers = TokenizerManager::default();
         tokenizers.register(TOKENIZER, TextAnalyzer::from(WhitespaceTokenizer::default()));
-        let index = if Index::exists(&directory).map_err(|error| judged(error.into()))? {
-            let mut index = Index::open(directory.clone()).map_err(judged)?;
+        let index = if Index::exists(&directory).map_err(|error| classify_error(error.into()))? {
+            let mut index = Index::open(directory.clone()).map_err(classify_error)?;
             index.set_tokenizers(tokenizers);
             index
         } else {
@@ -130,10 +130,10 @@ impl Lexical {
                 .settings(IndexSettings::default())
                 .tokenizers(tokenizers)
                 .open_or_create(directory.clone())
-                .map_err(judged)?
+                .map_err(classify_error)?
         };
         if index.schema() != schema {
-            return Err(damaged("lexical", "it was written by another version of docent"));
+            return Err(corrupt("lexical", "it was written by another version of docent"));
         }
         let mut whole = HashSet::new();
         check(&index, &mut whole, is_opened_blindly)?;
@@ -144,9 +144,9 @@ impl Lexical {
     }
 
     /// The newest generation: its manifest, empty before the first write, and a matching searcher.
-    pub(super) fn newest(&self, empty: Manifest) -> Result<(Manifest, Searcher), StoreError> {
+    pub(super) fn newest(&self, empty: IndexManifest) -> Result<(IndexManifest, Searcher), IndexStoreError> {
         loop {
-            let metas = self.index.load_metas().map_err(judged)?;
+            let metas = self.index.load_metas().map_err(classify_error)?;
             self.check(is_opened_blindly)?;
             unharmed(|| self.reader.reload())?;
             self.directory.forget_closed();
@@ -162,7 +162,7 @@ impl Lexical {
             if named == opened {
                 let manifest = match metas.payload.as_deref() {
                     None if named.is_empty() => empty,
-                    payload => Manifest::decode(payload.unwrap_or_default())?,
+                    payload => IndexManifest::decode(payload.unwrap_or_default())?,
                 };
                 return Ok((manifest, searcher));
             }
@@ -170,17 +170,17 @@ impl Lexical {
     }
 
     /// Identifies the generation without reading it.
-    pub(super) fn stamp(&self) -> Option<Stamp> {
+    pub(super) fn stamp(&self) -> Option<ManifestStamp> {
         let there = self.folder.status("meta.json").ok()??;
-        there.is_file().then(|| Stamp::of(&there))
+        there.is_file().then(|| ManifestStamp::of(&there))
     }
 
     /// Checks the files of the lexical index that are not verified yet.
-    pub(super) fn verify(&self) -> Result<(), StoreError> {
+    pub(super) fn verify(&self) -> Result<(), IndexStoreError> {
         self.check(is_needed)
     }
 
-    fn check(&self, wanted: fn(&Path) -> bool) -> Result<(), StoreError> {
+    fn check(&self, wanted: fn(&Path) -> bool) -> Result<(), IndexStoreError> {
         check(&self.index, &mut self.whole.lock().unwrap_or_else(PoisonError::into_inner), wanted)
     }
 }
@@ -190,9 +190,9 @@ fn check(
     index: &Index,
     whole: &mut HashSet<PathBuf>,
     wanted: fn(&Path) -> bool,
-) -> Result<(), StoreError> {
+) -> Result<(), IndexStoreError> {
     let directory = index.directory();
-    let listed = index.load_metas().map_err(judged)?.list_segment_files();
+    let listed = index.load_metas().map_err(classify_error)?.list_segment_files();
     // Otherwise, a long-running store would remember every file it ever had.
     whole.retain(|file| listed.contains(file));
     for file in listed {
@@ -201,13 +201,13 @@ fn check(
         }
         if !directory.exists(&file).unwrap_or(false) {
             // Another process may have just merged it.
-            if index.load_metas().map_err(judged)?.list_segment_files().contains(&file) {
-                return Err(damaged(&file.to_string_lossy(), "it is missing"));
+            if index.load_metas().map_err(classify_error)?.list_segment_files().contains(&file) {
+                return Err(corrupt(&file.to_string_lossy(), "it is missing"));
             }
             continue;
         }
         if !unharmed(|| Ok(directory.validate_checksum(&file)?))? {
-            return Err(damaged(&file.to_string_lossy(), "its checksum is wrong"));
+            return Err(corrupt(&file.to_string_lossy(), "its checksum is wrong"));
         }
         whole.insert(file);
     }
@@ -227,19 +227,19 @@ fn is_needed(file: &Path) -> bool {
 }
 
 /// Memory of a writer for a few units: the minimum of tantivy.
-pub(super) const SMALL: usize = 15_000_000;
+pub(super) const SMALL_WRITER_BYTES: usize = 15_000_000;
 /// Memory of a writer for many units.
-pub(super) const LARGE: usize = 200_000_000;
+pub(super) const LARGE_WRITER_BYTES: usize = 200_000_000;
 
 /// Identity of a file, from its metadata. A list is always replaced by a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct ManifestStamp {
     modified: (i64, i64),
     length: i64,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
-impl Stamp {
+impl ManifestStamp {
     fn of(file: &FileStatus) -> Self {
         Self { modified: file.modified, length: file.length, identity: file.identity }
     }
@@ -252,21 +252,21 @@ pub(super) fn source_key(collection: &str, path: &str) -> u64 {
 
 /// Lexical search in one generation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lookup<'a> {
+pub(super) struct LexicalLookup<'a> {
     pub(super) searcher: &'a Searcher,
-    pub(super) fields: Fields,
-    pub(super) question: &'a Question,
+    pub(super) fields: LexicalFields,
+    pub(super) question: &'a AnalyzedQuery,
 }
 
-impl Lookup<'_> {
+impl LexicalLookup<'_> {
     /// Number of units with each of some terms.
-    pub(super) fn holders(&self, terms: &[String]) -> Result<Vec<u64>, StoreError> {
+    pub(super) fn holders(&self, terms: &[String]) -> Result<Vec<u64>, IndexStoreError> {
         let count = |text: &String| self.searcher.doc_freq(&self.term(text));
-        terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
+        terms.iter().map(count).collect::<Result<_, _>>().map_err(classify_error)
     }
 
     /// Number of units with each of the query's terms, or with an alternative if more have that.
-    pub(super) fn holders_of_forms(&self, mut holders: Vec<u64>) -> Result<Vec<u64>, StoreError> {
+    pub(super) fn holders_of_forms(&self, mut holders: Vec<u64>) -> Result<Vec<u64>, IndexStoreError> {
         for (holders, forms) in holders.iter_mut().zip(&self.question.forms) {
             for form in forms {
                 // A unit with a phrase has each of its terms.
@@ -286,17 +286,17 @@ impl Lookup<'_> {
     }
 
     /// Query for an alternative of a term: another term, or all terms of a phrase.
-    fn clause_of(&self, form: &Form) -> Box<dyn tantivy::query::Query> {
+    fn form_clause(&self, form: &SynonymForm) -> Box<dyn tantivy::query::Query> {
         let each = form.terms.iter().map(|term| (Occur::Must, self.clause(term)));
         Box::new(BoostQuery::new(Box::new(BooleanQuery::new(each.collect())), form.share))
     }
 
     /// Kept rows whose headings contain an exact name of the query: at most `most` per name.
-    pub(super) fn written(
+    pub(super) fn rows_with_exact_names(
         &self,
         most: usize,
         keep: &dyn Fn(u32) -> bool,
-    ) -> Result<Vec<Near>, StoreError> {
+    ) -> Result<Vec<ScoredRow>, IndexStoreError> {
         let mut rows = Vec::new();
         for name in &self.question.exact {
             rows.extend(self.nearest(self.clause(&written_term(name)).as_ref(), most, keep)?);
@@ -311,16 +311,16 @@ impl Lookup<'_> {
         all: &[u64],
         share: f64,
         keep: &dyn Fn(u32) -> bool,
-    ) -> Result<Vec<u64>, StoreError> {
+    ) -> Result<Vec<u64>, IndexStoreError> {
         let mut kept = all.to_vec();
         for reader in self.searcher.segment_readers() {
-            let rows: Column<u64> = reader.fast_fields().u64("row").map_err(judged)?;
-            let lists = reader.inverted_index(self.fields.terms).map_err(judged)?;
+            let rows: Column<u64> = reader.fast_fields().u64("row").map_err(classify_error)?;
+            let lists = reader.inverted_index(self.fields.terms).map_err(classify_error)?;
             for (text, count) in self.question.terms.iter().zip(&mut kept) {
                 let term = Term::from_field_text(self.fields.terms, text);
                 let list = lists.read_postings(&term, IndexRecordOption::Basic);
-                let Some(mut list) = list.map_err(|error| judged(error.into()))? else { continue };
-                if list.doc_freq() > MOST_COUNTED {
+                let Some(mut list) = list.map_err(|error| classify_error(error.into()))? else { continue };
+                if list.doc_freq() > MAX_COUNTED_UNITS {
                     #[expect(
                         clippy::cast_possible_truncation,
                         clippy::cast_sign_loss,
@@ -347,15 +347,15 @@ impl Lookup<'_> {
         holders: &[u64],
         most: usize,
         keep: &dyn Fn(u32) -> bool,
-    ) -> Result<Vec<Near>, StoreError> {
+    ) -> Result<Vec<ScoredRow>, IndexStoreError> {
         let question = self.question;
         let mut terms: Vec<(u64, &String)> = holders.iter().copied().zip(&question.terms).collect();
         terms.retain(|(holders, _)| *holders > 0);
         terms.sort();
-        terms.truncate(MOST_TERMS);
+        terms.truncate(MAX_CANDIDATE_TERMS);
         let own = terms.into_iter().map(|(_, term)| self.clause(term));
-        let others = question.forms.iter().flatten().take(MOST_TERMS);
-        let clauses = own.chain(others.map(|form| self.clause_of(form)));
+        let others = question.forms.iter().flatten().take(MAX_CANDIDATE_TERMS);
+        let clauses = own.chain(others.map(|form| self.form_clause(form)));
         let clauses = clauses.map(|clause| (Occur::Should, clause)).collect();
         self.nearest(&BooleanQuery::new(clauses), most, keep)
     }
@@ -366,22 +366,22 @@ impl Lookup<'_> {
         query: &dyn tantivy::query::Query,
         most: usize,
         keep: &dyn Fn(u32) -> bool,
-    ) -> Result<Vec<Near>, StoreError> {
+    ) -> Result<Vec<ScoredRow>, IndexStoreError> {
         let searcher = self.searcher;
         let weight =
-            query.weight(EnableScoring::enabled_from_searcher(searcher)).map_err(judged)?;
-        let mut nearest = Nearest::new(most);
+            query.weight(EnableScoring::enabled_from_searcher(searcher)).map_err(classify_error)?;
+        let mut nearest = NearestRows::new(most);
         for reader in searcher.segment_readers() {
-            let rows: Column<u64> = reader.fast_fields().u64("row").map_err(judged)?;
+            let rows: Column<u64> = reader.fast_fields().u64("row").map_err(classify_error)?;
             let bar = nearest.bar();
             let mut each = |doc, score| {
                 let row = rows.first(doc).and_then(|row| u32::try_from(row).ok());
                 if let Some(row) = row.filter(|row| !reader.is_deleted(doc) && keep(*row)) {
-                    nearest.offer(Near { row, score });
+                    nearest.offer(ScoredRow { row, score });
                 }
                 nearest.bar()
             };
-            weight.for_each_pruning(bar, reader, &mut each).map_err(judged)?;
+            weight.for_each_pruning(bar, reader, &mut each).map_err(classify_error)?;
         }
         Ok(nearest.into_sorted())
     }

@@ -1,7 +1,7 @@
 //! The lock that a writer of the store holds, and the wait for it.
 
-use super::{super::StoreError, file::failed};
-use docent_files::{DataFile, Folder, Identity};
+use super::{super::IndexStoreError, file::failed};
+use docent_files::{DataFile, ManagedFolder, FileIdentity};
 use std::{
     fs::TryLockError,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
@@ -34,10 +34,10 @@ pub struct LockWait<'a> {
 
 /// Takes the lock of a store. `report` is called when the wait is long, and every few seconds after that.
 pub(super) fn acquire(
-    folder: &Folder,
+    folder: &ManagedFolder,
     patience: Duration,
     report: Option<fn(&LockWait<'_>)>,
-) -> Result<DataFile, StoreError> {
+) -> Result<DataFile, IndexStoreError> {
     let path = folder.path().join(LOCK_NAME);
     let open = || folder.lock_file(LOCK_NAME).map_err(failed(&path));
     let began = Instant::now();
@@ -51,12 +51,12 @@ pub(super) fn acquire(
             }
             // The lock of a replaced file excludes no one.
             Ok(()) => file = open()?,
-            Err(TryLockError::Error(source)) => return Err(StoreError::File { path, source }),
+            Err(TryLockError::Error(source)) => return Err(IndexStoreError::File { path, source }),
             Err(TryLockError::WouldBlock) => {
                 let waited = began.elapsed();
                 if waited >= patience {
                     let holder = read_holder(&mut file);
-                    return Err(StoreError::Busy { folder: folder.path().to_owned(), holder });
+                    return Err(IndexStoreError::Busy { folder: folder.path().to_owned(), holder });
                 }
                 if let Some(report) = report.filter(|_| waited >= next_report) {
                     let holder = read_holder(&mut file);
@@ -69,9 +69,9 @@ pub(super) fn acquire(
     }
 }
 
-fn is_in_place(folder: &Folder, file: &DataFile) -> io::Result<bool> {
+fn is_in_place(folder: &ManagedFolder, file: &DataFile) -> io::Result<bool> {
     let there = folder.status(LOCK_NAME)?.map(|there| there.identity);
-    Ok(there == Some(Identity::of(&file.metadata()?)))
+    Ok(there == Some(FileIdentity::of(&file.metadata()?)))
 }
 
 /// Records this process in the lock file. It only serves messages, so a failure changes nothing.

@@ -1,54 +1,54 @@
 //! The manifest of a generation. Stored in the lexical index's commit, so that both change at once.
 
-use super::file::{Sealed, damaged, is_plain};
-use crate::{embed::Identity, store::StoreError};
+use super::file::{ManifestFile, corrupt, is_plain};
+use crate::{embed::ModelIdentity, store::IndexStoreError};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Increment when the file format or the text analysis changes; an index of another format is rebuilt.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// A part: units that were written or merged together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct ManifestPart {
     pub(super) id: u64,
     pub(super) units: u32,
     pub(super) sources: u32,
-    pub(super) records: Sealed,
+    pub(super) records: ManifestFile,
     /// Offset of the directory in the records file.
     pub(super) directory: u64,
     /// Hash of the directory.
     pub(super) directory_hash: String,
     /// Total number of terms in each field.
     pub(super) lengths: [u64; 5],
-    pub(super) vectors: Sealed,
+    pub(super) vectors: ManifestFile,
 }
 
 /// A graph over the vectors of all rows below `below`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GraphFile {
     pub(super) below: u32,
-    pub(super) file: Sealed,
+    pub(super) file: ManifestFile,
 }
 
 /// One generation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(super) struct IndexManifest {
     pub(super) format: u32,
     pub(super) generation: u64,
-    pub(super) identity: Identity,
+    pub(super) identity: ModelIdentity,
     pub(super) next_row: u32,
     pub(super) next_part: u64,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ManifestPart>,
     /// Deleted rows and sources.
-    pub(super) dead: Option<Sealed>,
+    pub(super) dead: Option<ManifestFile>,
     pub(super) graph: Option<GraphFile>,
 }
 
-impl Manifest {
-    pub(super) fn new(identity: Identity) -> Self {
+impl IndexManifest {
+    pub(super) fn new(identity: ModelIdentity) -> Self {
         Self {
-            format: FORMAT,
+            format: FORMAT_VERSION,
             generation: 0,
             identity,
             next_row: 0,
@@ -60,7 +60,7 @@ impl Manifest {
     }
 
     /// The files it needs.
-    pub(super) fn files(&self) -> impl Iterator<Item = &Sealed> {
+    pub(super) fn files(&self) -> impl Iterator<Item = &ManifestFile> {
         let parts = self.parts.iter().flat_map(|part| [&part.records, &part.vectors]);
         parts.chain(&self.dead).chain(self.graph.as_ref().map(|graph| &graph.file))
     }
@@ -71,14 +71,14 @@ impl Manifest {
         format!("{:016x} {json}", xxh3_64(json.as_bytes()))
     }
 
-    pub(super) fn decode(text: &str) -> Result<Self, StoreError> {
-        let wrong = |reason: &str| damaged("manifest", reason);
+    pub(super) fn decode(text: &str) -> Result<Self, IndexStoreError> {
+        let wrong = |reason: &str| corrupt("manifest", reason);
         let (hash, json) = text.split_once(' ').ok_or_else(|| wrong("it has no checksum"))?;
         if format!("{:016x}", xxh3_64(json.as_bytes())) != hash {
             return Err(wrong("its checksum is wrong"));
         }
-        let format = serde_json::from_str::<Format>(json).map(|found| found.format);
-        if format.as_ref().is_ok_and(|format| *format != FORMAT) {
+        let format = serde_json::from_str::<ManifestFormatVersion>(json).map(|found| found.format);
+        if format.as_ref().is_ok_and(|format| *format != FORMAT_VERSION) {
             return Err(wrong("it was written by another version of docent"));
         }
         let manifest: Self =
@@ -91,7 +91,7 @@ impl Manifest {
 }
 
 #[derive(Deserialize)]
-struct Format {
+struct ManifestFormatVersion {
     format: u32,
 }
 
@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn a_manifest_comes_back_or_says_why_not() {
-        let identity = Identity { model: "m".into(), dimensions: 4 };
-        let manifest = Manifest::new(identity.clone());
+        let identity = ModelIdentity { model: "m".into(), dimensions: 4 };
+        let manifest = IndexManifest::new(identity.clone());
         let text = manifest.encode();
         assert_eq!(Manifest::decode(&text).unwrap(), manifest);
-        let said = |text: &str| Manifest::decode(text).unwrap_err().to_string();
+        let said = |text: &str| IndexManifest::decode(text).unwrap_err().to_string();
         assert!(said(&text.replace("\"m\"", "\"n\"")).contains("checksum is wrong"));
         assert!(said("").contains("no checksum"));
-        let other = Manifest { format: FORMAT + 1, ..Manifest::new(identity) };
+        let other = IndexManifest { format: FORMAT_VERSION + 1, ..IndexManifest::new(identity) };
         assert!(said(&other.encode()).contains("another version"));
         for name in ["../elsewhere", "/elsewhere", "a/b", "..", ""] {
-            let dead = Sealed { name: name.into(), bytes: 0, hash: String::new() };
-            let leading_out = Manifest { dead: Some(dead), ..manifest.clone() };
+            let dead = ManifestFile { name: name.into(), bytes: 0, hash: String::new() };
+            let leading_out = IndexManifest { dead: Some(dead), ..manifest.clone() };
             assert!(said(&leading_out.encode()).contains("outside the folder"), "{name}");
         }
     }

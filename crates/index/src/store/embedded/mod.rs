@@ -17,14 +17,14 @@ mod snapshot;
 mod vocabulary;
 mod writer;
 
-use super::{Change, Repairs, Status, Store, StoreError, View};
+use super::{StoreChange, StoreRepairs, StoreStatus, IndexStore, IndexStoreError, StoreView};
 use crate::{embed::Embedder, unit::Digest};
-use directory::MANAGED;
-use docent_files::{Access, DataFile, Folder};
-use file::{damaged, failed};
-use lexical::{Lexical, Stamp};
+use directory::MANAGED_LIST_FILE;
+use docent_files::{FileAccess, DataFile, ManagedFolder};
+use file::{corrupt, failed};
+use lexical::{LexicalIndex, ManifestStamp};
 pub use lock::LockWait;
-use manifest::Manifest;
+use manifest::IndexManifest;
 use snapshot::{Snapshot, source_number};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -34,32 +34,32 @@ use std::{
 };
 
 /// Folder of the lexical index.
-const LEXICAL: &str = "lexical";
+const LEXICAL_FOLDER: &str = "lexical";
 
 /// Settings of the embedded store.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct EmbeddedStoreSettings {
     /// Number of units above which a neighbor graph is used.
     pub graph_above: u64,
     /// Maximum time a writer waits for another one.
-    pub patience: Duration,
+    pub lock_timeout: Duration,
     /// Called when a writer has to wait for another process.
     pub on_wait: Option<fn(&LockWait<'_>)>,
 }
 
-impl Default for Settings {
+impl Default for EmbeddedStoreSettings {
     fn default() -> Self {
-        Self { graph_above: 1_000_000, patience: Duration::from_mins(1), on_wait: None }
+        Self { graph_above: 1_000_000, lock_timeout: Duration::from_mins(1), on_wait: None }
     }
 }
 
 /// A store in a folder.
 #[derive(Debug)]
-pub struct Embedded {
-    folder: Folder,
+pub struct EmbeddedStore {
+    folder: ManagedFolder,
     embedder: Arc<dyn Embedder>,
-    settings: Settings,
-    current: RwLock<Current>,
+    settings: EmbeddedStoreSettings,
+    current: RwLock<CurrentGeneration>,
     /// Location of each source, for one generation.
     sources: Mutex<Option<(u64, SourceMap)>>,
     /// Lock between writers of this process; the file lock is for other processes.
@@ -70,9 +70,9 @@ pub struct Embedded {
 type SourceMap = HashMap<(String, String), (u64, u32)>;
 
 #[derive(Debug, Default)]
-struct Current {
-    lexical: Option<Arc<Lexical>>,
-    snapshot: Option<(Stamp, Arc<Snapshot>)>,
+struct CurrentGeneration {
+    lexical: Option<Arc<LexicalIndex>>,
+    snapshot: Option<(ManifestStamp, Arc<Snapshot>)>,
 }
 
 /// Excludes all other writers while held.
@@ -82,17 +82,17 @@ struct WriteLock<'a> {
     _thread: MutexGuard<'a, ()>,
 }
 
-impl Embedded {
+impl EmbeddedStore {
     /// Opens the store in a folder, which is created if missing.
     ///
-    /// A corrupt store stays closed until [`Store::repair`].
+    /// A corrupt store stays closed until [`IndexStore::repair`].
     pub fn open(
-        folder: impl Into<Folder>,
+        folder: impl Into<ManagedFolder>,
         embedder: Arc<dyn Embedder>,
-        settings: Settings,
-    ) -> Result<Self, StoreError> {
+        settings: EmbeddedStoreSettings,
+    ) -> Result<Self, IndexStoreError> {
         let folder = folder.into();
-        folder.make(Access::Private).map_err(failed(folder.path()))?;
+        folder.make(FileAccess::Private).map_err(failed(folder.path()))?;
         let store = Self {
             folder,
             embedder,
@@ -108,7 +108,7 @@ impl Embedded {
             if !there()
                 && let Err(error) = store.open_lexical()
             {
-                let StoreError::Damaged { .. } = error else { return Err(error) };
+                let IndexStoreError::Corrupt { .. } = error else { return Err(error) };
                 // No generation exists yet that could be lost.
                 store.clear(&lock)?;
                 store.open_lexical()?;
@@ -117,8 +117,8 @@ impl Embedded {
         Ok(store)
     }
 
-    fn lexical_folder(&self) -> Folder {
-        self.folder.join(LEXICAL)
+    fn lexical_folder(&self) -> ManagedFolder {
+        self.folder.join(LEXICAL_FOLDER)
     }
 
     /// Whether a generation seems to exist.
@@ -127,7 +127,7 @@ impl Embedded {
     }
 
     /// The newest generation.
-    fn snapshot(&self) -> Result<Arc<Snapshot>, StoreError> {
+    fn snapshot(&self) -> Result<Arc<Snapshot>, IndexStoreError> {
         {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
             if let (Some(lexical), Some((stamp, snapshot))) = (&current.lexical, &current.snapshot)
@@ -141,15 +141,15 @@ impl Embedded {
         let lexical = match current.lexical.take() {
             Some(lexical) => lexical,
             None if !self.has_lists() => {
-                return Err(damaged("meta.json", "it is missing"));
+                return Err(corrupt("meta.json", "it is missing"));
             }
             None => Arc::new(self.open_lexical()?),
         };
         // A writer may replace and remove files while they are opened here; a retry sees the new generation.
         for _ in 0..20 {
-            let stamp = lexical.stamp().ok_or_else(|| damaged("meta.json", "it is missing"))?;
+            let stamp = lexical.stamp().ok_or_else(|| corrupt("meta.json", "it is missing"))?;
             let before = before.as_ref().map(|(_, snapshot)| snapshot.as_ref());
-            let empty = Manifest::new(self.embedder.identity().clone());
+            let empty = IndexManifest::new(self.embedder.identity().clone());
             match Snapshot::open(&self.folder, &lexical, empty, before) {
                 Ok(snapshot) => {
                     let snapshot = Arc::new(snapshot);
@@ -163,15 +163,15 @@ impl Embedded {
                 Err(error) => tracing::debug!(%error, "the index changed while it was opened"),
             }
         }
-        Err(StoreError::Busy { folder: self.folder.path().to_owned(), holder: None })
+        Err(IndexStoreError::Busy { folder: self.folder.path().to_owned(), holder: None })
     }
 
-    fn open_lexical(&self) -> Result<Lexical, StoreError> {
-        Lexical::open(&self.lexical_folder())
+    fn open_lexical(&self) -> Result<LexicalIndex, IndexStoreError> {
+        LexicalIndex::open(&self.lexical_folder())
     }
 
     /// Acquires the write lock.
-    fn lock(&self) -> Result<WriteLock<'_>, StoreError> {
+    fn lock(&self) -> Result<WriteLock<'_>, IndexStoreError> {
         let thread = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let file = lock::acquire(&self.folder, self.settings.patience, self.settings.on_wait)?;
         Ok(WriteLock { _file: file, _thread: thread })
@@ -180,26 +180,26 @@ impl Embedded {
     /// Drops the open generation, so that the next access reads from disk.
     fn close(&self) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Current { lexical: None, snapshot: None };
+        *current = CurrentGeneration { lexical: None, snapshot: None };
         *self.sources.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Removes everything. Open generations stay usable.
-    fn clear(&self, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
+    fn clear(&self, _lock: &WriteLock<'_>) -> Result<(), IndexStoreError> {
         self.close();
         let lexical = self.lexical_folder();
         // Without its list the index is empty for every reader. A link is removed, not followed.
         let is_link = lexical.path().is_symlink();
-        let lists = if is_link { [].as_slice() } else { &["meta.json", MANAGED] };
+        let lists = if is_link { [].as_slice() } else { &["meta.json", MANAGED_LIST_FILE] };
         for name in lists {
             ignore_missing(lexical.remove(name)).map_err(failed(&lexical.path().join(name)))?;
         }
-        ignore_missing(self.folder.remove_all(LEXICAL)).map_err(failed(lexical.path()))?;
+        ignore_missing(self.folder.remove_all(LEXICAL_FOLDER)).map_err(failed(lexical.path()))?;
         self.discard_all_but(&[])
     }
 
     /// Removes our files except these.
-    fn discard_all_but(&self, named: &[&str]) -> Result<(), StoreError> {
+    fn discard_all_but(&self, named: &[&str]) -> Result<(), IndexStoreError> {
         for name in self.folder.names().map_err(failed(self.folder.path()))? {
             let name = name.to_string_lossy();
             let ours = ["units-", "vectors-", "dead-", "graph-"];
@@ -211,7 +211,7 @@ impl Embedded {
     }
 
     /// Location of each source of a generation.
-    fn source_map(snapshot: &Snapshot) -> Result<SourceMap, StoreError> {
+    fn source_map(snapshot: &Snapshot) -> Result<SourceMap, IndexStoreError> {
         let mut map = SourceMap::new();
         for part in &snapshot.parts {
             for slot in 0..part.meta.sources {
@@ -226,7 +226,7 @@ impl Embedded {
     }
 
     /// Reads everything, like the first query.
-    fn check(&self) -> Result<Arc<Snapshot>, StoreError> {
+    fn check(&self) -> Result<Arc<Snapshot>, IndexStoreError> {
         let snapshot = self.snapshot()?;
         snapshot.verify()?;
         snapshot.parts.iter().try_for_each(|part| part.verify_records())?;
@@ -243,17 +243,17 @@ fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
 }
 
 /// Reports a missing file that a manifest lists as corruption.
-fn missing_is_damage(error: StoreError) -> StoreError {
+fn missing_is_damage(error: IndexStoreError) -> IndexStoreError {
     match error {
-        StoreError::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
-            damaged(&path.file_name().unwrap_or_default().to_string_lossy(), "it is missing")
+        IndexStoreError::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
+            corrupt(&path.file_name().unwrap_or_default().to_string_lossy(), "it is missing")
         }
         error => error,
     }
 }
 
-impl Store for Embedded {
-    fn collections(&self) -> Result<BTreeSet<String>, StoreError> {
+impl IndexStore for EmbeddedStore {
+    fn collections(&self) -> Result<BTreeSet<String>, IndexStoreError> {
         let snapshot = self.snapshot()?;
         let mut collections = BTreeSet::new();
         for part in &snapshot.parts {
@@ -268,7 +268,7 @@ impl Store for Embedded {
         Ok(collections)
     }
 
-    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError> {
+    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, IndexStoreError> {
         let snapshot = self.snapshot()?;
         let mut digests = BTreeMap::new();
         for part in &snapshot.parts {
@@ -283,7 +283,7 @@ impl Store for Embedded {
         Ok(digests)
     }
 
-    fn write(&self, changes: &mut dyn Iterator<Item = Change>) -> Result<Status, StoreError> {
+    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError> {
         let lock = self.lock()?;
         let written = writer::write(self, &lock, changes);
         if written.is_err() {
@@ -294,17 +294,17 @@ impl Store for Embedded {
         self.status()
     }
 
-    fn view(&self) -> Result<Arc<dyn View>, StoreError> {
+    fn view(&self) -> Result<Arc<dyn StoreView>, IndexStoreError> {
         Ok(self.snapshot()?)
     }
 
-    fn repair(&self) -> Result<Repairs, StoreError> {
-        let mut repairs = Repairs::default();
-        if let Err(StoreError::Damaged { .. }) = self.check() {
+    fn repair(&self) -> Result<StoreRepairs, IndexStoreError> {
+        let mut repairs = StoreRepairs::default();
+        if let Err(IndexStoreError::Corrupt { .. }) = self.check() {
             let lock = self.lock()?;
             self.close();
             // Another thread may have been faster.
-            if let Err(error @ StoreError::Damaged { .. }) = self.check() {
+            if let Err(error @ IndexStoreError::Corrupt { .. }) = self.check() {
                 tracing::warn!(%error, "rebuilding the index");
                 repairs.rebuilt = Some(error.to_string());
                 self.clear(&lock)?;
@@ -313,13 +313,13 @@ impl Store for Embedded {
         }
         let before = self.snapshot()?.manifest.identity.clone();
         if before != *self.embedder.identity() {
-            writer::embed_anew(self, &self.lock()?)?;
+            writer::reembed(self, &self.lock()?)?;
             repairs.embedded_anew = Some(before);
         }
         Ok(repairs)
     }
 
-    fn status(&self) -> Result<Status, StoreError> {
+    fn status(&self) -> Result<StoreStatus, IndexStoreError> {
         Ok(self.snapshot()?.status())
     }
 }

@@ -4,17 +4,17 @@
 //! when the part is opened; a record when it is read; the vectors when first searched.
 
 use super::{
-    super::StoreError,
-    codec::{Reader, put_text, put_u32, u16_at, u32_at, u64_at},
-    file::{Mapped, Sealed, Writing, damaged},
+    super::IndexStoreError,
+    codec::{CodecReader, put_text, put_u32, u16_at, u32_at, u64_at},
+    file::{MappedFile, ManifestFile, SealedFileWriter, corrupt},
     manifest,
-    record::Record,
+    record::UnitRecord,
 };
 use crate::{
     embed::Vector,
     unit::{Digest, Genre},
 };
-use docent_files::Folder;
+use docent_files::ManagedFolder;
 use std::{collections::HashMap, sync::OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -32,7 +32,7 @@ pub(super) struct SourceEntry<'a> {
 
 /// A stored unit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored<'a> {
+pub(super) struct StoredUnit<'a> {
     pub(super) kind: &'a str,
     pub(super) language: &'a str,
     /// Terms in each field.
@@ -45,12 +45,12 @@ pub(super) struct Stored<'a> {
 
 /// Distinct short texts, by number.
 #[derive(Debug, Default)]
-struct Names {
+struct NameTable {
     all: Vec<String>,
     numbers: HashMap<String, u16>,
 }
 
-impl Names {
+impl NameTable {
     fn number(&mut self, name: &str) -> u16 {
         if let Some(&number) = self.numbers.get(name) {
             return number;
@@ -66,15 +66,15 @@ impl Names {
 /// A part being written.
 pub(super) struct PartWriter {
     id: u64,
-    records: Writing,
-    vectors: Writing,
+    records: SealedFileWriter,
+    vectors: SealedFileWriter,
     rows: Vec<u8>,
     offsets: Vec<u8>,
     slots: Vec<u8>,
     kinds: Vec<u8>,
     languages: Vec<u8>,
     scales: Vec<u8>,
-    names: Names,
+    names: NameTable,
     sources: Vec<u8>,
     source_offsets: Vec<u8>,
     lengths: [u64; 5],
@@ -83,18 +83,18 @@ pub(super) struct PartWriter {
 }
 
 impl PartWriter {
-    pub(super) fn create(folder: &Folder, id: u64, model: &str) -> Result<Self, StoreError> {
+    pub(super) fn create(folder: &ManagedFolder, id: u64, model: &str) -> Result<Self, IndexStoreError> {
         Ok(Self {
             id,
-            records: Writing::create(folder, format!("units-{id}"))?,
-            vectors: Writing::create(folder, vectors_name(id, model))?,
+            records: SealedFileWriter::create(folder, format!("units-{id}"))?,
+            vectors: SealedFileWriter::create(folder, vectors_name(id, model))?,
             rows: Vec::new(),
             offsets: Vec::new(),
             slots: Vec::new(),
             kinds: Vec::new(),
             languages: Vec::new(),
             scales: Vec::new(),
-            names: Names::default(),
+            names: NameTable::default(),
             sources: Vec::new(),
             source_offsets: Vec::new(),
             lengths: [0; 5],
@@ -116,8 +116,8 @@ impl PartWriter {
     }
 
     /// Adds a unit of the last started source.
-    pub(super) fn unit(&mut self, row: u32, stored: &Stored<'_>) -> Result<(), StoreError> {
-        let Stored { kind, language, lengths, record, codes, scale } = *stored;
+    pub(super) fn unit(&mut self, row: u32, stored: &StoredUnit<'_>) -> Result<(), IndexStoreError> {
+        let StoredUnit { kind, language, lengths, record, codes, scale } = *stored;
         put_u32(&mut self.rows, row);
         self.offsets.extend_from_slice(&self.records.position().to_le_bytes());
         put_u32(&mut self.slots, self.source_count - 1);
@@ -137,7 +137,7 @@ impl PartWriter {
     }
 
     /// Syncs both files to disk.
-    pub(super) fn finish(mut self) -> Result<manifest::Part, StoreError> {
+    pub(super) fn finish(mut self) -> Result<manifest::ManifestPart, IndexStoreError> {
         let directory = self.records.position();
         self.offsets.extend_from_slice(&directory.to_le_bytes());
         let mut bytes = self.rows;
@@ -150,7 +150,7 @@ impl PartWriter {
         self.names.all.iter().for_each(|name| put_text(&mut bytes, name));
         self.records.write(&bytes)?;
         self.vectors.write(&self.scales)?;
-        Ok(manifest::Part {
+        Ok(manifest::ManifestPart {
             id: self.id,
             units: self.units,
             sources: self.source_count,
@@ -170,11 +170,11 @@ pub(super) fn vectors_name(id: u64, model: &str) -> String {
 
 /// An open part.
 #[derive(Debug)]
-pub(super) struct Part {
-    pub(super) meta: manifest::Part,
-    records: Mapped,
+pub(super) struct OpenPart {
+    pub(super) meta: manifest::ManifestPart,
+    records: MappedFile,
     records_whole: OnceLock<()>,
-    pub(super) vectors: Vectors,
+    pub(super) vectors: PartVectors,
     names: Vec<String>,
     /// Offset of the source table in the directory.
     sources: usize,
@@ -182,31 +182,31 @@ pub(super) struct Part {
     source_offsets: usize,
 }
 
-impl Part {
+impl OpenPart {
     pub(super) fn open(
-        folder: &Folder,
-        meta: &manifest::Part,
+        folder: &ManagedFolder,
+        meta: &manifest::ManifestPart,
         dimensions: usize,
-    ) -> Result<Self, StoreError> {
-        let records = Mapped::open(folder, &meta.records)?;
+    ) -> Result<Self, IndexStoreError> {
+        let records = MappedFile::open(folder, &meta.records)?;
         let file = meta.records.name.as_str();
         let start = usize::try_from(meta.directory).unwrap_or(usize::MAX);
         let directory =
-            records.bytes().get(start..).ok_or_else(|| damaged(file, "it ends too early"))?;
+            records.bytes().get(start..).ok_or_else(|| corrupt(file, "it ends too early"))?;
         if format!("{:016x}", xxh3_64(directory)) != meta.directory_hash {
-            return Err(damaged(file, "the checksum of its directory is wrong"));
+            return Err(corrupt(file, "the checksum of its directory is wrong"));
         }
         let (units, sources) = (meta.units as usize, meta.sources as usize);
-        let mut reader = Reader::new(directory, file);
+        let mut reader = CodecReader::new(directory, file);
         reader.take(units * 4 + (units + 1) * 8 + units * 4 + units * 2 + units * 2)?;
         let source_offsets = units * 20 + 8;
         reader.take(sources * 4)?;
         let length = reader.u32()? as usize;
         reader.take(length)?;
-        let names: Result<Vec<String>, StoreError> =
+        let names: Result<Vec<String>, IndexStoreError> =
             (0..reader.u32()?).map(|_| reader.text().map(str::to_owned)).collect();
         let names = names?;
-        let vectors = Vectors::open(folder, &meta.vectors, units, dimensions)?;
+        let vectors = PartVectors::open(folder, &meta.vectors, units, dimensions)?;
         let meta = meta.clone();
         let sources = source_offsets + sources * 4 + 4;
         let records_whole = OnceLock::new();
@@ -258,12 +258,12 @@ impl Part {
         self.records.bytes().get(at(n)..at(n + 1)).unwrap_or_default()
     }
 
-    pub(super) fn record(&self, n: usize) -> Result<Record<'_>, StoreError> {
-        Record::open(self.raw(n), &self.meta.records.name)
+    pub(super) fn record(&self, n: usize) -> Result<UnitRecord<'_>, IndexStoreError> {
+        UnitRecord::open(self.raw(n), &self.meta.records.name)
     }
 
     /// Checks every record once: a part never changes, and stays open across generations.
-    pub(super) fn verify_records(&self) -> Result<(), StoreError> {
+    pub(super) fn verify_records(&self) -> Result<(), IndexStoreError> {
         if self.records_whole.get().is_none() {
             (0..self.len()).try_for_each(|n| self.record(n).map(drop))?;
             self.records_whole.get_or_init(|| ());
@@ -288,9 +288,9 @@ impl Part {
         self.names.get(usize::from(number)).map_or("", String::as_str)
     }
 
-    pub(super) fn source(&self, slot: u32) -> Result<SourceEntry<'_>, StoreError> {
+    pub(super) fn source(&self, slot: u32) -> Result<SourceEntry<'_>, IndexStoreError> {
         let offset = u32_at(self.array(self.source_offsets), slot as usize) as usize;
-        let mut reader = Reader::new(self.array(self.sources + offset), &self.meta.records.name);
+        let mut reader = CodecReader::new(self.array(self.sources + offset), &self.meta.records.name);
         let entry = SourceEntry {
             collection: reader.text()?,
             path: reader.text()?,
@@ -302,40 +302,40 @@ impl Part {
         // Readers of a source iterate over all its units.
         let is_within =
             entry.first.checked_add(entry.units).is_some_and(|end| end <= self.meta.units);
-        if is_within { Ok(entry) } else { Err(reader.damaged("it has fewer units than a source")) }
+        if is_within { Ok(entry) } else { Err(reader.corrupt("it has fewer units than a source")) }
     }
 }
 
 /// The vectors of a part: all codes, then all scales.
 #[derive(Debug)]
-pub(super) struct Vectors {
-    sealed: Sealed,
-    mapped: Mapped,
+pub(super) struct PartVectors {
+    sealed: ManifestFile,
+    mapped: MappedFile,
     count: usize,
     dimensions: usize,
     whole: OnceLock<bool>,
 }
 
-impl Vectors {
+impl PartVectors {
     fn open(
-        folder: &Folder,
-        sealed: &Sealed,
+        folder: &ManagedFolder,
+        sealed: &ManifestFile,
         count: usize,
         dimensions: usize,
-    ) -> Result<Self, StoreError> {
-        let mapped = Mapped::open(folder, sealed)?;
+    ) -> Result<Self, IndexStoreError> {
+        let mapped = MappedFile::open(folder, sealed)?;
         if mapped.bytes().len() != count * (dimensions + 4) {
-            return Err(damaged(&sealed.name, "its size does not match its units"));
+            return Err(corrupt(&sealed.name, "its size does not match its units"));
         }
         Ok(Self { sealed: sealed.clone(), mapped, count, dimensions, whole: OnceLock::new() })
     }
 
     /// Checks the file once.
-    pub(super) fn verify(&self) -> Result<(), StoreError> {
+    pub(super) fn verify(&self) -> Result<(), IndexStoreError> {
         if *self.whole.get_or_init(|| self.mapped.verify(&self.sealed).is_ok()) {
             return Ok(());
         }
-        Err(damaged(&self.sealed.name, "its checksum is wrong"))
+        Err(corrupt(&self.sealed.name, "its checksum is wrong"))
     }
 
     /// The codes of consecutive units.
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn a_source_has_no_units_but_those_of_its_part() {
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::resolve(place.path());
+        let folder = ManagedFolder::resolve(place.path());
         for (units, is_whole) in [(1, true), (2, false), (u32::MAX, false)] {
             let mut part = PartWriter::create(&folder, u64::from(units), "m").unwrap();
             let digest = Digest::of(&[b"x"]);
@@ -372,8 +372,8 @@ mod tests {
             let (kind, language) = ("function", "rust");
             let (record, codes) = (b"r".as_slice(), [0, 0].as_slice());
             let lengths = [1; 5];
-            part.unit(0, &Stored { kind, language, lengths, record, codes, scale: 1.0 }).unwrap();
-            let part = Part::open(&folder, &part.finish().unwrap(), 2).unwrap();
+            part.unit(0, &StoredUnit { kind, language, lengths, record, codes, scale: 1.0 }).unwrap();
+            let part = OpenPart::open(&folder, &part.finish().unwrap(), 2).unwrap();
             let source = part.source(0);
             assert_eq!(source.is_ok(), is_whole, "{units}: {source:?}");
         }

@@ -2,23 +2,23 @@
 
 use super::{
     super::{
-        Candidate, Candidates, Found, Nearby, Row, Statistics, Status, StoreError, Tally, View,
+        CandidateUnit, CandidateUnits, FoundUnit, NearbyTerms, UnitRow, CorpusStatistics, StoreStatus, IndexStoreError, SourceSummary, StoreView,
     },
-    file::{Mapped, damaged},
-    lexical::{Fields, Lexical, Lookup},
-    manifest::Manifest,
-    part::Part,
-    record::Record,
+    file::{MappedFile, corrupt},
+    lexical::{LexicalFields, LexicalIndex, LexicalLookup},
+    manifest::IndexManifest,
+    part::OpenPart,
+    record::UnitRecord,
     vocabulary,
 };
 use crate::{
     analysis::TermCounts,
     embed::Vector,
-    query::{Filter, Question},
-    scan::{Dot, Graph, Near, Nearest},
+    query::{UnitFilter, AnalyzedQuery},
+    scan::{DotProduct, NeighborGraph, ScoredRow, NearestRows},
     unit::Genre,
 };
-use docent_files::Folder;
+use docent_files::ManagedFolder;
 use rayon::prelude::*;
 use roaring::{RoaringBitmap, RoaringTreemap};
 use std::{
@@ -32,15 +32,15 @@ use std::{
 use tantivy::Searcher;
 
 /// Units scanned per task.
-const BLOCK: usize = 4096;
+const UNITS_PER_SCAN_TASK: usize = 4096;
 /// Candidates read per task.
-const SHARE: usize = 64;
+const CANDIDATES_PER_TASK: usize = 64;
 /// Sample size for the average similarity.
-const SAMPLE: usize = 4096;
+const SIMILARITY_SAMPLE_UNITS: usize = 4096;
 
 /// Deleted rows and sources.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Dead {
+pub(super) struct DeletedRows {
     pub(super) rows: RoaringBitmap,
     /// Part id in the upper half, source position in the lower.
     pub(super) sources: RoaringTreemap,
@@ -50,7 +50,7 @@ pub(super) fn source_number(part: u64, slot: u32) -> u64 {
     part << 32 | u64::from(slot)
 }
 
-impl Dead {
+impl DeletedRows {
     pub(super) fn encode(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.rows.serialize_into(&mut bytes)?;
@@ -66,23 +66,23 @@ impl Dead {
 
 /// A generation with its files open.
 pub(super) struct Snapshot {
-    pub(super) manifest: Manifest,
-    pub(super) parts: Vec<Arc<Part>>,
-    pub(super) dead: Arc<Dead>,
+    pub(super) manifest: IndexManifest,
+    pub(super) parts: Vec<Arc<OpenPart>>,
+    pub(super) dead: Arc<DeletedRows>,
     pub(super) searcher: Searcher,
-    fields: Fields,
-    lexical: Arc<Lexical>,
+    fields: LexicalFields,
+    lexical: Arc<LexicalIndex>,
     graph: Option<OpenGraph>,
     /// Set once the files that are read as a whole are verified.
     whole: OnceLock<()>,
     /// Number of units by collection and genre, counted on first use.
     collections: OnceLock<BTreeMap<(String, Genre), u64>>,
-    dot: Dot,
+    dot: DotProduct,
 }
 
 struct OpenGraph {
     below: u32,
-    graph: Graph,
+    graph: NeighborGraph,
 }
 
 impl fmt::Debug for Snapshot {
@@ -97,41 +97,41 @@ impl fmt::Debug for Snapshot {
 impl Snapshot {
     /// Opens the files of a generation; reuses those that `before` has open.
     pub(super) fn open(
-        folder: &Folder,
-        lexical: &Arc<Lexical>,
-        empty: Manifest,
+        folder: &ManagedFolder,
+        lexical: &Arc<LexicalIndex>,
+        empty: IndexManifest,
         before: Option<&Self>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, IndexStoreError> {
         let (manifest, searcher) = lexical.newest(empty)?;
         let dimensions = manifest.identity.dimensions;
-        let known = |meta: &super::manifest::Part| {
+        let known = |meta: &super::manifest::ManifestPart| {
             before?.parts.iter().find(|part| part.meta == *meta).map(Arc::clone)
         };
         let open = |meta| match known(meta) {
             Some(part) => Ok(part),
-            None => Part::open(folder, meta, dimensions).map(Arc::new),
+            None => OpenPart::open(folder, meta, dimensions).map(Arc::new),
         };
         let parts = manifest.parts.iter().map(open).collect::<Result<_, _>>()?;
         let dead = match &manifest.dead {
             None => Arc::default(),
             Some(sealed) => {
-                let mapped = Mapped::open(folder, sealed)?;
+                let mapped = MappedFile::open(folder, sealed)?;
                 mapped.verify(sealed)?;
-                let dead = Dead::decode(mapped.bytes());
-                Arc::new(dead.map_err(|error| damaged(&sealed.name, error.to_string()))?)
+                let dead = DeletedRows::decode(mapped.bytes());
+                Arc::new(dead.map_err(|error| corrupt(&sealed.name, error.to_string()))?)
             }
         };
         let graph = match &manifest.graph {
             None => None,
             Some(meta) => {
-                Mapped::open(folder, &meta.file)?.verify(&meta.file)?;
-                let graph = Graph::open(&folder.path().join(&meta.file.name), dimensions);
-                let graph = graph.map_err(|error| damaged(&meta.file.name, error.to_string()))?;
+                MappedFile::open(folder, &meta.file)?.verify(&meta.file)?;
+                let graph = NeighborGraph::open(&folder.path().join(&meta.file.name), dimensions);
+                let graph = graph.map_err(|error| corrupt(&meta.file.name, error.to_string()))?;
                 Some(OpenGraph { below: meta.below, graph })
             }
         };
         let (fields, lexical) = (lexical.fields, Arc::clone(lexical));
-        let (whole, collections, dot) = (OnceLock::new(), OnceLock::new(), Dot::detect());
+        let (whole, collections, dot) = (OnceLock::new(), OnceLock::new(), DotProduct::detect());
         Ok(Self {
             manifest,
             parts,
@@ -147,7 +147,7 @@ impl Snapshot {
     }
 
     /// Before the first query, checks every file that queries read as a whole.
-    pub(super) fn verify(&self) -> Result<(), StoreError> {
+    pub(super) fn verify(&self) -> Result<(), IndexStoreError> {
         if self.whole.get().is_none() {
             self.lexical.verify()?;
             self.parts.par_iter().try_for_each(|part| part.vectors.verify())?;
@@ -158,7 +158,7 @@ impl Snapshot {
     }
 
     /// The part with a row, and its position there.
-    fn find(&self, row: u32) -> Option<(&Part, usize)> {
+    fn find(&self, row: u32) -> Option<(&OpenPart, usize)> {
         let after = self.parts.partition_point(|part| part.len() > 0 && part.row(0) <= row);
         let part = self.parts.get(after.checked_sub(1)?)?;
         part.find(row).map(|n| (part.as_ref(), n))
@@ -171,36 +171,36 @@ impl Snapshot {
         most: usize,
         keep: &(dyn Fn(u32) -> bool + Sync),
         there: &(dyn Fn(u32) -> bool + Sync),
-    ) -> Result<(Vec<Near>, (f32, f32)), StoreError> {
+    ) -> Result<(Vec<ScoredRow>, (f32, f32)), IndexStoreError> {
         let question: Vec<i16> = vector.codes().iter().map(|&code| i16::from(code)).collect();
         if question.len() != self.manifest.identity.dimensions {
             return Ok((Vec::new(), (0.0, 0.0)));
         }
         let covered = self.graph.as_ref().map_or(0, |graph| graph.below);
-        let blocks: Vec<(&Part, usize)> = self
+        let blocks: Vec<(&OpenPart, usize)> = self
             .parts
             .iter()
             .filter(|part| part.len() > 0 && part.row(part.len() - 1) >= covered)
-            .flat_map(|part| (0..part.len()).step_by(BLOCK).map(|from| (part.as_ref(), from)))
+            .flat_map(|part| (0..part.len()).step_by(UNITS_PER_SCAN_TASK).map(|from| (part.as_ref(), from)))
             .collect();
         // Rows in the graph are searched there.
         let keep_here = |row: u32| row >= covered && keep(row);
-        let scan = |mut scan: Scan, &(part, from): &(&Part, usize)| {
-            let to = (from + BLOCK).min(part.len());
+        let scan = |mut scan: VectorScan, &(part, from): &(&OpenPart, usize)| {
+            let to = (from + UNITS_PER_SCAN_TASK).min(part.len());
             self.dot.each(&question, part.vectors.codes(from, to), &mut scan.products);
             scan.block(part, from, vector.scale(), &keep_here);
             scan
         };
         let scan = blocks
             .par_iter()
-            .fold(|| Scan::new(most), scan)
-            .reduce(|| Scan::new(most), Scan::merge);
+            .fold(|| VectorScan::new(most), scan)
+            .reduce(|| VectorScan::new(most), VectorScan::merge);
         let mut best = scan.nearest;
         if let Some(OpenGraph { graph, .. }) = &self.graph {
             let rows = graph.nearest(vector.codes(), most, keep);
-            for row in rows.map_err(|error| StoreError::Graph(error.to_string()))? {
+            for row in rows.map_err(|error| IndexStoreError::Graph(error.to_string()))? {
                 if let Some((part, n)) = self.find(row) {
-                    best.offer(Near { row, score: vector.cosine(&part.vectors.vector(n)) });
+                    best.offer(ScoredRow { row, score: vector.cosine(&part.vectors.vector(n)) });
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Snapshot {
         keep: &(dyn Fn(u32) -> bool + Sync),
     ) -> (f32, f32) {
         let units: usize = self.parts.iter().map(|part| part.len()).sum();
-        let step = (units / SAMPLE).max(1);
+        let step = (units / SIMILARITY_SAMPLE_UNITS).max(1);
         let mut products = Vec::new();
         let (mut count, mut sum, mut squares) = (0.0_f32, 0.0, 0.0);
         for part in &self.parts {
@@ -234,14 +234,14 @@ impl Snapshot {
         (mean, (squares / count.max(1.0) - mean * mean).max(0.0).sqrt())
     }
 
-    fn candidate(&self, row: u32, question: &Question) -> Result<Option<Candidate>, StoreError> {
+    fn candidate(&self, row: u32, question: &AnalyzedQuery) -> Result<Option<CandidateUnit>, IndexStoreError> {
         let Some((part, n)) = self.find(row) else { return Ok(None) };
         let record = part.record(n)?;
         let slot = part.slot(n);
         let (name, kind, signature) = record.title()?;
-        let (counts, shares) = held(&record, question);
-        Ok(Some(Candidate {
-            row: Row(row),
+        let (counts, shares) = term_counts(&record, question);
+        Ok(Some(CandidateUnit {
+            row: UnitRow(row),
             genre: part.source(slot)?.genre,
             source: source_number(part.meta.id, slot),
             kind: kind.to_owned(),
@@ -287,7 +287,7 @@ impl Snapshot {
         self.units_of(collections) as f64 / self.status().units.max(1) as f64
     }
 
-    fn statistics(&self, holders: Vec<u64>, filter: &Filter, nearness: (f32, f32)) -> Statistics {
+    fn statistics(&self, holders: Vec<u64>, filter: &UnitFilter, nearness: (f32, f32)) -> CorpusStatistics {
         let units: u64 = self.parts.iter().map(|part| part.len() as u64).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average")]
         let lengths = std::array::from_fn(|n| {
@@ -295,15 +295,15 @@ impl Snapshot {
             sum as f32 / units.max(1) as f32
         });
         let units = self.units_of(&filter.collections);
-        Statistics { units, holders, lengths, nearness }
+        CorpusStatistics { units, holders, lengths, nearness }
     }
 }
 
-impl View for Snapshot {
-    fn status(&self) -> Status {
+impl StoreView for Snapshot {
+    fn status(&self) -> StoreStatus {
         let units: u64 = self.parts.iter().map(|part| u64::from(part.meta.units)).sum();
         let sources: u64 = self.parts.iter().map(|part| u64::from(part.meta.sources)).sum();
-        Status {
+        StoreStatus {
             generation: self.manifest.generation,
             units: units - self.dead.rows.len(),
             sources: sources - self.dead.sources.len(),
@@ -313,19 +313,19 @@ impl View for Snapshot {
 
     fn candidates(
         &self,
-        question: &Question,
-        filter: &Filter,
+        question: &AnalyzedQuery,
+        filter: &UnitFilter,
         most: usize,
-    ) -> Result<Candidates, StoreError> {
+    ) -> Result<CandidateUnits, IndexStoreError> {
         self.verify()?;
-        let sieve = Sieve::new(self, filter);
-        let keep = |row: u32| !self.dead.rows.contains(row) && sieve.takes(row);
-        let lookup = Lookup { searcher: &self.searcher, fields: self.fields, question };
+        let sieve = RowFilter::new(self, filter);
+        let keep = |row: u32| !self.dead.rows.contains(row) && sieve.keeps(row);
+        let lookup = LexicalLookup { searcher: &self.searcher, fields: self.fields, question };
         let holders = lookup.holders(&question.terms)?;
         // Rarity and average similarity are computed over the filtered collections, ignoring other filters.
-        let collections = Filter { collections: filter.collections.clone(), ..Filter::default() };
-        let around = Sieve::new(self, &collections);
-        let there = |row: u32| !self.dead.rows.contains(row) && around.takes(row);
+        let collections = UnitFilter { collections: filter.collections.clone(), ..UnitFilter::default() };
+        let around = RowFilter::new(self, &collections);
+        let there = |row: u32| !self.dead.rows.contains(row) && around.keeps(row);
         let counted = if collections.is_open() {
             holders.clone()
         } else {
@@ -345,53 +345,53 @@ impl View for Snapshot {
         let mut rows: Vec<u32> = all.map(|near| near.row).collect();
         rows.sort_unstable();
         rows.dedup();
-        let units: Vec<Option<Candidate>> = rows
+        let units: Vec<Option<CandidateUnit>> = rows
             .par_iter()
-            .with_min_len(SHARE)
+            .with_min_len(CANDIDATES_PER_TASK)
             .map(|row| self.candidate(*row, question))
             .collect::<Result<_, _>>()?;
         let units = units.into_iter().flatten().collect();
-        Ok(Candidates { units, statistics: self.statistics(counted, filter, nearness) })
+        Ok(CandidateUnits { units, statistics: self.statistics(counted, filter, nearness) })
     }
 
-    fn has_genre(&self, genre: Genre, filter: &Filter) -> bool {
+    fn has_genre(&self, genre: Genre, filter: &UnitFilter) -> bool {
         let is_asked =
             |name: &String| filter.collections.is_empty() || filter.collections.contains(name);
         let mut counts = self.counts().iter();
         counts.any(|((name, of), units)| *of == genre && *units > 0 && is_asked(name))
     }
 
-    fn has(&self, term: &str, genre: Option<Genre>, filter: &Filter) -> Result<bool, StoreError> {
+    fn has(&self, term: &str, genre: Option<Genre>, filter: &UnitFilter) -> Result<bool, IndexStoreError> {
         self.verify()?;
-        let collections = Filter { collections: filter.collections.clone(), ..Filter::default() };
-        let sieve = Sieve::new(self, &collections);
+        let collections = UnitFilter { collections: filter.collections.clone(), ..UnitFilter::default() };
+        let sieve = RowFilter::new(self, &collections);
         let is_of = |row: u32, genre| {
             let source = self.find(row).map(|(part, n)| part.source(part.slot(n)));
             source.and_then(Result::ok).is_some_and(|source| source.genre == genre)
         };
         let keep = |row: u32| {
             !self.dead.rows.contains(row)
-                && sieve.takes(row)
+                && sieve.keeps(row)
                 && genre.is_none_or(|genre| is_of(row, genre))
         };
         vocabulary::has(&self.searcher, self.fields, term, &keep)
     }
 
-    fn vocabulary(&self, near: &Nearby<'_>) -> Result<Vec<(String, u64)>, StoreError> {
+    fn vocabulary(&self, near: &NearbyTerms<'_>) -> Result<Vec<(String, u64)>, IndexStoreError> {
         self.verify()?;
         vocabulary::near(&self.searcher, self.fields, near)
     }
 
-    fn unit(&self, row: Row) -> Result<Found, StoreError> {
+    fn unit(&self, row: UnitRow) -> Result<FoundUnit, IndexStoreError> {
         let found = self.find(row.0);
-        let (part, n) = found.ok_or_else(|| damaged("units", "a row is not in any part"))?;
+        let (part, n) = found.ok_or_else(|| corrupt("units", "a row is not in any part"))?;
         let unit = part.record(n)?.unit()?;
         let source = part.source(part.slot(n))?;
         let (collection, path) = (source.collection.to_owned(), source.path.to_owned());
-        Ok(Found { collection, path, genre: source.genre, digest: source.digest, unit })
+        Ok(FoundUnit { collection, path, genre: source.genre, digest: source.digest, unit })
     }
 
-    fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError> {
+    fn sources(&self, collection: &str) -> Result<Vec<SourceSummary>, IndexStoreError> {
         let mut all = Vec::new();
         for part in &self.parts {
             for slot in 0..part.meta.sources {
@@ -412,7 +412,7 @@ impl View for Snapshot {
                     None => String::new(),
                 };
                 let path = source.path.to_owned();
-                all.push(Tally { path, title, language, kinds: kinds.collect() });
+                all.push(SourceSummary { path, title, language, kinds: kinds.collect() });
             }
         }
         Ok(all)
@@ -420,39 +420,39 @@ impl View for Snapshot {
 }
 
 /// Occurrences of each of a query's terms, or its first matching alternative, in each field; and its weight.
-fn held(record: &Record<'_>, question: &Question) -> (Vec<TermCounts>, Vec<f32>) {
+fn term_counts(record: &UnitRecord<'_>, question: &AnalyzedQuery) -> (Vec<TermCounts>, Vec<f32>) {
     let is_there = |counts: &TermCounts| counts.iter().any(|count| *count > 0);
     let each = question.keys.iter().zip(&question.forms).map(|(key, forms)| {
         let own = record.counts(*key);
         if is_there(&own) {
             return (own, 1.0);
         }
-        let mut others = forms.iter().map(|form| (together(record, &form.keys), form.share));
+        let mut others = forms.iter().map(|form| (joint_counts(record, &form.keys), form.share));
         others.find(|(counts, _)| is_there(counts)).unwrap_or((own, 1.0))
     });
     each.unzip()
 }
 
 /// Occurrences of all of these terms in each field.
-fn together(record: &Record<'_>, keys: &[u32]) -> TermCounts {
+fn joint_counts(record: &UnitRecord<'_>, keys: &[u32]) -> TermCounts {
     let each = keys.iter().map(|key| record.counts(*key));
     let least = each.reduce(|a, b| std::array::from_fn(|n| a[n].min(b[n])));
     least.unwrap_or_default()
 }
 
 /// One thread's part of a vector scan.
-struct Scan {
-    nearest: Nearest,
+struct VectorScan {
+    nearest: NearestRows,
     products: Vec<i32>,
 }
 
-impl Scan {
+impl VectorScan {
     fn new(most: usize) -> Self {
-        Self { nearest: Nearest::new(most), products: Vec::new() }
+        Self { nearest: NearestRows::new(most), products: Vec::new() }
     }
 
     /// Adds the products of the units of a part from `from` on.
-    fn block(&mut self, part: &Part, from: usize, scale: f32, keep: &dyn Fn(u32) -> bool) {
+    fn block(&mut self, part: &OpenPart, from: usize, scale: f32, keep: &dyn Fn(u32) -> bool) {
         let mut bar = self.nearest.bar();
         for (n, product) in (from..).zip(&self.products) {
             #[expect(clippy::cast_precision_loss, reason = "rounding is far below what is kept")]
@@ -460,7 +460,7 @@ impl Scan {
             if score > bar {
                 let row = part.row(n);
                 if keep(row) {
-                    self.nearest.offer(Near { row, score });
+                    self.nearest.offer(ScoredRow { row, score });
                     bar = self.nearest.bar();
                 }
             }
@@ -474,22 +474,22 @@ impl Scan {
 }
 
 /// A filter that caches its result per source.
-struct Sieve<'a> {
+struct RowFilter<'a> {
     snapshot: &'a Snapshot,
-    filter: &'a Filter,
+    filter: &'a UnitFilter,
     /// Per part and source: 0 unknown, 1 included, 2 excluded.
     sources: Vec<Vec<AtomicU8>>,
 }
 
-impl<'a> Sieve<'a> {
-    fn new(snapshot: &'a Snapshot, filter: &'a Filter) -> Self {
+impl<'a> RowFilter<'a> {
+    fn new(snapshot: &'a Snapshot, filter: &'a UnitFilter) -> Self {
         let unasked = |count: u32| (0..count).map(|_| AtomicU8::new(0)).collect();
         let parts = if filter.is_open() { &[] } else { snapshot.parts.as_slice() };
         let sources = parts.iter().map(|part| unasked(part.meta.sources)).collect();
         Self { snapshot, filter, sources }
     }
 
-    fn takes(&self, row: u32) -> bool {
+    fn keeps(&self, row: u32) -> bool {
         if self.filter.is_open() {
             return true;
         }

@@ -1,34 +1,34 @@
 //! Writes changes as the next generation.
 
 use super::{
-    super::{Change, StoreError},
-    Embedded, SourceMap, WriteLock,
-    file::{Writing, crash_point, failed, sync_folder},
-    lexical::{LARGE, Lexical, SMALL, judged, source_key},
-    manifest::Manifest,
-    part::{PartWriter, SourceEntry, Stored, vectors_name},
+    super::{StoreChange, IndexStoreError},
+    EmbeddedStore, SourceMap, WriteLock,
+    file::{SealedFileWriter, crash_point, failed, sync_folder},
+    lexical::{LARGE_WRITER_BYTES, LexicalIndex, SMALL_WRITER_BYTES, classify_error, source_key},
+    manifest::IndexManifest,
+    part::{PartWriter, SourceEntry, StoredUnit, vectors_name},
     record,
-    snapshot::{Dead, Snapshot, source_number},
+    snapshot::{DeletedRows, Snapshot, source_number},
 };
 use crate::{
-    analysis::Terms,
-    embed::{Document, Vector},
-    unit::{Source, Unit},
+    analysis::UnitTerms,
+    embed::{EmbeddingInput, Vector},
+    unit::{IndexedSource, IndexUnit},
 };
-use docent_files::Folder;
+use docent_files::ManagedFolder;
 use rayon::prelude::*;
 use std::{collections::HashMap, sync::PoisonError};
 use tantivy::{IndexWriter, TantivyDocument, Term, merge_policy::NoMergePolicy};
 
 /// Units analyzed at a time.
-const CHUNK: usize = 4096;
+const UNITS_PER_CHUNK: usize = 4096;
 /// Units analyzed per task, as many as a remote model gets per request.
-const TASK: usize = 64;
+const UNITS_PER_TASK: usize = 64;
 /// Maximum number of searchable terms per field.
-const MOST_TERMS: usize = 2_000;
+const MAX_FIELD_TERMS: usize = 2_000;
 
 /// A unit prepared for storage.
-struct Ready {
+struct PreparedUnit {
     record: Vec<u8>,
     /// Its terms for the lexical index.
     weighted: String,
@@ -38,19 +38,19 @@ struct Ready {
 
 /// Applies the changes and commits them as one generation.
 pub(super) fn write(
-    store: &Embedded,
+    store: &EmbeddedStore,
     lock: &WriteLock<'_>,
-    changes: &mut dyn Iterator<Item = Change>,
-) -> Result<(), StoreError> {
+    changes: &mut dyn Iterator<Item = StoreChange>,
+) -> Result<(), IndexStoreError> {
     let mut chunk = next_chunk(changes);
     if chunk.is_empty() {
         return Ok(());
     }
     if store.snapshot()?.manifest.identity != *store.embedder.identity() {
-        embed_anew(store, lock)?;
+        reembed(store, lock)?;
     }
-    let few = chunk_units(&chunk) < CHUNK;
-    let mut batch = Batch::new(store, few)?;
+    let few = chunk_units(&chunk) < UNITS_PER_CHUNK;
+    let mut batch = GenerationWriter::new(store, few)?;
     while !chunk.is_empty() {
         batch.apply(chunk)?;
         chunk = next_chunk(changes);
@@ -58,10 +58,10 @@ pub(super) fn write(
     batch.commit()
 }
 
-fn next_chunk(changes: &mut dyn Iterator<Item = Change>) -> Vec<Change> {
+fn next_chunk(changes: &mut dyn Iterator<Item = StoreChange>) -> Vec<StoreChange> {
     let mut chunk = Vec::new();
     let mut units = 0;
-    while units < CHUNK
+    while units < UNITS_PER_CHUNK
         && let Some(change) = changes.next()
     {
         // A source without units counts as work too.
@@ -71,40 +71,40 @@ fn next_chunk(changes: &mut dyn Iterator<Item = Change>) -> Vec<Change> {
     chunk
 }
 
-fn units_of(change: &Change) -> &[Unit] {
+fn units_of(change: &StoreChange) -> &[IndexUnit] {
     match change {
-        Change::Put(source) => &source.units,
-        Change::Remove { .. } => &[],
+        StoreChange::Put(source) => &source.units,
+        StoreChange::Remove { .. } => &[],
     }
 }
 
-fn chunk_units(chunk: &[Change]) -> usize {
+fn chunk_units(chunk: &[StoreChange]) -> usize {
     chunk.iter().map(|change| 1 + units_of(change).len()).sum()
 }
 
 /// Creates a writer of the lexical index without automatic merges, which compaction does.
 pub(super) fn lexical_writer(
-    lexical: &Lexical,
+    lexical: &LexicalIndex,
     few: bool,
-) -> Result<IndexWriter<TantivyDocument>, StoreError> {
-    let (threads, memory) = if few { (1, SMALL) } else { (2, LARGE) };
-    let writer = lexical.index.writer_with_num_threads(threads, memory).map_err(judged)?;
+) -> Result<IndexWriter<TantivyDocument>, IndexStoreError> {
+    let (threads, memory) = if few { (1, SMALL_WRITER_BYTES) } else { (2, LARGE_WRITER_BYTES) };
+    let writer = lexical.index.writer_with_num_threads(threads, memory).map_err(classify_error)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
     Ok(writer)
 }
 
 /// Makes a manifest the newest one.
 pub(super) fn publish(
-    store: &Embedded,
+    store: &EmbeddedStore,
     writer: &mut IndexWriter<TantivyDocument>,
-    manifest: &Manifest,
-) -> Result<(), StoreError> {
+    manifest: &IndexManifest,
+) -> Result<(), IndexStoreError> {
     sync_folder(&store.folder)?;
     crash_point!("index-prepare");
-    let mut commit = writer.prepare_commit().map_err(judged)?;
+    let mut commit = writer.prepare_commit().map_err(classify_error)?;
     commit.set_payload(&manifest.encode());
     crash_point!("index-commit");
-    commit.commit().map_err(judged)?;
+    commit.commit().map_err(classify_error)?;
     crash_point!("index-committed");
     let named: Vec<&str> = manifest.files().map(|file| file.name.as_str()).collect();
     store.discard_all_but(&named)
@@ -112,28 +112,28 @@ pub(super) fn publish(
 
 /// Writes the deleted rows and sources.
 pub(super) fn write_dead(
-    folder: &Folder,
-    manifest: &mut Manifest,
-    dead: &Dead,
-) -> Result<(), StoreError> {
+    folder: &ManagedFolder,
+    manifest: &mut IndexManifest,
+    dead: &DeletedRows,
+) -> Result<(), IndexStoreError> {
     if dead.rows.is_empty() && dead.sources.is_empty() {
         manifest.dead = None;
         return Ok(());
     }
-    let mut file = Writing::create(folder, format!("dead-{}", manifest.generation))?;
+    let mut file = SealedFileWriter::create(folder, format!("dead-{}", manifest.generation))?;
     file.write(&dead.encode().map_err(failed(folder.path()))?)?;
     manifest.dead = Some(file.finish()?);
     Ok(())
 }
 
 /// The generation being written.
-struct Batch<'a> {
-    store: &'a Embedded,
+struct GenerationWriter<'a> {
+    store: &'a EmbeddedStore,
     snapshot: std::sync::Arc<Snapshot>,
-    lexical: Lexical,
+    lexical: LexicalIndex,
     writer: IndexWriter<TantivyDocument>,
-    manifest: Manifest,
-    dead: Dead,
+    manifest: IndexManifest,
+    dead: DeletedRows,
     sources: SourceMap,
     part: PartWriter,
     part_id: u64,
@@ -141,8 +141,8 @@ struct Batch<'a> {
     fresh: Vec<(u32, u32)>,
 }
 
-impl<'a> Batch<'a> {
-    fn new(store: &'a Embedded, few: bool) -> Result<Self, StoreError> {
+impl<'a> GenerationWriter<'a> {
+    fn new(store: &'a EmbeddedStore, few: bool) -> Result<Self, IndexStoreError> {
         let snapshot = store.snapshot()?;
         // Another process may have written, so the file list of the open index may be outdated.
         let lexical = store.open_lexical()?;
@@ -154,7 +154,7 @@ impl<'a> Batch<'a> {
         let known = store.sources.lock().unwrap_or_else(PoisonError::into_inner).take();
         let sources = match known {
             Some((generation, map)) if generation == snapshot.manifest.generation => map,
-            _ => Embedded::source_map(&snapshot)?,
+            _ => EmbeddedStore::source_map(&snapshot)?,
         };
         let part = PartWriter::create(&store.folder, part_id, &manifest.identity.model)?;
         let dead = (*snapshot.dead).clone();
@@ -162,33 +162,33 @@ impl<'a> Batch<'a> {
         Ok(Self { store, snapshot, lexical, writer, manifest, dead, sources, part, part_id, fresh })
     }
 
-    fn apply(&mut self, chunk: Vec<Change>) -> Result<(), StoreError> {
+    fn apply(&mut self, chunk: Vec<StoreChange>) -> Result<(), IndexStoreError> {
         let mut ready = self.analyse(&chunk)?.into_iter();
         for change in chunk {
             match change {
-                Change::Put(source) => {
+                StoreChange::Put(source) => {
                     let units = ready.by_ref().take(source.units.len()).collect();
                     self.put(source, units)?;
                 }
-                Change::Remove { collection, path } => self.remove(&collection, &path)?,
+                StoreChange::Remove { collection, path } => self.remove(&collection, &path)?,
             }
         }
         Ok(())
     }
 
-    fn analyse(&self, chunk: &[Change]) -> Result<Vec<Ready>, StoreError> {
-        let documents: Vec<Document<'_>> = chunk
+    fn analyse(&self, chunk: &[StoreChange]) -> Result<Vec<PreparedUnit>, IndexStoreError> {
+        let documents: Vec<EmbeddingInput<'_>> = chunk
             .iter()
             .filter_map(|change| match change {
-                Change::Put(source) => Some(source),
-                Change::Remove { .. } => None,
+                StoreChange::Put(source) => Some(source),
+                StoreChange::Remove { .. } => None,
             })
-            .flat_map(|Source { path, genre, units, .. }| {
-                units.iter().map(move |unit| Document { unit, path, genre: *genre })
+            .flat_map(|IndexedSource { path, genre, units, .. }| {
+                units.iter().map(move |unit| EmbeddingInput { unit, path, genre: *genre })
             })
             .collect();
         let embedder = &self.store.embedder;
-        let tasks = documents.par_chunks(TASK).map(|documents| {
+        let tasks = documents.par_chunks(UNITS_PER_TASK).map(|documents| {
             let vectors = embedder.documents(documents)?;
             Ok(documents
                 .iter()
@@ -196,11 +196,11 @@ impl<'a> Batch<'a> {
                 .map(|(document, vector)| ready(document, vector))
                 .collect())
         });
-        let tasks: Vec<Vec<Ready>> = tasks.collect::<Result<_, StoreError>>()?;
+        let tasks: Vec<Vec<PreparedUnit>> = tasks.collect::<Result<_, IndexStoreError>>()?;
         Ok(tasks.into_iter().flatten().collect())
     }
 
-    fn put(&mut self, source: Source, units: Vec<Ready>) -> Result<(), StoreError> {
+    fn put(&mut self, source: IndexedSource, units: Vec<PreparedUnit>) -> Result<(), IndexStoreError> {
         self.remove(&source.collection, &source.path)?;
         let key = source_key(&source.collection, &source.path);
         let count = u32::try_from(units.len()).unwrap_or(u32::MAX);
@@ -219,7 +219,7 @@ impl<'a> Batch<'a> {
             self.manifest.next_row += 1;
             let codes: Vec<u8> =
                 ready.vector.codes().iter().map(|code| code.cast_unsigned()).collect();
-            let stored = Stored {
+            let stored = StoredUnit {
                 kind: &unit.kind,
                 language: &unit.language,
                 lengths: ready.lengths,
@@ -232,13 +232,13 @@ impl<'a> Batch<'a> {
             document.add_text(self.lexical.fields.terms, ready.weighted);
             document.add_u64(self.lexical.fields.source, key);
             document.add_u64(self.lexical.fields.row, u64::from(row));
-            self.writer.add_document(document).map_err(judged)?;
+            self.writer.add_document(document).map_err(classify_error)?;
         }
         self.sources.insert((source.collection, source.path), (self.part_id, slot));
         Ok(())
     }
 
-    fn remove(&mut self, collection: &str, path: &str) -> Result<(), StoreError> {
+    fn remove(&mut self, collection: &str, path: &str) -> Result<(), IndexStoreError> {
         let name = (collection.to_owned(), path.to_owned());
         let Some((part_id, slot)) = self.sources.remove(&name) else { return Ok(()) };
         self.dead.sources.insert(source_number(part_id, slot));
@@ -255,7 +255,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn commit(mut self) -> Result<(), StoreError> {
+    fn commit(mut self) -> Result<(), IndexStoreError> {
         // A batch of only removals has an empty part, which is dropped.
         if self.part.units() > 0 || !self.fresh.is_empty() {
             self.manifest.parts.push(self.part.finish()?);
@@ -270,16 +270,16 @@ impl<'a> Batch<'a> {
     }
 }
 
-fn ready(document: &Document<'_>, vector: Vector) -> Ready {
+fn ready(document: &EmbeddingInput<'_>, vector: Vector) -> PreparedUnit {
     let mut weighted = String::new();
-    let Document { unit, path, genre } = *document;
-    let terms = Terms::of(unit, path, genre, MOST_TERMS, &mut weighted);
+    let EmbeddingInput { unit, path, genre } = *document;
+    let terms = UnitTerms::of(unit, path, genre, MAX_FIELD_TERMS, &mut weighted);
     let record = record::encode(unit, &terms);
-    Ready { record, weighted, lengths: terms.lengths, vector }
+    PreparedUnit { record, weighted, lengths: terms.lengths, vector }
 }
 
 /// Recomputes the vectors of every part with the configured model.
-pub(super) fn embed_anew(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
+pub(super) fn reembed(store: &EmbeddedStore, _lock: &WriteLock<'_>) -> Result<(), IndexStoreError> {
     let snapshot = store.snapshot()?;
     let identity = store.embedder.identity();
     tracing::info!(before = %snapshot.manifest.identity, now = %identity, "recomputing vectors with another model");
@@ -289,11 +289,11 @@ pub(super) fn embed_anew(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), 
     manifest.graph = None;
     for (part, meta) in snapshot.parts.iter().zip(&mut manifest.parts) {
         let name = vectors_name(meta.id, &identity.model);
-        let mut file = Writing::create(&store.folder, name)?;
+        let mut file = SealedFileWriter::create(&store.folder, name)?;
         let mut scales = Vec::with_capacity(part.len() * 4);
         let places: Vec<usize> = (0..part.len()).collect();
-        for places in places.chunks(CHUNK) {
-            let tasks = places.par_chunks(TASK).map(|places| embedded(store, part, places));
+        for places in places.chunks(UNITS_PER_CHUNK) {
+            let tasks = places.par_chunks(UNITS_PER_TASK).map(|places| embedded(store, part, places));
             for vector in tasks.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
                 let codes: Vec<u8> =
                     vector.codes().iter().map(|code| code.cast_unsigned()).collect();
@@ -309,23 +309,23 @@ pub(super) fn embed_anew(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), 
 }
 
 fn embedded(
-    store: &Embedded,
-    part: &super::part::Part,
+    store: &EmbeddedStore,
+    part: &super::part::OpenPart,
     places: &[usize],
-) -> Result<Vec<Vector>, StoreError> {
-    let units: Vec<(Unit, u32)> = places
+) -> Result<Vec<Vector>, IndexStoreError> {
+    let units: Vec<(IndexUnit, u32)> = places
         .iter()
         .map(|&n| Ok((part.record(n)?.unit()?, part.slot(n))))
-        .collect::<Result<_, StoreError>>()?;
+        .collect::<Result<_, IndexStoreError>>()?;
     let mut entries = HashMap::new();
     for (_, slot) in &units {
         entries.insert(*slot, part.source(*slot)?);
     }
-    let documents: Vec<Document<'_>> = units
+    let documents: Vec<EmbeddingInput<'_>> = units
         .iter()
         .filter_map(|(unit, slot)| {
             let source = entries.get(slot)?;
-            Some(Document { unit, path: source.path, genre: source.genre })
+            Some(EmbeddingInput { unit, path: source.path, genre: source.genre })
         })
         .collect();
     Ok(store.embedder.documents(&documents)?)

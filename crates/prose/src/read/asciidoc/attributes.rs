@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 /// Maximum depth of nested attribute references.
-const DEEPEST: usize = 5;
+const MAX_SUBSTITUTION_DEPTH: usize = 5;
 /// Maximum bytes that attributes may add to a text.
-const LONGEST: usize = 64 << 10;
+const MAX_GROWTH_BYTES: usize = 64 << 10;
 /// Maximum bytes inserted by attributes in total.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_SUBSTITUTED_BYTES: usize = 8 << 20;
 /// Maximum attributes kept.
-const MOST: usize = 5_000;
+const MAX_ATTRIBUTES: usize = 5_000;
 /// Built-in attributes.
 const BUILT_IN: [(&str, &str); 32] = [
     ("empty", ""),
@@ -48,7 +48,7 @@ const BUILT_IN: [(&str, &str); 32] = [
 
 /// Attribute names with their values.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Attributes {
+pub(super) struct AsciidocAttributes {
     values: HashMap<String, String>,
     counters: HashMap<String, u32>,
     /// Bytes inserted so far.
@@ -69,13 +69,13 @@ pub(super) fn entry(line: &str) -> Option<(&str, Option<&str>)> {
     is_name.then(|| (name, (!unset).then(|| value.trim())))
 }
 
-impl Attributes {
+impl AsciidocAttributes {
     /// Sets or unsets one.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>) {
         let name = name.to_lowercase();
         match value {
-            Some(value) if self.values.len() < MOST => {
-                let value = self.expanded(value);
+            Some(value) if self.values.len() < MAX_ATTRIBUTES => {
+                let value = self.expand(value);
                 self.values.insert(name, value);
             }
             _ => {
@@ -90,16 +90,16 @@ impl Attributes {
     }
 
     /// Substitutes attributes in a text; unknown ones stay as written.
-    pub(super) fn expanded(&mut self, text: &str) -> String {
+    pub(super) fn expand(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
-        for _ in 0..DEEPEST {
-            if !text.contains('{') || self.spent > MOST_BYTES {
+        for _ in 0..MAX_SUBSTITUTION_DEPTH {
+            if !text.contains('{') || self.spent > MAX_SUBSTITUTED_BYTES {
                 break;
             }
             let next = self.expanded_once(&text);
             // What stays as it was has cost nothing but reading it.
-            self.spent += if next == text { 0 } else { next.len().min(LONGEST) };
-            if next == text || next.len() > text.len() + LONGEST {
+            self.spent += if next == text { 0 } else { next.len().min(MAX_GROWTH_BYTES) };
+            if next == text || next.len() > text.len() + MAX_GROWTH_BYTES {
                 break;
             }
             text = next;
@@ -107,13 +107,13 @@ impl Attributes {
         text
     }
 
-    fn expanded_once(&mut self, text: &str) -> String {
+    fn expand_once(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             out.push_str(before);
             rest = after;
-            if out.ends_with('\\') || out.len() > text.len() + LONGEST {
+            if out.ends_with('\\') || out.len() > text.len() + MAX_GROWTH_BYTES {
                 out.push('{');
                 continue;
             }
@@ -138,7 +138,7 @@ impl Attributes {
         if let Some(counter) = name.strip_prefix("counter:").or(name.strip_prefix("counter2:")) {
             let (counter, from) = counter.split_once(':').unwrap_or((counter, "1"));
             let from = from.parse().unwrap_or(1_u32);
-            let known = self.counters.len() < MOST;
+            let known = self.counters.len() < MAX_ATTRIBUTES;
             let value = self.counters.entry(counter.to_owned()).or_insert(from.saturating_sub(1));
             *value = value.saturating_add(1);
             let shown = known && !name.starts_with("counter2");
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn attributes_are_put_in_within_bounds() {
-        let mut attributes = Attributes::default();
+        let mut attributes = AsciidocAttributes::default();
         attributes.set("a", Some("one {b}"));
         attributes.set("b", Some("two"));
         attributes.set("loop", Some("{loop}{loop}"));

@@ -1,20 +1,20 @@
 //! Blocks of a document: sections, paragraphs, code, notes and tables, each with the lines above that describe it.
 
 use super::{
-    attributes::{Attributes, entry},
-    inline::{macro_at, marked},
+    attributes::{AsciidocAttributes, entry},
+    inline::{macro_at, convert_marks},
     inline_macro::alternative,
     lines::underlines,
     list, table,
 };
 use crate::read::{
     marks,
-    tree::{DEEPEST, Node},
+    tree::{MAX_TREE_DEPTH, PageNode},
 };
 use std::collections::HashMap;
 
 /// Maximum bytes of a multi-line value.
-const LONGEST: usize = 4_000;
+const MAX_VALUE_BYTES: usize = 4_000;
 /// Stands for the end of a line until marks are read.
 const BREAK: &str = "\u{b}";
 /// Paragraphs that begin with one of these are notes.
@@ -22,7 +22,7 @@ const NOTES: [&str; 5] = ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"];
 
 /// Block metadata from the lines above it.
 #[derive(Debug, Default, Clone)]
-pub(super) struct About {
+pub(super) struct AsciidocBlockMetadata {
     /// The first word in brackets, such as `source` or `NOTE`.
     pub(super) style: String,
     /// The second, such as the language.
@@ -37,12 +37,12 @@ pub(super) struct About {
 
 /// Reads lines from top to bottom.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct AsciidocLineCursor<'a> {
     lines: &'a [&'a str],
     at: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> AsciidocLineCursor<'a> {
     /// From the first line.
     pub(super) const fn new(lines: &'a [&'a str]) -> Self {
         Self { lines, at: 0 }
@@ -95,9 +95,9 @@ impl<'a> Lines<'a> {
 
 /// Reads blocks.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct AsciidocReader {
     /// Attributes set so far.
-    pub(super) attributes: Attributes,
+    pub(super) attributes: AsciidocAttributes,
     /// How deep blocks are nested.
     pub(super) depth: usize,
     ids: HashMap<String, u32>,
@@ -105,11 +105,11 @@ pub(super) struct Reader {
     synopsis: bool,
 }
 
-impl Reader {
+impl AsciidocReader {
     /// All blocks of some lines.
-    pub(super) fn blocks(&mut self, lines: &[&str]) -> Vec<Node> {
+    pub(super) fn blocks(&mut self, lines: &[&str]) -> Vec<PageNode> {
         let mut nodes = Vec::new();
-        let mut lines = Lines::new(lines);
+        let mut lines = AsciidocLineCursor::new(lines);
         while lines.peek().is_some() {
             nodes.extend(self.block(&mut lines));
         }
@@ -118,16 +118,16 @@ impl Reader {
 
     /// Running text.
     pub(super) fn inline(&mut self, text: &str) -> String {
-        let text = self.attributes.expanded(text);
+        let text = self.attributes.expand(text);
         let text = text.strip_suffix(" +").unwrap_or(&text);
         // Lines of a paragraph are one; only breaks that are asked for stay.
         let text = text.replace(" +\n", BREAK).replace('\n', " ");
-        marks::squeezed(&marked(&text).replace(BREAK, "\n"))
+        marks::squeeze_marked(&convert_marks(&text).replace(BREAK, "\n"))
     }
 
     /// The next block. Takes at least one line, if there is one.
-    pub(super) fn block(&mut self, lines: &mut Lines<'_>) -> Vec<Node> {
-        let mut about = About::default();
+    pub(super) fn block(&mut self, lines: &mut AsciidocLineCursor<'_>) -> Vec<PageNode> {
+        let mut about = AsciidocBlockMetadata::default();
         loop {
             lines.skip_blank();
             let Some(line) = lines.peek() else { return Vec::new() };
@@ -141,11 +141,11 @@ impl Reader {
         }
         let mut nodes = Vec::new();
         if let Some(title) = &about.title {
-            nodes.push(Node::Text(self.inline(title)));
+            nodes.push(PageNode::Text(self.inline(title)));
         }
         if let Some(body) = self.delimited(lines, &about) {
             nodes.extend(body);
-        } else if self.depth < DEEPEST && list::marker(line).is_some() {
+        } else if self.depth < MAX_TREE_DEPTH && list::marker(line).is_some() {
             nodes.extend(self.list(lines, &mut Vec::new(), &about));
         } else if let Some(node) = self.line_block(line) {
             lines.next();
@@ -157,13 +157,13 @@ impl Reader {
     }
 
     /// Takes a line that describes the block below it.
-    fn describes(&mut self, line: &str, about: &mut About, lines: &mut Lines<'_>) -> bool {
+    fn describes(&mut self, line: &str, about: &mut AsciidocBlockMetadata, lines: &mut AsciidocLineCursor<'_>) -> bool {
         if let Some((name, value)) = entry(line) {
             lines.next();
             let mut value = value.map(str::to_owned);
             while let Some(text) = &mut value
                 && let Some(before) = text.strip_suffix('\\')
-                && text.len() < LONGEST
+                && text.len() < MAX_VALUE_BYTES
             {
                 let before = before.trim_end().trim_end_matches(" +").to_owned();
                 *text = format!("{before} {}", lines.next().unwrap_or_default().trim());
@@ -177,7 +177,7 @@ impl Reader {
             if inner.contains(']') {
                 return false;
             }
-            let inner = self.attributes.expanded(inner);
+            let inner = self.attributes.expand(inner);
             describe(about, &inner);
         } else if let Some(title) = line.strip_prefix('.')
             && title.starts_with(|c: char| !c.is_whitespace() && c != '.')
@@ -191,22 +191,22 @@ impl Reader {
     }
 
     /// A heading, on one line or underlined.
-    fn heading(&mut self, lines: &mut Lines<'_>, about: &About) -> Option<Node> {
+    fn heading(&mut self, lines: &mut AsciidocLineCursor<'_>, about: &AsciidocBlockMetadata) -> Option<PageNode> {
         let line = lines.peek()?;
         let (level, text, taken) = heading_of(line, lines.peek_after())?;
         for _ in 0..taken {
             lines.next();
         }
-        let (inner_id, text) = anchored(text);
+        let (inner_id, text) = split_anchor(text);
         let text = self.inline(text.trim());
         if self.depth > 0 || matches!(about.style.as_str(), "discrete" | "float") {
-            return Some(Node::Text(text));
+            return Some(PageNode::Text(text));
         }
         let heading = marks::plain(&text);
         self.synopsis = heading.eq_ignore_ascii_case("SYNOPSIS");
         let id = about.id.clone().or(inner_id.map(str::to_owned));
         let anchor = id.or_else(|| self.auto_id(&heading));
-        Some(Node::Heading { level, text, anchor })
+        Some(PageNode::Heading { level, text, anchor })
     }
 
     /// The id that a heading has without being given one.
@@ -232,7 +232,7 @@ impl Reader {
     }
 
     /// A block between two lines that are the same.
-    fn delimited(&mut self, lines: &mut Lines<'_>, about: &About) -> Option<Vec<Node>> {
+    fn delimited(&mut self, lines: &mut AsciidocLineCursor<'_>, about: &AsciidocBlockMetadata) -> Option<Vec<PageNode>> {
         let line = lines.peek()?;
         let fence = fence(line)?;
         lines.next();
@@ -248,14 +248,14 @@ impl Reader {
             _ if matches!(style, "source" | "listing" | "literal") => {
                 vec![code(language(about, '-'), body)]
             }
-            _ if self.depth >= DEEPEST => vec![Node::Text(self.inline(&body.join("\n")))],
+            _ if self.depth >= MAX_TREE_DEPTH => vec![Node::Text(self.inline(&body.join("\n")))],
             _ if style == "verse" => vec![self.verse(body)],
             _ => self.compound(fence, body, about),
         })
     }
 
     /// A block that holds blocks.
-    fn compound(&mut self, fence: char, body: &[&str], about: &About) -> Vec<Node> {
+    fn compound(&mut self, fence: char, body: &[&str], about: &AsciidocBlockMetadata) -> Vec<PageNode> {
         self.depth += 1;
         let mut nodes = self.blocks(body);
         self.depth -= 1;
@@ -266,7 +266,7 @@ impl Reader {
         }
         if fence == '_' || style == "quote" {
             if !about.second.is_empty() {
-                nodes.push(Node::Text(format!("— {}", about.second)));
+                nodes.push(PageNode::Text(format!("— {}", about.second)));
             }
             return vec![Node::Quote(nodes)];
         }
@@ -274,7 +274,7 @@ impl Reader {
     }
 
     /// Verbatim lines; in a synopsis they are code.
-    fn verse(&mut self, body: &[&str]) -> Node {
+    fn verse(&mut self, body: &[&str]) -> PageNode {
         if self.synopsis {
             let lines: Vec<String> = body
                 .iter()
@@ -284,24 +284,24 @@ impl Reader {
                     format!("{}{text}", line.get(..indent).unwrap_or_default())
                 })
                 .collect();
-            return Node::Code { language: String::new(), code: lines.join("\n") };
+            return PageNode::Code { language: String::new(), code: lines.join("\n") };
         }
         let lines: Vec<String> = body.iter().map(|line| self.inline(line)).collect();
-        Node::Quote(vec![Node::Text(lines.join("\n"))])
+        PageNode::Quote(vec![Node::Text(lines.join("\n"))])
     }
 
     /// A line that is a block by itself: breaks, pictures, files put in.
-    fn line_block(&mut self, line: &str) -> Option<Vec<Node>> {
+    fn line_block(&mut self, line: &str) -> Option<Vec<PageNode>> {
         if matches!(line, "'''" | "---" | "***" | "- - -" | "* * *" | "<<<") {
             return Some(Vec::new());
         }
         let (name, rest) = line.split_once("::")?;
         let (target, label) = rest.strip_suffix(']')?.split_once('[')?;
-        let target = self.attributes.expanded(target);
+        let target = self.attributes.expand(target);
         match name {
             "include" => Some(vec![Node::Text(marks::link(&target, &target))]),
             "image" | "video" | "audio" => {
-                let text = alternative(&target, &self.attributes.expanded(label));
+                let text = alternative(&target, &self.attributes.expand(label));
                 Some(vec![Node::Text(text)])
             }
             _ => None,
@@ -309,7 +309,7 @@ impl Reader {
     }
 
     /// Lines up to a blank one.
-    fn paragraph(&mut self, lines: &mut Lines<'_>, about: &About) -> Option<Node> {
+    fn paragraph(&mut self, lines: &mut AsciidocLineCursor<'_>, about: &AsciidocBlockMetadata) -> Option<PageNode> {
         let first = lines.next()?;
         let mut all = vec![first];
         while let Some(line) = lines.peek() {
@@ -333,22 +333,22 @@ impl Reader {
             .iter()
             .any(|note| text.strip_prefix(note).is_some_and(|rest| rest.starts_with(": ")));
         Some(match note {
-            Some(note) => Node::Quote(vec![Node::Text(format!("{note}: {text}"))]),
-            None if is_note || style == "quote" => Node::Quote(vec![Node::Text(text)]),
-            None => Node::Text(text),
+            Some(note) => PageNode::Quote(vec![Node::Text(format!("{note}: {text}"))]),
+            None if is_note || style == "quote" => PageNode::Quote(vec![Node::Text(text)]),
+            None => PageNode::Text(text),
         })
     }
 }
 
-fn prepend(nodes: &mut Vec<Node>, label: &str) {
+fn prepend(nodes: &mut Vec<PageNode>, label: &str) {
     match nodes.first_mut() {
-        Some(Node::Text(text)) => text.insert_str(0, label),
-        _ => nodes.insert(0, Node::Text(label.trim_end().to_owned())),
+        Some(PageNode::Text(text)) => text.insert_str(0, label),
+        _ => nodes.insert(0, PageNode::Text(label.trim_end().to_owned())),
     }
 }
 
 /// Parses the brackets above a block.
-fn describe(about: &mut About, inner: &str) {
+fn describe(about: &mut AsciidocBlockMetadata, inner: &str) {
     for (at, part) in parts(inner).into_iter().enumerate() {
         if let Some((name, value)) = part.split_once('=')
             && !name.is_empty()
@@ -430,7 +430,7 @@ pub(super) fn heading_of<'a>(line: &'a str, below: Option<&str>) -> Option<(u8, 
 }
 
 /// An anchor that a text starts with, and the text.
-pub(super) fn anchored(text: &str) -> (Option<&str>, &str) {
+pub(super) fn split_anchor(text: &str) -> (Option<&str>, &str) {
     let inner = text.trim_start().strip_prefix("[[").and_then(|rest| rest.split_once("]]"));
     match inner {
         Some((id, rest)) => (Some(id.split(',').next().unwrap_or(id)), rest),
@@ -467,7 +467,7 @@ pub(super) fn interrupts(line: &str) -> bool {
     fence(line).is_some() || described || line.starts_with("include::")
 }
 
-fn language(about: &About, fence: char) -> &str {
+fn language(about: &AsciidocBlockMetadata, fence: char) -> &str {
     let given = about.named.get("language").map(String::as_str);
     let is_source = about.style == "source" || (about.style.is_empty() && fence == '-');
     let language = given.or(is_source.then_some(about.second.as_str())).unwrap_or_default();
@@ -475,18 +475,18 @@ fn language(about: &About, fence: char) -> &str {
 }
 
 /// Code without the numbers that refer to remarks below it.
-fn code(language: &str, lines: &[&str]) -> Node {
-    let lines: Vec<&str> = lines.iter().map(|line| without_callouts(line)).collect();
+fn code(language: &str, lines: &[&str]) -> PageNode {
+    let lines: Vec<&str> = lines.iter().map(|line| strip_callouts(line)).collect();
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     let indent = |line: &&&str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let shared = filled.map(|line| indent(&line)).min().unwrap_or_default();
     let lines: Vec<&str> =
         lines.iter().map(|line| line.get(shared..).unwrap_or_default()).collect();
     let code = lines.join("\n").trim_matches('\n').to_owned();
-    Node::Code { language: language.to_owned(), code }
+    PageNode::Code { language: language.to_owned(), code }
 }
 
-fn without_callouts(line: &str) -> &str {
+fn strip_callouts(line: &str) -> &str {
     let mut line = line;
     loop {
         let Some((before, number)) = line.strip_suffix('>').and_then(|rest| rest.rsplit_once('<'))
@@ -510,7 +510,7 @@ fn without_callouts(line: &str) -> &str {
     }
 }
 
-fn without_tags(text: &str) -> String {
+fn strip_tags(text: &str) -> String {
     let mut out = String::new();
     for (at, piece) in text.split('<').enumerate() {
         out.push_str(if at == 0 {

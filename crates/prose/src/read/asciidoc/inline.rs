@@ -4,27 +4,27 @@ use crate::read::marks::{self, BOLD, CODE, ITALIC, ROMAN};
 use std::cell::Cell;
 
 /// Maximum bytes searched for the end of a mark.
-const WINDOW: usize = 2_000;
+const MAX_MARK_BYTES: usize = 2_000;
 /// Maximum nesting of marks.
-const DEEPEST: usize = 6;
+const MAX_MARK_DEPTH: usize = 6;
 
 /// Converts a text to marks. Attributes are already substituted.
-pub(super) fn marked(text: &str) -> String {
+pub(super) fn convert_marks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    Inline { out: &mut out, depth: 0, search: &Search::of(text) }.write(text);
+    Inline { out: &mut out, depth: 0, search: &EndSearchBudget::of(text) }.write(text);
     out
 }
 
 /// The remaining budget for failed searches, so that unclosed marks cost no more than others.
 #[derive(Debug)]
-pub(super) struct Search {
+pub(super) struct EndSearchBudget {
     left: Cell<usize>,
 }
 
-impl Search {
+impl EndSearchBudget {
     /// For a text.
     pub(super) const fn of(text: &str) -> Self {
-        Self { left: Cell::new(8 * WINDOW + 8 * text.len()) }
+        Self { left: Cell::new(8 * MAX_MARK_BYTES + 8 * text.len()) }
     }
 
     /// The text between two marks, the second not too far from the first.
@@ -34,16 +34,16 @@ impl Search {
     }
 
     /// Spends budget for a failed search.
-    fn tire(&self, by: usize) {
+    fn spend(&self, by: usize) {
         self.left.set(self.left.get().saturating_sub(by));
     }
 
     /// Where a mark is.
     pub(super) fn find(&self, text: &str, mark: &str) -> Option<usize> {
-        let window = text.get(..floor(text, WINDOW.min(self.left.get())))?;
+        let window = text.get(..floor(text, MAX_MARK_BYTES.min(self.left.get())))?;
         let found = window.find(mark);
         if found.is_none() {
-            self.tire(window.len().max(1));
+            self.spend(window.len().max(1));
         }
         found
     }
@@ -52,7 +52,7 @@ impl Search {
 struct Inline<'o> {
     out: &'o mut String,
     depth: usize,
-    search: &'o Search,
+    search: &'o EndSearchBudget,
 }
 
 impl Inline<'_> {
@@ -158,7 +158,7 @@ impl Inline<'_> {
         let single = mark.to_string();
         let mut end = 1;
         // The first mark that ends a word ends the font.
-        while end < WINDOW {
+        while end < MAX_MARK_BYTES {
             let at = end + self.search.find(text.get(end..)?, &single)?;
             let inner = text.get(1..at)?;
             if stands_apart(inner, before, text.get(at + 1..)?) {
@@ -167,7 +167,7 @@ impl Inline<'_> {
             }
             end = at + 1;
         }
-        self.search.tire(end);
+        self.search.spend(end);
         None
     }
 
@@ -177,7 +177,7 @@ impl Inline<'_> {
                 inner.strip_prefix('+').and_then(|inner| inner.strip_suffix('+')).unwrap_or(inner);
             let mut text = String::new();
             if inner.contains(':') || inner.contains("<<") {
-                Inline { out: &mut text, depth: DEEPEST, search: self.search }.code(inner);
+                Inline { out: &mut text, depth: MAX_MARK_DEPTH, search: self.search }.code(inner);
             } else {
                 inner.clone_into(&mut text);
             }
@@ -187,7 +187,7 @@ impl Inline<'_> {
         if font != ROMAN {
             self.out.push(font);
         }
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_MARK_DEPTH {
             self.out.push_str(inner);
         } else {
             Inline { out: self.out, depth: self.depth + 1, search: self.search }.write(inner);
@@ -278,7 +278,7 @@ impl Inline<'_> {
 /// A label without its own marks.
 pub(super) fn marked_once(label: &str) -> String {
     let mut out = String::new();
-    Inline { out: &mut out, depth: DEEPEST, search: &Search::of(label) }.write(label);
+    Inline { out: &mut out, depth: MAX_MARK_DEPTH, search: &EndSearchBudget::of(label) }.write(label);
     out
 }
 

@@ -1,6 +1,6 @@
 //! Macros within a line, such as `link:`, `kbd:` and bare addresses.
 
-use super::inline::{Search, macro_at, marked_once};
+use super::inline::{EndSearchBudget, macro_at, marked_once};
 use crate::read::marks::{self, CODE};
 
 /// Names of macros.
@@ -34,7 +34,7 @@ pub(super) const NAMES: [&str; 26] = [
 ];
 
 /// Writes the macro that a text starts with; says how many bytes it takes.
-pub(super) fn write(out: &mut String, text: &str, search: &Search) -> Option<usize> {
+pub(super) fn write(out: &mut String, text: &str, search: &EndSearchBudget) -> Option<usize> {
     let name = macro_at(text)?;
     let rest = text.get(name.len() + 1..)?;
     if matches!(name, "http" | "https" | "ftp" | "irc" | "file") {
@@ -118,7 +118,7 @@ fn push_note(out: &mut String, note: &str) {
 /// What a picture shows: its alternative text, or the name of its file.
 pub(super) fn alternative(target: &str, label: &str) -> String {
     let named = label.split(',').find_map(|part| part.trim().strip_prefix("alt="));
-    let first = Search::of(label).between(label, "\"", "\"").or_else(|| label.split(',').next());
+    let first = EndSearchBudget::of(label).between(label, "\"", "\"").or_else(|| label.split(',').next());
     let label = named.or(first).unwrap_or_default().trim().trim_matches('"');
     let label = if label.contains('=') { "" } else { label };
     if !label.is_empty() {
@@ -130,7 +130,7 @@ pub(super) fn alternative(target: &str, label: &str) -> String {
 
 /// The label among the attributes of a macro.
 fn first(label: &str) -> &str {
-    if let Some(quoted) = Search::of(label).between(label, "\"", "\"") {
+    if let Some(quoted) = EndSearchBudget::of(label).between(label, "\"", "\"") {
         return quoted;
     }
     let named = |part: &str| {
@@ -146,7 +146,7 @@ fn first(label: &str) -> &str {
 }
 
 /// The content of brackets, which may contain escaped ones.
-fn bracketed<'a>(text: &'a str, search: &Search) -> Option<&'a str> {
+fn bracketed<'a>(text: &'a str, search: &EndSearchBudget) -> Option<&'a str> {
     let inner = text.strip_prefix('[')?;
     let mut from = 0;
     loop {
@@ -162,7 +162,7 @@ fn bracketed<'a>(text: &'a str, search: &Search) -> Option<&'a str> {
 }
 
 /// An address, with a label in brackets or without.
-fn address(out: &mut String, text: &str, rest: &str, search: &Search) -> Option<usize> {
+fn address(out: &mut String, text: &str, rest: &str, search: &EndSearchBudget) -> Option<usize> {
     if !rest.starts_with("//") {
         return None;
     }
@@ -187,7 +187,7 @@ fn address(out: &mut String, text: &str, rest: &str, search: &Search) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::inline::marked;
+    use super::super::inline::convert_marks;
     use crate::read::marks;
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
             ("note: x http: y", "note: x http: y"),
         ];
         for (text, want) in cases {
-            let got = marks::text(&marked(text)).linked(&|target| Some(target.to_owned()));
+            let got = marks::text(&convert_marks(text)).linked(&|target| Some(target.to_owned()));
             assert_eq!(got, want, "{text}");
         }
     }

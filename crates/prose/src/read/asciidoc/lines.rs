@@ -1,6 +1,6 @@
 //! The lines of a document after comments are dropped and conditions decided.
 
-use super::attributes::{Attributes, entry};
+use super::attributes::{AsciidocAttributes, entry};
 
 /// A line of dashes, dots and the like that starts and ends a block of code, which keeps its comments.
 pub(super) fn verbatim(line: &str) -> bool {
@@ -11,7 +11,7 @@ pub(super) fn verbatim(line: &str) -> bool {
 /// The lines that count.
 pub(super) fn lines(text: &str) -> Vec<&str> {
     let mut kept = Vec::new();
-    let mut attributes = Attributes::default();
+    let mut attributes = AsciidocAttributes::default();
     let mut code: Option<&str> = None;
     let mut comment: Option<&str> = None;
     // For every condition that is open, whether its lines are kept.
@@ -27,16 +27,16 @@ pub(super) fn lines(text: &str) -> Vec<&str> {
         }
         if let Some(condition) = condition(line, &attributes) {
             match condition {
-                Condition::Open(keep) => {
+                ConditionalDirective::Open(keep) => {
                     open.push(keep);
                     dropped += usize::from(!keep);
                 }
-                Condition::Line(text) => {
+                ConditionalDirective::Line(text) => {
                     if dropped == 0 {
                         kept.extend(text);
                     }
                 }
-                Condition::Close => {
+                ConditionalDirective::Close => {
                     if open.pop() == Some(false) {
                         dropped -= 1;
                     }
@@ -88,13 +88,13 @@ pub(super) fn underlines(title: Option<&str>, line: &str) -> bool {
         && title.contains(char::is_alphanumeric)
 }
 
-enum Condition<'a> {
+enum ConditionalDirective<'a> {
     Open(bool),
     Line(Option<&'a str>),
     Close,
 }
 
-fn condition<'a>(line: &'a str, attributes: &Attributes) -> Option<Condition<'a>> {
+fn condition<'a>(line: &'a str, attributes: &AsciidocAttributes) -> Option<ConditionalDirective<'a>> {
     if !line.ends_with(']') {
         return None;
     }
@@ -106,14 +106,14 @@ fn condition<'a>(line: &'a str, attributes: &Attributes) -> Option<Condition<'a>
     let keep = match directive {
         "ifdef" => any,
         "ifndef" => !any,
-        "ifeval" => return Some(Condition::Open(false)),
-        "endif" => return Some(Condition::Close),
+        "ifeval" => return Some(ConditionalDirective::Open(false)),
+        "endif" => return Some(ConditionalDirective::Close),
         _ => return None,
     };
     Some(if text.is_empty() {
-        Condition::Open(keep)
+        ConditionalDirective::Open(keep)
     } else {
-        Condition::Line(keep.then_some(text))
+        ConditionalDirective::Line(keep.then_some(text))
     })
 }
 

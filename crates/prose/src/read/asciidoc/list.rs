@@ -1,9 +1,9 @@
 //! Lists: bullets, numbers, remarks to code, and terms with definitions, nested in each other.
 
-use super::blocks::{About, Lines, Reader, anchored, fence, interrupts};
+use super::blocks::{AsciidocBlockMetadata, AsciidocLineCursor, AsciidocReader, split_anchor, fence, interrupts};
 use crate::read::{
     marks,
-    tree::{DEEPEST, Item, Mark, Node, anchor_of},
+    tree::{MAX_TREE_DEPTH, PageListItem, ItemMarker, PageNode, anchor_of},
 };
 
 /// What marks an item.
@@ -67,14 +67,14 @@ fn definition(line: &str) -> Option<Marker<'_>> {
     }
 }
 
-impl Reader {
+impl AsciidocReader {
     /// A list, with those nested in it. `keys` are those of the lists around it.
     pub(super) fn list<'a>(
         &mut self,
-        lines: &mut Lines<'a>,
+        lines: &mut AsciidocLineCursor<'a>,
         keys: &mut Vec<&'a str>,
-        about: &About,
-    ) -> Vec<Node> {
+        about: &AsciidocBlockMetadata,
+    ) -> Vec<PageNode> {
         let Some(key) = lines.peek().and_then(marker).map(|marker| marker.key) else {
             return Vec::new();
         };
@@ -100,7 +100,7 @@ impl Reader {
             let next = lines.peek().and_then(marker);
             // Beyond what may be nested, every item is one of the innermost list.
             let own = next.as_ref().is_some_and(|marker| {
-                marker.key == key || (keys.len() >= DEEPEST && !keys.contains(&marker.key))
+                marker.key == key || (keys.len() >= MAX_TREE_DEPTH && !keys.contains(&marker.key))
             });
             let Some(next) = next.filter(|_| own) else {
                 lines.back(place);
@@ -121,15 +121,15 @@ impl Reader {
         &mut self,
         marker: &Marker<'a>,
         number: u32,
-        lines: &mut Lines<'a>,
+        lines: &mut AsciidocLineCursor<'a>,
         keys: &mut Vec<&'a str>,
-    ) -> Node {
+    ) -> PageNode {
         let key = marker.key;
         let mut text = marker.text.to_owned();
         let mark = if key == "-" || key == "•" || key.starts_with('*') {
-            Mark::Bullet
+            ItemMarker::Bullet
         } else {
-            Mark::Number(number)
+            ItemMarker::Number(number)
         };
         for (mark, shown) in [("[ ] ", "☐ "), ("[x] ", "☑ "), ("[*] ", "☑ ")] {
             if let Some(rest) = text.strip_prefix(mark) {
@@ -139,7 +139,7 @@ impl Reader {
         }
         more(&mut text, lines);
         let body = self.body(&text, lines, keys);
-        Node::Item(Item { mark, anchor: None, own: false, body })
+        PageNode::Item(PageListItem { mark, anchor: None, own: false, body })
     }
 
     /// A term; several that follow each other share a definition.
@@ -147,11 +147,11 @@ impl Reader {
         &mut self,
         first: &Marker<'a>,
         anchor: Option<String>,
-        lines: &mut Lines<'a>,
+        lines: &mut AsciidocLineCursor<'a>,
         keys: &mut Vec<&'a str>,
-    ) -> Node {
+    ) -> PageNode {
         let key = keys.last().copied().unwrap_or_default();
-        let (inner, term) = anchored(first.term.unwrap_or_default());
+        let (inner, term) = split_anchor(first.term.unwrap_or_default());
         let mut anchor = anchor.or(inner.map(str::to_owned));
         let mut terms = vec![self.inline(term.trim())];
         let mut text = first.text.to_owned();
@@ -164,7 +164,7 @@ impl Reader {
                 break;
             };
             lines.next();
-            let (inner, other) = anchored(other);
+            let (inner, other) = split_anchor(other);
             anchor = anchor.or(inner.map(str::to_owned));
             terms.push(self.inline(other.trim()));
             more.clone_into(&mut text);
@@ -190,19 +190,19 @@ impl Reader {
         let body = self.body(&text, lines, keys);
         let term = terms.join(&format!("{}, ", marks::ROMAN));
         let anchor = anchor.or_else(|| anchor_of(&marks::plain(&term)));
-        Node::Item(Item { mark: Mark::Term(term), anchor, own: true, body })
+        PageNode::Item(PageListItem { mark: ItemMarker::Term(term), anchor, own: true, body })
     }
 
     /// What belongs to an item: its text, blocks after `+`, nested lists, and code that is indented.
     fn body<'a>(
         &mut self,
         text: &str,
-        lines: &mut Lines<'a>,
+        lines: &mut AsciidocLineCursor<'a>,
         keys: &mut Vec<&'a str>,
-    ) -> Vec<Node> {
+    ) -> Vec<PageNode> {
         let mut body = Vec::new();
         if !text.is_empty() {
-            body.push(Node::Text(self.inline(text)));
+            body.push(PageNode::Text(self.inline(text)));
         }
         loop {
             let place = lines.place();
@@ -218,11 +218,11 @@ impl Reader {
                 continue;
             }
             if let Some(next) = marker(line) {
-                if keys.contains(&next.key) || keys.len() >= DEEPEST {
+                if keys.contains(&next.key) || keys.len() >= MAX_TREE_DEPTH {
                     lines.back(place);
                     break;
                 }
-                body.extend(self.list(lines, keys, &About::default()));
+                body.extend(self.list(lines, keys, &AsciidocBlockMetadata::default()));
                 continue;
             }
             let literal = apart && line.starts_with([' ', '\t']);
@@ -242,7 +242,7 @@ impl Reader {
 }
 
 /// The lines that go on with the text of an item.
-fn more(text: &mut String, lines: &mut Lines<'_>) {
+fn more(text: &mut String, lines: &mut AsciidocLineCursor<'_>) {
     while let Some(line) = lines.peek() {
         if line.trim().is_empty() || line == "+" || interrupts(line) || marker(line).is_some() {
             break;

@@ -10,25 +10,25 @@ mod table;
 
 use super::{
     marks,
-    tree::{self, Node},
+    tree::{self, PageNode},
 };
-use crate::document::{Document, Writer};
+use crate::document::{ProseDocument, DocumentWriter};
 use attributes::entry;
-use blocks::{Reader, heading_of};
+use blocks::{AsciidocReader, heading_of};
 
 /// Reads a document.
-pub(crate) fn read(path: &str, text: &str) -> Document {
-    let text = marks::cleaned(text);
+pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
+    let text = marks::remove_marks(text);
     let lines = lines::lines(&text);
-    let mut reader = Reader::default();
+    let mut reader = AsciidocReader::default();
     let (title, version, body) = header(&mut reader, &lines);
     let mut nodes = Vec::new();
     if let Some(title) = &title {
         let anchor = None;
-        nodes.push(Node::Heading { level: 1, text: title.clone(), anchor });
+        nodes.push(PageNode::Heading { level: 1, text: title.clone(), anchor });
     }
     nodes.extend(reader.blocks(body));
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     tree::write(&nodes, &mut writer);
     let title = title.map(|title| with_purpose(&marks::plain(&title), &nodes));
     let mut document = writer.finish(title, path);
@@ -75,7 +75,7 @@ pub(crate) fn is_head(head: &[u8]) -> bool {
 
 /// The title, the version in the lines below it, and the lines after them.
 fn header<'a>(
-    reader: &mut Reader,
+    reader: &mut AsciidocReader,
     lines: &'a [&'a str],
 ) -> (Option<String>, Option<String>, &'a [&'a str]) {
     let mut at = 0;
@@ -119,9 +119,9 @@ fn revision(line: &str) -> Option<String> {
 }
 
 /// A manual page's title says what the page is about.
-fn with_purpose(title: &str, nodes: &[Node]) -> String {
+fn with_purpose(title: &str, nodes: &[PageNode]) -> String {
     let text = match nodes.get(1..3) {
-        Some([Node::Heading { text: name, .. }, Node::Text(text)])
+        Some([PageNode::Heading { text: name, .. }, PageNode::Text(text)])
             if name.eq_ignore_ascii_case("name") =>
         {
             marks::plain(text)

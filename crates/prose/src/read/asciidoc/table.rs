@@ -1,13 +1,13 @@
 //! Tables: cells between bars, or values between commas.
 
-use super::blocks::{About, Reader};
-use crate::read::tree::{self, Node};
+use super::blocks::{AsciidocBlockMetadata, AsciidocReader};
+use crate::read::tree::{self, PageNode};
 
 /// Maximum cells; larger tables are data.
-const MOST: usize = 50_000;
+const MAX_CELLS: usize = 50_000;
 
 /// Reads the lines of a table.
-pub(super) fn read(reader: &mut Reader, fence: &str, lines: &[&str], about: &About) -> Vec<Node> {
+pub(super) fn read(reader: &mut AsciidocReader, fence: &str, lines: &[&str], about: &AsciidocBlockMetadata) -> Vec<PageNode> {
     let options = [about.named.get("options"), about.named.get("opts")];
     let mut options = options.into_iter().flatten().flat_map(|all| all.split([',', ' ']));
     let asked = options.any(|option| option == "header");
@@ -23,7 +23,7 @@ pub(super) fn read(reader: &mut Reader, fence: &str, lines: &[&str], about: &Abo
     let implied = blank_after_first.is_some_and(|line| line.trim().is_empty());
     let rows = if let Some(separator) = values {
         let filled = lines.iter().filter(|line| !line.trim().is_empty());
-        filled.take(MOST).map(|line| split_values(line, separator)).collect()
+        filled.take(MAX_CELLS).map(|line| split_values(line, separator)).collect()
     } else {
         let bar = separator.unwrap_or(if fence.starts_with('!') { '!' } else { '|' });
         rows(&cells(lines, bar), about.named.get("cols"), lines, bar)
@@ -64,7 +64,7 @@ fn cells(lines: &[&str], bar: char) -> Vec<Cell> {
             }
             spec = next;
         }
-        if cells.len() > MOST {
+        if cells.len() > MAX_CELLS {
             break;
         }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Format;
+use crate::ProseFormat;
 
 fn markdown(text: &str) -> String {
     read("a.adoc", text).markdown(&|target| Some(target.to_owned()))
@@ -8,14 +8,14 @@ fn markdown(text: &str) -> String {
 #[test]
 fn texts_are_taken_for_asciidoc_only_where_they_show_it() {
     let cases = [
-        ("git-log(1)\n==========\n\nNAME\n----\ngit-log - x\n", Some(Format::AsciiDoc)),
-        ("= Title\n:toc:\n\nText\n", Some(Format::AsciiDoc)),
-        ("= Title\n\n[[id]]\n== More\n", Some(Format::AsciiDoc)),
-        ("Title\n=====\n\nText of a readme\n", Some(Format::Plain)),
-        ("= Title\n\nText\n", Some(Format::Plain)),
-        ("Text\n\n----\ncode\n----\n", Some(Format::Plain)),
-        ("# Title\n\n:a: b\n\n", Some(Format::Plain)),
-        ("", Some(Format::Plain)),
+        ("git-log(1)\n==========\n\nNAME\n----\ngit-log - x\n", Some(ProseFormat::AsciiDoc)),
+        ("= Title\n:toc:\n\nText\n", Some(ProseFormat::AsciiDoc)),
+        ("= Title\n\n[[id]]\n== More\n", Some(ProseFormat::AsciiDoc)),
+        ("Title\n=====\n\nText of a readme\n", Some(ProseFormat::Plain)),
+        ("= Title\n\nText\n", Some(ProseFormat::Plain)),
+        ("Text\n\n----\ncode\n----\n", Some(ProseFormat::Plain)),
+        ("# Title\n\n:a: b\n\n", Some(ProseFormat::Plain)),
+        ("", Some(ProseFormat::Plain)),
     ];
     for (text, want) in cases {
         assert_eq!(Format::guess("a.txt", text.as_bytes()), want, "{text}");

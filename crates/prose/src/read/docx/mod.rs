@@ -4,23 +4,23 @@ mod style;
 
 use super::{
     flow::{Flow, append, bracketed, one_line},
-    package::{Package, attribute, child, find, text_of},
+    package::{OfficePackage, attribute, child, find, text_of},
 };
 use crate::{
-    document::{Document, Kind, Text, squeeze},
+    document::{ProseDocument, BlockKind, LinkedText, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
 use std::collections::HashMap;
-use style::{Lists, Role, Styles};
+use style::{DocxNumbering, ParagraphRole, Styles};
 
 /// Maximum nesting; deeper documents are crafted.
-const DEEPEST: usize = 60;
-const NAME: &str = "DOCX";
+const MAX_NESTING: usize = 60;
+const FORMAT_NAME: &str = "DOCX";
 
 /// Reads a document.
-pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
-    let package = Package::open(NAME, bytes)?;
+pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable> {
+    let package = OfficePackage::open(FORMAT_NAME, bytes)?;
     let main = main_part(&package)?;
     let (folder, file) = main.rsplit_once('/').unwrap_or(("", &main));
     let beside =
@@ -36,14 +36,14 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
         }
     };
     let styles = Styles::read(&extra("styles.xml"));
-    let lists = Lists::read(&extra("numbering.xml"));
+    let lists = DocxNumbering::read(&extra("numbering.xml"));
     let targets = relations(&extra(&format!("_rels/{file}.rels")));
     let mut notes = HashMap::new();
     for (name, kind) in [("footnotes.xml", "footnote"), ("endnotes.xml", "endnote")] {
         notes_of(kind, &extra(name), &mut notes);
     }
     let core = package.text("docProps/core.xml").ok().flatten().unwrap_or_default();
-    let mut reader = Reader { styles, lists, targets, notes, ..Reader::default() };
+    let mut reader = DocxReader { styles, lists, targets, notes, ..DocxReader::default() };
     if let Some(body) = find(xml.root_element(), "body") {
         reader.blocks(body, 0);
     }
@@ -57,7 +57,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
 }
 
 /// Where the text is, as the package says, or where nearly all have it.
-fn main_part(package: &Package<'_>) -> Result<String, Unreadable> {
+fn main_part(package: &OfficePackage<'_>) -> Result<String, Unreadable> {
     let relations = package.text("_rels/.rels")?.unwrap_or_default();
     let parsed = docent_xml::parse(&relations).ok();
     let target = parsed.as_ref().and_then(|xml| {
@@ -109,8 +109,8 @@ fn title_of(core: &str) -> Option<String> {
 
 /// The content of a paragraph.
 #[derive(Default)]
-struct Paragraph<'a, 'i> {
-    text: Text,
+struct DocxParagraph<'a, 'i> {
+    text: LinkedText,
     notes: Vec<String>,
     anchor: Option<String>,
     boxes: Vec<Node<'a, 'i>>,
@@ -119,9 +119,9 @@ struct Paragraph<'a, 'i> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct DocxReader {
     styles: Styles,
-    lists: Lists,
+    lists: DocxNumbering,
     targets: HashMap<String, String>,
     notes: HashMap<(&'static str, String), String>,
     flow: Flow,
@@ -129,9 +129,9 @@ struct Reader {
     cut: bool,
 }
 
-impl Reader {
+impl DocxReader {
     fn blocks(&mut self, parent: Node<'_, '_>, depth: usize) {
-        if depth > DEEPEST {
+        if depth > MAX_NESTING {
             self.cut = true;
             return;
         }
@@ -145,7 +145,7 @@ impl Reader {
                 "sdt" | "sdtContent" | "ins" | "moveTo" | "smartTag" | "customXml" => {
                     self.blocks(node, depth + 1);
                 }
-                "AlternateContent" => self.blocks(chosen(node), depth + 1),
+                "AlternateContent" => self.blocks(choose_alternative(node), depth + 1),
                 _ => {}
             }
         }
@@ -154,25 +154,25 @@ impl Reader {
     fn paragraph(&mut self, node: Node<'_, '_>, depth: usize) {
         let properties = child(node, "pPr");
         let role = self.styles.role(properties);
-        let mut paragraph = Paragraph::default();
+        let mut paragraph = DocxParagraph::default();
         self.inline(node, &mut paragraph, depth + 1);
-        let Paragraph { mut text, notes, anchor, boxes, .. } = paragraph;
+        let DocxParagraph { mut text, notes, anchor, boxes, .. } = paragraph;
         for note in notes {
             bracketed(&mut text, &note);
         }
         let line = squeeze(&text.plain);
         match role {
-            Role::Contents => {}
-            Role::Title if self.title.is_none() && !line.is_empty() => self.title = Some(line),
-            Role::Heading(level) => self.flow.heading(level, &line, anchor),
-            Role::Code => self.flow.code(&text.plain),
-            Role::Quote => self.flow.block(Kind::Quote, quoted(&text)),
-            Role::Title | Role::Text => match self.styles.list(properties) {
+            ParagraphRole::Contents => {}
+            ParagraphRole::Title if self.title.is_none() && !line.is_empty() => self.title = Some(line),
+            ParagraphRole::Heading(level) => self.flow.heading(level, &line, anchor),
+            ParagraphRole::Code => self.flow.code(&text.plain),
+            ParagraphRole::Quote => self.flow.block(BlockKind::Quote, quote_text(&text)),
+            ParagraphRole::Title | ParagraphRole::Text => match self.styles.list(properties) {
                 Some((list, level)) => {
                     let numbered = self.lists.is_numbered(&list, level);
                     self.flow.item(&list, level, numbered, &text);
                 }
-                None => self.flow.block(Kind::Paragraph, one_line(&text)),
+                None => self.flow.block(BlockKind::Paragraph, one_line(&text)),
             },
         }
         for node in boxes {
@@ -180,8 +180,8 @@ impl Reader {
         }
     }
 
-    fn inline<'a, 'i>(&mut self, parent: Node<'a, 'i>, to: &mut Paragraph<'a, 'i>, depth: usize) {
-        if depth > DEEPEST {
+    fn inline<'a, 'i>(&mut self, parent: Node<'a, 'i>, to: &mut DocxParagraph<'a, 'i>, depth: usize) {
+        if depth > MAX_NESTING {
             self.cut = true;
             return;
         }
@@ -194,7 +194,7 @@ impl Reader {
                 | "rect" | "ruby" | "rubyBase" | "oMath" | "oMathPara" | "dir" | "bdo" => {
                     self.inline(node, to, depth + 1);
                 }
-                "AlternateContent" => self.inline(chosen(node), to, depth + 1),
+                "AlternateContent" => self.inline(choose_alternative(node), to, depth + 1),
                 "hyperlink" => self.link(node, to, depth),
                 "txbxContent" => to.boxes.push(node),
                 "bookmarkStart" => {
@@ -225,14 +225,14 @@ impl Reader {
         }
     }
 
-    fn link<'a, 'i>(&mut self, node: Node<'a, 'i>, to: &mut Paragraph<'a, 'i>, depth: usize) {
+    fn link<'a, 'i>(&mut self, node: Node<'a, 'i>, to: &mut DocxParagraph<'a, 'i>, depth: usize) {
         let address = attribute(node, "id").and_then(|id| self.targets.get(id)).cloned();
         let anchor = attribute(node, "anchor").map(|anchor| format!("#{anchor}"));
         let target = match (address, anchor) {
             (Some(address), Some(anchor)) => Some(address + &anchor),
             (address, anchor) => address.or(anchor),
         };
-        let mut label = Paragraph::default();
+        let mut label = DocxParagraph::default();
         self.inline(node, &mut label, depth + 1);
         match target {
             Some(target) => to.text.link(&label.text.plain, target),
@@ -242,22 +242,22 @@ impl Reader {
         to.boxes.append(&mut label.boxes);
     }
 
-    fn rows(&mut self, table: Node<'_, '_>, depth: usize) -> Vec<Vec<Text>> {
+    fn rows(&mut self, table: Node<'_, '_>, depth: usize) -> Vec<Vec<LinkedText>> {
         let rows = table
             .descendants()
             .filter(|node| node.tag_name().name() == "tr" && nearest(*node, "tbl") == Some(table));
         rows.map(|row| self.cells(row, depth)).collect()
     }
 
-    fn cells(&mut self, row: Node<'_, '_>, depth: usize) -> Vec<Text> {
+    fn cells(&mut self, row: Node<'_, '_>, depth: usize) -> Vec<LinkedText> {
         let mut cells = Vec::new();
         let own = row
             .descendants()
             .filter(|node| node.tag_name().name() == "tc" && nearest(*node, "tr") == Some(row));
         for cell in own {
-            let mut all = Text::default();
+            let mut all = LinkedText::default();
             for node in cell.descendants().filter(|node| node.tag_name().name() == "p") {
-                let mut paragraph = Paragraph::default();
+                let mut paragraph = DocxParagraph::default();
                 self.inline(node, &mut paragraph, depth + 1);
                 if !all.plain.is_empty() {
                     all.plain.push(' ');
@@ -270,13 +270,13 @@ impl Reader {
             cells.push(all);
             let span = child(cell, "tcPr").and_then(|properties| child(properties, "gridSpan"));
             let span = span.and_then(|span| attribute(span, "val")?.parse::<usize>().ok());
-            cells.resize(cells.len() + span.unwrap_or(1).clamp(1, 64) - 1, Text::default());
+            cells.resize(cells.len() + span.unwrap_or(1).clamp(1, 64) - 1, LinkedText::default());
         }
         cells
     }
 }
 
-impl Paragraph<'_, '_> {
+impl DocxParagraph<'_, '_> {
     /// Adds text outside of field instructions; the label of a hyperlink field becomes a link.
     fn add(&mut self, text: &str) {
         if self.fields.iter().any(|(over, _)| !over) {
@@ -285,7 +285,7 @@ impl Paragraph<'_, '_> {
         let target = self.fields.iter().find_map(|(_, instruction)| {
             let rest = instruction.trim().strip_prefix("HYPERLINK")?;
             let (mark, quoted) = rest.split_once('"')?;
-            let target = quoted.split('"').next().filter(|target| !target.is_empty())?;
+            let target = quote_text.split('"').next().filter(|target| !target.is_empty())?;
             let local = mark.contains("\\l");
             Some(if local { format!("#{target}") } else { target.to_owned() })
         });
@@ -316,7 +316,7 @@ fn nearest<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
 }
 
 /// Chooses the first of two alternative contents.
-fn chosen<'a, 'i>(node: Node<'a, 'i>) -> Node<'a, 'i> {
+fn choose_alternative<'a, 'i>(node: Node<'a, 'i>) -> Node<'a, 'i> {
     child(node, "Choice").or_else(|| child(node, "Fallback")).unwrap_or(node)
 }
 
@@ -329,8 +329,8 @@ fn is_math(node: Node<'_, '_>) -> bool {
     node.tag_name().namespace().is_some_and(|space| space.ends_with("/math"))
 }
 
-fn quoted(text: &Text) -> Text {
-    let mut quote = Text::new("> ");
+fn quote_text(text: &LinkedText) -> LinkedText {
+    let mut quote = LinkedText::new("> ");
     append(&mut quote, &one_line(text));
     quote
 }

@@ -5,14 +5,14 @@ use docent_xml::Node;
 use std::collections::HashMap;
 
 /// Maximum length of a style chain; longer ones are cycles.
-const LONGEST_CHAIN: usize = 20;
+const MAX_STYLE_CHAIN: usize = 20;
 /// Names of code styles.
-const CODE: [&str; 7] =
+const CODE_STYLE_NAMES: [&str; 7] =
     ["code", "verbatim", "preformatted", "listing", "console", "macro", "plain text"];
 
 /// The role of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ParagraphRole {
     Title,
     Heading(u8),
     Code,
@@ -23,7 +23,7 @@ pub(super) enum Role {
 }
 
 #[derive(Debug, Default)]
-struct Style {
+struct DocxStyle {
     name: String,
     base: Option<String>,
     outline: Option<u8>,
@@ -32,7 +32,7 @@ struct Style {
 
 /// Styles by their ids, which are in the language of the program that wrote them.
 #[derive(Debug, Default)]
-pub(super) struct Styles(HashMap<String, Style>);
+pub(super) struct Styles(HashMap<String, DocxStyle>);
 
 impl Styles {
     /// Reads the styles part. If it is missing or broken, only style ids are used.
@@ -44,25 +44,25 @@ impl Styles {
     }
 
     /// What a paragraph is, by its own properties or else by its style and those that it is based on.
-    pub(super) fn role(&self, properties: Option<Node<'_, '_>>) -> Role {
+    pub(super) fn role(&self, properties: Option<Node<'_, '_>>) -> ParagraphRole {
         let own = properties.and_then(outline);
         if let Some(level) = own.filter(|level| *level < 9) {
-            return Role::Heading(level.min(5) + 1);
+            return ParagraphRole::Heading(level.min(5) + 1);
         }
-        let Some(id) = properties.and_then(style_id) else { return Role::Text };
+        let Some(id) = properties.and_then(style_id) else { return ParagraphRole::Text };
         if self.0.is_empty() {
-            return named(&id.to_lowercase()).unwrap_or(Role::Text);
+            return named(&id.to_lowercase()).unwrap_or(ParagraphRole::Text);
         }
         for style in self.chain(id) {
             if let Some(role) = named(&style.name) {
                 return role;
             }
             match style.outline {
-                Some(level @ 0..9) if own.is_none() => return Role::Heading(level.min(5) + 1),
+                Some(level @ 0..9) if own.is_none() => return ParagraphRole::Heading(level.min(5) + 1),
                 _ => {}
             }
         }
-        Role::Text
+        ParagraphRole::Text
     }
 
     /// Which list a paragraph is an item of, and how deep.
@@ -81,21 +81,21 @@ impl Styles {
         own.or_else(styled).filter(|(list, _)| list != "0")
     }
 
-    fn chain<'s>(&'s self, id: &str) -> impl Iterator<Item = &'s Style> {
+    fn chain<'s>(&'s self, id: &str) -> impl Iterator<Item = &'s DocxStyle> {
         let first = self.0.get(id);
-        let next = |style: &&'s Style| self.0.get(style.base.as_deref()?);
-        std::iter::successors(first, next).take(LONGEST_CHAIN)
+        let next = |style: &&'s DocxStyle| self.0.get(style.base.as_deref()?);
+        std::iter::successors(first, next).take(MAX_STYLE_CHAIN)
     }
 }
 
 /// Which levels of which lists are numbered.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct DocxNumbering {
     numbered: HashMap<(String, usize), bool>,
     kinds: HashMap<String, String>,
 }
 
-impl Lists {
+impl DocxNumbering {
     /// Reads the part of the numbering.
     pub(super) fn read(text: &str) -> Self {
         let mut lists = Self::default();
@@ -133,10 +133,10 @@ impl Lists {
     }
 }
 
-fn style(node: Node<'_, '_>) -> Style {
+fn style(node: Node<'_, '_>) -> DocxStyle {
     let value = |name| child(node, name).and_then(|node| attribute(node, "val"));
     let properties = child(node, "pPr");
-    Style {
+    DocxStyle {
         name: value("name").unwrap_or_default().to_lowercase(),
         base: value("basedOn").map(str::to_owned),
         outline: properties.and_then(outline),
@@ -160,22 +160,22 @@ fn list(properties: Node<'_, '_>) -> Option<(String, usize)> {
 }
 
 /// The role given by a style's name. Built-in style names are English in every language.
-fn named(name: &str) -> Option<Role> {
+fn named(name: &str) -> Option<ParagraphRole> {
     let number =
         |rest: &str| rest.trim().parse::<u8>().ok().filter(|level| (1..=9).contains(level));
     if let Some(level) = name.strip_prefix("heading").and_then(number) {
-        return Some(Role::Heading(level.min(6)));
+        return Some(ParagraphRole::Heading(level.min(6)));
     }
     if name == "title" {
-        return Some(Role::Title);
+        return Some(ParagraphRole::Title);
     }
     if name.strip_prefix("toc").is_some_and(|rest| number(rest).is_some()) || name == "toc heading"
     {
-        return Some(Role::Contents);
+        return Some(ParagraphRole::Contents);
     }
-    if CODE.iter().any(|code| name.contains(code)) {
-        return Some(Role::Code);
+    if CODE_STYLE_NAMES.iter().any(|code| name.contains(code)) {
+        return Some(ParagraphRole::Code);
     }
     let quotes = ["quote", "intense quote", "block text"];
-    quotes.contains(&name).then_some(Role::Quote)
+    quotes.contains(&name).then_some(ParagraphRole::Quote)
 }

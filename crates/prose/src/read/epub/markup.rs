@@ -7,7 +7,7 @@ const VOID: [&str; 14] = [
 ];
 
 /// XHTML whose elements without content have an end tag: HTML takes `<title/>` for a start.
-pub(super) fn expanded(text: &str) -> String {
+pub(super) fn expand_void_elements(text: &str) -> String {
     let text = text.trim_start_matches('\u{feff}');
     let mut to = String::with_capacity(text.len() + 64);
     let mut rest = text;
@@ -58,7 +58,7 @@ fn closing(tag: &str) -> Option<usize> {
 }
 
 /// A reference without its escapes.
-pub(super) fn unescaped(reference: &str) -> String {
+pub(super) fn unescape(reference: &str) -> String {
     if !reference.contains('%') {
         return reference.to_owned();
     }

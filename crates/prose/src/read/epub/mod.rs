@@ -4,36 +4,36 @@ mod markup;
 
 use super::{
     html,
-    package::{Package, attribute, find, text_of},
+    package::{OfficePackage, attribute, find, text_of},
 };
 use crate::{
-    document::{Document, MOST_PIECES, Section, Text, Writer, squeeze},
+    document::{ProseDocument, MAX_PIECES, DocumentSection, LinkedText, DocumentWriter, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
-use markup::expanded;
+use markup::expand_void_elements;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum chapters read; more are an attack on time.
-const CHAPTERS: usize = 10_000;
+const MAX_CHAPTERS: usize = 10_000;
 /// Maximum problems listed.
-const PROBLEMS: usize = 20;
-const NAME: &str = "EPUB";
+const MAX_LISTED_PROBLEMS: usize = 20;
+const FORMAT_NAME: &str = "EPUB";
 
 /// Reads a book.
 pub(crate) fn read(
     path: &str,
     bytes: &[u8],
     stopped: &dyn Fn() -> bool,
-) -> Result<Document, Unreadable> {
-    let package = Package::open(NAME, bytes)?;
+) -> Result<ProseDocument, Unreadable> {
+    let package = OfficePackage::open(FORMAT_NAME, bytes)?;
     let container = package.needed("META-INF/container.xml")?;
     let container = package.xml("META-INF/container.xml", &container)?;
     let root = find(container.root(), "rootfile").and_then(|root| attribute(root, "full-path"));
     let root = root.ok_or_else(|| package.damaged("its container has no book"))?.to_owned();
     let text = package.needed(&root)?;
     let xml = package.xml(&root, &text)?;
-    let book = Book::of(xml.root_element(), &root);
+    let book = EpubBook::of(xml.root_element(), &root);
     if is_locked(&package, &book)? {
         return Err(Unreadable::Encrypted);
     }
@@ -41,11 +41,11 @@ pub(crate) fn read(
     let mut problems = Vec::new();
     let mut chapters = Vec::new();
     let mut pieces = 0;
-    for file in book.chapters.iter().take(CHAPTERS) {
+    for file in book.chapters.iter().take(MAX_CHAPTERS) {
         if stopped() {
             return Err(Unreadable::Stopped);
         }
-        if pieces > MOST_PIECES {
+        if pieces > MAX_PIECES {
             break;
         }
         match chapter(&package, file) {
@@ -62,10 +62,10 @@ pub(crate) fn read(
         let reason = problems.into_iter().next().unwrap_or("it has no chapters".to_owned());
         return Err(package.damaged(reason));
     }
-    let mut document = joined(chapters, &contents).finish(book.title, path);
+    let mut document = join_chapters(chapters, &contents).finish(book.title, path);
     document.version = book.version;
-    let more = problems.len().saturating_sub(PROBLEMS);
-    problems.truncate(PROBLEMS);
+    let more = problems.len().saturating_sub(MAX_LISTED_PROBLEMS);
+    problems.truncate(MAX_LISTED_PROBLEMS);
     if more > 0 {
         problems.push(format!("{more} more chapters can't be read"));
     }
@@ -75,7 +75,7 @@ pub(crate) fn read(
 
 /// The metadata of a book.
 #[derive(Default)]
-struct Book {
+struct EpubBook {
     title: Option<String>,
     version: Option<String>,
     /// Files in reading order, without the page of contents.
@@ -84,7 +84,7 @@ struct Book {
     ncx: Option<String>,
 }
 
-impl Book {
+impl EpubBook {
     fn of(root: Node<'_, '_>, path: &str) -> Self {
         let mut book = Self::default();
         let mut files = HashMap::new();
@@ -101,7 +101,7 @@ impl Book {
                     else {
                         continue;
                     };
-                    let file = resolved(path, href).0;
+                    let file = resolve_reference(path, href).0;
                     let has = attribute(node, "properties").unwrap_or_default();
                     if has.split_whitespace().any(|property| property == "nav") {
                         book.nav = Some(file.clone());
@@ -134,18 +134,18 @@ fn is_version(node: Node<'_, '_>) -> bool {
 }
 
 /// Whether chapters are encrypted. Obfuscated fonts don't count.
-fn is_locked(package: &Package<'_>, book: &Book) -> Result<bool, Unreadable> {
+fn is_locked(package: &OfficePackage<'_>, book: &EpubBook) -> Result<bool, Unreadable> {
     let name = "META-INF/encryption.xml";
     let Some(text) = package.text(name)? else { return Ok(false) };
     let xml = package.xml(name, &text)?;
     let locked = xml.descendants().filter(|node| node.tag_name().name() == "CipherReference");
     let mut locked = locked.filter_map(|node| attribute(node, "URI"));
     let files: HashSet<&String> = book.chapters.iter().collect();
-    Ok(locked.any(|uri| files.contains(&resolved("", uri).0)))
+    Ok(locked.any(|uri| files.contains(&resolve_reference("", uri).0)))
 }
 
 /// The title and depth, from 1, of each chapter in the table of contents.
-fn contents(package: &Package<'_>, book: &Book) -> HashMap<String, (u8, String)> {
+fn contents(package: &OfficePackage<'_>, book: &EpubBook) -> HashMap<String, (u8, String)> {
     let mut titles = HashMap::new();
     for file in [&book.nav, &book.ncx].into_iter().flatten() {
         let Ok(Some(text)) = package.text(file) else { continue };
@@ -164,28 +164,28 @@ fn contents(package: &Package<'_>, book: &Book) -> HashMap<String, (u8, String)>
             let depth = u8::try_from(depth.count()).unwrap_or(6).clamp(1, 6);
             let Some(target) = target else { continue };
             // The first entry of a file is the file's; later ones are of places within it.
-            let (file, _) = resolved(file, target);
+            let (file, _) = resolve_reference(file, target);
             titles.entry(file).or_insert((depth, squeeze(&title)));
         }
     }
     titles
 }
 
-fn chapter(package: &Package<'_>, file: &str) -> Result<Option<Vec<Section>>, Unreadable> {
+fn chapter(package: &OfficePackage<'_>, file: &str) -> Result<Option<Vec<DocumentSection>>, Unreadable> {
     let Some(text) = package.text(file)? else { return Ok(None) };
-    Ok(Some(html::read(file, &expanded(&text)).sections))
+    Ok(Some(html::read(file, &expand_void_elements(&text)).sections))
 }
 
 /// Joins the sections of all chapters, with links between them.
-fn joined(
-    mut chapters: Vec<(String, Vec<Section>)>,
+fn join_chapters(
+    mut chapters: Vec<(String, Vec<DocumentSection>)>,
     contents: &HashMap<String, (u8, String)>,
-) -> Writer {
+) -> DocumentWriter {
     for (file, sections) in &mut chapters {
-        placed(sections, contents.get(file));
+        apply_depth(sections, contents.get(file));
     }
     let anchors = anchors(&mut chapters);
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     for (file, sections) in chapters {
         for section in sections {
             if let Some(heading) = section.heading() {
@@ -194,7 +194,7 @@ fn joined(
                 writer.heading(section.level, heading, anchor);
             }
             for mut block in section.blocks {
-                linked(&mut block.text, &file, &anchors);
+                rewrite_links(&mut block.text, &file, &anchors);
                 writer.block(block.kind, block.text);
             }
         }
@@ -203,9 +203,9 @@ fn joined(
 }
 
 /// Adds a missing chapter heading, and applies the depth from the table of contents.
-fn placed(sections: &mut Vec<Section>, entry: Option<&(u8, String)>) {
+fn apply_depth(sections: &mut Vec<DocumentSection>, entry: Option<&(u8, String)>) {
     let Some((depth, title)) = entry else { return };
-    let same = |section: &Section| {
+    let same = |section: &DocumentSection| {
         section.heading().is_some_and(|heading| squeeze(heading).eq_ignore_ascii_case(title))
     };
     // Text before the first heading, or no heading at all: the contents' title stands above it.
@@ -219,7 +219,7 @@ fn placed(sections: &mut Vec<Section>, entry: Option<&(u8, String)>) {
         let path = vec![title.clone()];
         match sections.first_mut() {
             Some(first) => (first.level, first.path) = (*depth, path),
-            None => sections.push(Section { path, level: *depth, ..Section::default() }),
+            None => sections.push(DocumentSection { path, level: *depth, ..DocumentSection::default() }),
         }
         return;
     }
@@ -233,7 +233,7 @@ fn placed(sections: &mut Vec<Section>, entry: Option<&(u8, String)>) {
 }
 
 /// Unique anchors in the whole book, by file and local anchor; every file also has one.
-fn anchors(chapters: &mut [(String, Vec<Section>)]) -> HashMap<(String, String), String> {
+fn anchors(chapters: &mut [(String, Vec<DocumentSection>)]) -> HashMap<(String, String), String> {
     let mut taken = HashSet::new();
     let mut anchors = HashMap::new();
     for (file, sections) in chapters {
@@ -265,12 +265,12 @@ fn anchors(chapters: &mut [(String, Vec<Section>)]) -> HashMap<(String, String),
 }
 
 /// Rewrites links between chapters to links within the document.
-fn linked(text: &mut Text, file: &str, anchors: &HashMap<(String, String), String>) {
+fn rewrite_links(text: &mut LinkedText, file: &str, anchors: &HashMap<(String, String), String>) {
     for link in &mut text.links {
         if link.target.contains("://") || link.target.starts_with("mailto:") {
             continue;
         }
-        let (target, anchor) = resolved(file, &link.target);
+        let (target, anchor) = resolve_reference(file, &link.target);
         let place = anchors.get(&(target.clone(), anchor));
         // An anchor within a section is not known; the chapter that it is in is.
         if let Some(name) = place.or_else(|| anchors.get(&(target, String::new()))) {
@@ -280,13 +280,13 @@ fn linked(text: &mut Text, file: &str, anchors: &HashMap<(String, String), Strin
 }
 
 /// Resolves a reference in a file to a file of the package and an anchor that may be empty.
-fn resolved(from: &str, reference: &str) -> (String, String) {
+fn resolve_reference(from: &str, reference: &str) -> (String, String) {
     let (path, anchor) = reference.split_once('#').unwrap_or((reference, ""));
     if path.is_empty() {
         return (from.to_owned(), anchor.to_owned());
     }
     let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let path = markup::unescaped(path);
+    let path = markup::unescape(path);
     let all = if path.starts_with('/') { path } else { format!("{folder}/{path}") };
     let mut parts = Vec::new();
     for part in all.split('/') {
@@ -325,11 +325,11 @@ mod tests {
 
     #[test]
     fn links_between_chapters_lead_to_sections() {
-        let section = |anchor: Option<&str>| Section {
+        let section = |anchor: Option<&str>| DocumentSection {
             path: vec!["H".into()],
             level: 1,
             anchor: anchor.map(str::to_owned),
-            ..Section::default()
+            ..DocumentSection::default()
         };
         let mut chapters = [
             ("t/one.xhtml".to_owned(), vec![section(Some("s")), section(None)]),
@@ -345,19 +345,19 @@ mod tests {
             ("gone.xhtml", "gone.xhtml"),
         ];
         for (target, want) in cases {
-            let mut text = Text::default();
+            let mut text = LinkedText::default();
             text.link("label", target);
-            linked(&mut text, "t/one.xhtml", &anchors);
+            rewrite_links(&mut text, "t/one.xhtml", &anchors);
             assert_eq!(text.links[0].target, want, "{target}");
         }
     }
 
     #[test]
     fn chapters_stand_where_the_contents_say() {
-        let section = |level: u8, heading: &str| Section {
+        let section = |level: u8, heading: &str| DocumentSection {
             path: (level > 0).then(|| heading.to_owned()).into_iter().collect(),
             level,
-            ..Section::default()
+            ..DocumentSection::default()
         };
         let cases = [
             (vec![section(0, "")], vec![(2, "T")]),
@@ -367,7 +367,7 @@ mod tests {
             (vec![section(4, "X"), section(3, "A")], vec![(2, "X"), (1, "A")]),
         ];
         for (mut sections, want) in cases {
-            placed(&mut sections, Some(&(2, "T".to_owned())));
+            apply_depth(&mut sections, Some(&(2, "T".to_owned())));
             let got: Vec<(u8, &str)> =
                 sections.iter().map(|s| (s.level, s.heading().unwrap_or_default())).collect();
             assert_eq!(got, want);

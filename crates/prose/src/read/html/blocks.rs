@@ -1,21 +1,21 @@
 //! Writes the blocks of a page: paragraphs, code and tables, alone, in notes and in lists, each under its section.
 
 use super::{line::append, notes};
-use crate::document::{Kind, Text, Writer};
+use crate::document::{BlockKind, LinkedText, DocumentWriter};
 
 /// Maximum indentation of nested lists.
-const DEEPEST: usize = 8;
+const MAX_LIST_DEPTH: usize = 8;
 
 /// A section that may continue after its nested content.
 #[derive(Debug, Clone, Default)]
-struct Place {
+struct OpenHtmlSection {
     level: u8,
     heading: String,
     anchor: Option<String>,
 }
 
 #[derive(Debug)]
-struct Note {
+struct OpenAdmonition {
     kind: &'static str,
     title: String,
     /// Whether nothing of it is written yet.
@@ -24,31 +24,31 @@ struct Note {
 
 /// Writes blocks into sections, notes and lists.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
-    out: Writer,
+pub(super) struct HtmlBlockWriter {
+    out: DocumentWriter,
     /// The next numbers of the open lists; `None` for unnumbered ones.
     lists: Vec<Option<u32>>,
     /// The outermost list.
-    list: Text,
+    list: LinkedText,
     /// Whether an item's marker waits for its text.
     is_marked: bool,
     /// Whether the term already has a definition.
     is_defined: bool,
     /// Whether a term was written last.
     is_term: bool,
-    notes: Vec<Note>,
+    notes: Vec<OpenAdmonition>,
     /// Signatures without a description.
     items: Vec<String>,
     /// The open section.
-    place: Place,
+    place: OpenHtmlSection,
     /// Around each list of definitions that is open.
-    around: Vec<Place>,
+    around: Vec<OpenHtmlSection>,
     /// The section that continues after definitions.
-    goes_on: Option<Place>,
+    goes_on: Option<OpenHtmlSection>,
 }
 
-impl Blocks {
-    pub(super) fn finish(mut self) -> Writer {
+impl HtmlBlockWriter {
+    pub(super) fn finish(mut self) -> DocumentWriter {
         self.end_list();
         self.flush_items();
         self.out
@@ -71,17 +71,17 @@ impl Blocks {
         self.flush_items();
         self.goes_on = None;
         self.out.heading(level, heading, anchor.clone());
-        self.place = Place { level, heading: heading.to_owned(), anchor };
+        self.place = OpenHtmlSection { level, heading: heading.to_owned(), anchor };
     }
 
     /// Adds running text.
-    pub(super) fn paragraph(&mut self, text: Text) {
+    pub(super) fn paragraph(&mut self, text: LinkedText) {
         if text.plain.trim().is_empty() {
             return;
         }
         let text = match self.label() {
             Some(label) => {
-                let mut labelled = Text::new(label + ": ");
+                let mut labelled = LinkedText::new(label + ": ");
                 append(&mut labelled, &text, "");
                 labelled
             }
@@ -90,7 +90,7 @@ impl Blocks {
         if self.is_in_list() {
             return self.put_in_list(&text, false);
         }
-        let kind = if self.notes.is_empty() { Kind::Paragraph } else { Kind::Quote };
+        let kind = if self.notes.is_empty() { BlockKind::Paragraph } else { BlockKind::Quote };
         self.block(kind, text);
     }
 
@@ -107,22 +107,22 @@ impl Blocks {
         }
         let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or_default();
         let fence = "`".repeat(longest.max(2) + 1);
-        self.put_in_list(&Text::new(format!("{fence}{language}\n{code}\n{fence}")), true);
+        self.put_in_list(&LinkedText::new(format!("{fence}{language}\n{code}\n{fence}")), true);
     }
 
     /// Adds a table.
-    pub(super) fn table(&mut self, rows: Text) {
+    pub(super) fn table(&mut self, rows: LinkedText) {
         self.lead();
         if self.is_in_list() {
             self.put_in_list(&rows, true);
         } else {
-            self.block(Kind::Table, rows);
+            self.block(BlockKind::Table, rows);
         }
     }
 
     /// Adds a table of contents.
-    pub(super) fn contents(&mut self, items: Text) {
-        self.block(Kind::Contents, items);
+    pub(super) fn contents(&mut self, items: LinkedText) {
+        self.block(BlockKind::Contents, items);
     }
 
     /// Adds a name without a description. Several become a list.
@@ -136,11 +136,11 @@ impl Blocks {
         let items = std::mem::take(&mut self.items);
         if !items.is_empty() {
             let lines: Vec<String> = items.iter().map(|item| format!("- `{item}`")).collect();
-            self.block(Kind::List, Text::new(lines.join("\n")));
+            self.block(BlockKind::List, LinkedText::new(lines.join("\n")));
         }
     }
 
-    fn block(&mut self, kind: Kind, text: Text) {
+    fn block(&mut self, kind: BlockKind, text: LinkedText) {
         if !text.plain.trim().is_empty() {
             self.before_block();
             self.out.block(kind, text);
@@ -152,7 +152,7 @@ impl Blocks {
         if !self.items.is_empty() {
             self.flush_items();
         }
-        if let Some(Place { level, heading, anchor }) = self.goes_on.take() {
+        if let Some(OpenHtmlSection { level, heading, anchor }) = self.goes_on.take() {
             let again = if heading.is_empty() {
                 "More".to_owned()
             } else {
@@ -180,7 +180,7 @@ impl Blocks {
     fn end_list(&mut self) {
         self.is_marked = false;
         let list = std::mem::take(&mut self.list);
-        self.block(Kind::List, list);
+        self.block(BlockKind::List, list);
     }
 
     /// Writes the marker of an item.
@@ -209,7 +209,7 @@ impl Blocks {
 
     /// The indentation at a nesting depth of lists.
     fn indent(&self, depth: usize) -> String {
-        let outer = self.lists.iter().take(depth.min(DEEPEST));
+        let outer = self.lists.iter().take(depth.min(MAX_LIST_DEPTH));
         outer.map(|number| if number.is_some() { "   " } else { "  " }).collect()
     }
 
@@ -238,7 +238,7 @@ impl Blocks {
     }
 
     /// Adds to the open item; anything but running text goes on separate lines.
-    fn put_in_list(&mut self, text: &Text, on_lines: bool) {
+    fn put_in_list(&mut self, text: &LinkedText, on_lines: bool) {
         let indent = self.indent(self.lists.len());
         let waits = std::mem::take(&mut self.is_marked);
         if !waits || on_lines && !self.list.plain.trim_end().ends_with(['-', '.']) {
@@ -252,12 +252,12 @@ impl Blocks {
     }
 
     pub(super) fn open_note(&mut self, kind: &'static str) {
-        self.notes.push(Note { kind, title: String::new(), is_fresh: true });
+        self.notes.push(OpenAdmonition { kind, title: String::new(), is_fresh: true });
     }
 
     /// A quotation has no label.
     pub(super) fn open_quote(&mut self) {
-        self.notes.push(Note { kind: "", title: String::new(), is_fresh: false });
+        self.notes.push(OpenAdmonition { kind: "", title: String::new(), is_fresh: false });
     }
 
     pub(super) fn close_note(&mut self) {
@@ -285,11 +285,11 @@ impl Blocks {
     /// Writes the label of a note that does not begin with running text.
     fn lead(&mut self) {
         if let Some(label) = self.label() {
-            let text = Text::new(label + ":");
+            let text = LinkedText::new(label + ":");
             if self.is_in_list() {
                 self.put_in_list(&text, false);
             } else {
-                self.block(Kind::Quote, text);
+                self.block(BlockKind::Quote, text);
             }
         }
     }

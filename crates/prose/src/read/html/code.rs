@@ -2,36 +2,36 @@
 
 use super::{
     furniture,
-    origin::Generator,
-    tree::{Block, Element, Inline, Tag, Tree, What, decoded},
+    origin::PageGenerator,
+    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree, HtmlNodeData, decode_entities},
 };
 use std::borrow::Cow;
 
 /// Maximum ancestors searched for the language.
-const UP: usize = 8;
+const MAX_LANGUAGE_ANCESTORS: usize = 8;
 
 /// The text of an element with its lines, without line numbers and buttons.
-pub(super) fn text(tree: &Tree<'_>, at: usize, by: Option<Generator>) -> String {
+pub(super) fn text(tree: &HtmlTree<'_>, at: usize, by: Option<PageGenerator>) -> String {
     let range = tree.range(at);
     let mut text = String::new();
     let mut next = range.start + 1;
     while next < range.end {
         let Some(node) = tree.nodes.get(next) else { break };
         match &node.what {
-            What::Text(piece) => text.push_str(&decoded(piece)),
-            What::Raw(piece) => text.push_str(piece),
-            What::Element(element) if furniture::is_dropped(tree, next, element, by) => {
+            HtmlNodeData::Text(piece) => text.push_str(&decode_entities(piece)),
+            HtmlNodeData::Raw(piece) => text.push_str(piece),
+            HtmlNodeData::Element(element) if furniture::is_dropped(tree, next, element, by) => {
                 next = (node.end as usize).max(next + 1);
                 continue;
             }
-            What::Element(element) => match element.tag {
-                Tag::Inline(Inline::Br) => text.push('\n'),
-                Tag::Block(Block::Tr | Block::Div | Block::P | Block::Li)
+            HtmlNodeData::Element(element) => match element.tag {
+                HtmlTag::Inline(Inline::Br) => text.push('\n'),
+                HtmlTag::Block(Block::Tr | Block::Div | Block::P | Block::Li)
                     if !text.is_empty() && !text.ends_with('\n') =>
                 {
                     text.push('\n');
                 }
-                Tag::Block(Block::Td | Block::Th)
+                HtmlTag::Block(Block::Td | Block::Th)
                     if !text.is_empty() && !text.ends_with(char::is_whitespace) =>
                 {
                     text.push(' ');
@@ -55,18 +55,18 @@ pub(super) fn is_gutter(text: &str) -> bool {
 }
 
 /// The language of code, from its element, its ancestors, or its child.
-pub(super) fn language<'t>(tree: &'t Tree<'_>, at: usize, by: Option<Generator>) -> Cow<'t, str> {
+pub(super) fn language<'t>(tree: &'t HtmlTree<'_>, at: usize, by: Option<PageGenerator>) -> Cow<'t, str> {
     let within = tree.children(at).filter_map(|child| tree.element(child)).take(1);
-    let mut around = Vec::with_capacity(UP);
+    let mut around = Vec::with_capacity(MAX_LANGUAGE_ANCESTORS);
     let mut up = at;
-    for _ in 0..UP {
+    for _ in 0..MAX_LANGUAGE_ANCESTORS {
         around.extend(tree.element(up));
         up = tree.parent(up);
     }
-    let found = within.chain(around).find_map(named);
+    let found = within.chain(around).find_map(language_name);
     match found {
-        Some(language) => known(language),
-        None if by == Some(Generator::Rustdoc)
+        Some(language) => fence_language(language),
+        None if by == Some(PageGenerator::Rustdoc)
             && tree.element(at).is_some_and(|pre| pre.has_class("rust")) =>
         {
             "rust".into()
@@ -75,7 +75,7 @@ pub(super) fn language<'t>(tree: &'t Tree<'_>, at: usize, by: Option<Generator>)
     }
 }
 
-fn named<'s>(element: &Element<'s>) -> Option<&'s str> {
+fn language_name<'s>(element: &HtmlElement<'s>) -> Option<&'s str> {
     if element.is(Block::Body) {
         return None;
     }
@@ -101,7 +101,7 @@ fn named<'s>(element: &Element<'s>) -> Option<&'s str> {
 }
 
 /// The fence name of a language; empty for names that mean no language.
-fn known(language: &str) -> Cow<'static, str> {
+fn fence_language(language: &str) -> Cow<'static, str> {
     let lower = language.to_ascii_lowercase();
     match lower.as_str() {
         "default" | "none" | "text" | "plaintext" | "plain" | "txt" | "output" | "source"

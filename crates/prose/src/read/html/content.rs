@@ -2,13 +2,13 @@
 
 use super::{
     furniture, notes,
-    origin::Generator,
-    tree::{Block, Element, Inline, Node, Tag, Tree, What},
+    origin::PageGenerator,
+    tree::{Block, HtmlElement, Inline, HtmlNode, HtmlTag, HtmlTree, HtmlNodeData},
 };
 use std::ops::Range;
 
 /// More elements than this are assumed to contain text.
-const LONG: usize = 400;
+const MAX_EMPTY_ELEMENTS: usize = 400;
 /// Classes of the main content element, most reliable first.
 const CLASSES: [&str; 9] = [
     "md-content__inner",
@@ -22,12 +22,12 @@ const CLASSES: [&str; 9] = [
     "bodywrapper",
 ];
 /// Percentage of the parent's non-link text that an element must contain to replace it.
-const MOST: usize = 90;
+const MIN_CONTENT_PERCENT: usize = 90;
 /// Minimum bytes of text of a page; from a shorter one, nothing is dropped.
-const LEAST: usize = 200;
+const MIN_CONTENT_BYTES: usize = 200;
 
 /// Finds the main content element.
-pub(super) fn main(tree: &Tree<'_>, by: Option<Generator>) -> usize {
+pub(super) fn main(tree: &HtmlTree<'_>, by: Option<PageGenerator>) -> usize {
     let all = 0..tree.nodes.len();
     let body = tree
         .elements(all.clone())
@@ -47,14 +47,14 @@ pub(super) fn main(tree: &Tree<'_>, by: Option<Generator>) -> usize {
             }
         }
         match element.tag {
-            Tag::Block(Block::Main) => {
+            HtmlTag::Block(Block::Main) => {
                 main.get_or_insert(at);
             }
-            Tag::Block(Block::Article) => {
+            HtmlTag::Block(Block::Article) => {
                 article.get_or_insert(at);
                 articles += 1;
             }
-            Tag::Block(Block::Section) if by == Some(Generator::Rustdoc) && is_rustdoc(element) => {
+            HtmlTag::Block(Block::Section) if by == Some(PageGenerator::Rustdoc) && is_rustdoc(element) => {
                 main.get_or_insert(at);
             }
             _ => {}
@@ -71,27 +71,27 @@ pub(super) fn main(tree: &Tree<'_>, by: Option<Generator>) -> usize {
         .unwrap_or_else(|| densest(tree, body, by))
 }
 
-fn is_rustdoc(element: &Element<'_>) -> bool {
+fn is_rustdoc(element: &HtmlElement<'_>) -> bool {
     matches!(element.id, "main" | "main-content") || element.has_class("content")
 }
 
 /// Whether a range contains text. Assumes so if checking would take too long.
-pub(super) fn has_text(tree: &Tree<'_>, range: Range<usize>) -> bool {
+pub(super) fn has_text(tree: &HtmlTree<'_>, range: Range<usize>) -> bool {
     let nodes = tree.nodes.get(range).unwrap_or_default();
     let is_text =
-        |node: &Node<'_>| matches!(node.what, What::Text(text) if !text.trim().is_empty());
-    nodes.len() > LONG || nodes.iter().any(is_text)
+        |node: &HtmlNode<'_>| matches!(node.what, What::Text(text) if !text.trim().is_empty());
+    nodes.len() > MAX_EMPTY_ELEMENTS || nodes.iter().any(is_text)
 }
 
 /// The innermost element with most of the non-link text, and all headings.
-fn densest(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> usize {
+fn densest(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> usize {
     let weights = weights(tree, body, by);
     let weight = |at: usize| weights.get(at - body).copied().unwrap_or_default();
     let mut best = body;
     loop {
         let held = weight(best);
-        let heavy = tree.children(best).find(|child| weight(*child) * 100 >= held * MOST);
-        let Some(child) = heavy.filter(|child| held >= LEAST && descends(tree, *child)) else {
+        let heavy = tree.children(best).find(|child| weight(*child) * 100 >= held * MIN_CONTENT_PERCENT);
+        let Some(child) = heavy.filter(|child| held >= MIN_CONTENT_BYTES && descends(tree, *child)) else {
             return best;
         };
         let lone = |other: usize| {
@@ -107,10 +107,10 @@ fn densest(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> usize {
 }
 
 /// Whether an element may be the main content: a paragraph or a table cell is only the longest part.
-fn descends(tree: &Tree<'_>, at: usize) -> bool {
+fn descends(tree: &HtmlTree<'_>, at: usize) -> bool {
     tree.element(at).is_some_and(|element| {
         use Block::{Article, Div, Main, Section, Table, Tbody, Td, Tr};
-        let Tag::Block(block) = element.tag else { return false };
+        let HtmlTag::Block(block) = element.tag else { return false };
         matches!(block, Article | Div | Main | Section) && notes::kind(element).is_none()
             // Pages laid out by a table have headings in it.
             || element.has_heading && matches!(block, Table | Tbody | Td | Tr)
@@ -118,19 +118,19 @@ fn descends(tree: &Tree<'_>, at: usize) -> bool {
 }
 
 /// The bytes of text outside of links and boilerplate, for each element from the body on.
-fn weights(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> Vec<usize> {
+fn weights(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> Vec<usize> {
     let range = tree.range(body);
     let mut weights = vec![0; range.len()];
     let mut at = range.start;
     while at < range.end {
-        let dropped = |element: &Element<'_>| {
-            element.tag == Tag::Inline(Inline::A) || furniture::is_dropped(tree, at, element, by)
+        let dropped = |element: &HtmlElement<'_>| {
+            element.tag == HtmlTag::Inline(Inline::A) || furniture::is_dropped(tree, at, element, by)
         };
         if at > body && tree.element(at).is_some_and(dropped) {
             at = tree.range(at).end;
             continue;
         }
-        if let Some(What::Text(text)) = tree.nodes.get(at).map(|node| node.what)
+        if let Some(HtmlNodeData::Text(text)) = tree.nodes.get(at).map(|node| node.what)
             && let Some(weight) = weights.get_mut(at - body)
         {
             *weight = text.trim().len();

@@ -3,31 +3,31 @@
 //! A table that links only to sections of its own page repeats the headings below it, and is dropped.
 
 use super::{
-    origin::Generator,
-    tree::{Block, Element, Inline, Tag, Tree, What, decoded},
+    origin::PageGenerator,
+    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree, HtmlNodeData, decode_entities},
 };
-use crate::document::{Text, squeeze};
+use crate::document::{LinkedText, squeeze};
 
 /// How deep items are indented; deeper ones stay there.
 const MAX_DEPTH: usize = 8;
 
 /// Whether an element is a table of contents. Other generators use the same class for their navigation.
-pub(super) fn is_table(element: &Element<'_>, by: Option<Generator>) -> bool {
-    by == Some(Generator::DocBook) && element.is(Block::Div) && element.has_class("toc")
+pub(super) fn is_table(element: &HtmlElement<'_>, by: Option<PageGenerator>) -> bool {
+    by == Some(PageGenerator::DocBook) && element.is(Block::Div) && element.has_class("toc")
 }
 
 /// The links of a table of contents, one item per line; `None` if all of them stay on the page.
-pub(super) fn items(tree: &Tree<'_>, table: usize, file: &str) -> Option<Text> {
+pub(super) fn items(tree: &HtmlTree<'_>, table: usize, file: &str) -> Option<LinkedText> {
     let range = tree.range(table);
     let mut lists: Vec<usize> = Vec::new();
-    let mut text = Text::default();
+    let mut text = LinkedText::default();
     let (mut leads_elsewhere, mut link_end) = (false, 0);
     for (at, element) in tree.elements(range) {
         while lists.pop_if(|end| *end <= at).is_some() {}
         match element.tag {
-            Tag::Block(Block::Dl | Block::Ol | Block::Ul) => lists.push(tree.range(at).end),
+            HtmlTag::Block(Block::Dl | Block::Ol | Block::Ul) => lists.push(tree.range(at).end),
             // A link within a link is a part of its label.
-            Tag::Inline(Inline::A) if at >= link_end => {
+            HtmlTag::Inline(Inline::A) if at >= link_end => {
                 link_end = tree.range(at).end;
                 let label = squeeze(&label(tree, at));
                 let target = element.attributes.get("href").unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn items(tree: &Tree<'_>, table: usize, file: &str) -> Option<Text> {
 }
 
 /// The text of a link, with its code marked.
-fn label(tree: &Tree<'_>, link: usize) -> String {
+fn label(tree: &HtmlTree<'_>, link: usize) -> String {
     let mut label = String::new();
     let mut code_end = None;
     for at in tree.range(link) {
@@ -61,9 +61,9 @@ fn label(tree: &Tree<'_>, link: usize) -> String {
             code_end = None;
         }
         match tree.nodes.get(at).map(|node| &node.what) {
-            Some(What::Text(text)) => label.push_str(&decoded(text)),
-            Some(What::Element(inner))
-                if inner.tag == Tag::Inline(Inline::Code) && code_end.is_none() =>
+            Some(HtmlNodeData::Text(text)) => label.push_str(&decode_entities(text)),
+            Some(HtmlNodeData::Element(inner))
+                if inner.tag == HtmlTag::Inline(Inline::Code) && code_end.is_none() =>
             {
                 label.push('`');
                 code_end = Some(tree.range(at).end);

@@ -1,8 +1,8 @@
 //! Boilerplate around the main content of a page: elements, and whole pages.
 
 use super::{
-    origin::Generator,
-    tree::{Block, Element, Inline, Tag, Tree},
+    origin::PageGenerator,
+    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree},
 };
 
 /// Classes of navigation, buttons, markers, code gutters, and other boilerplate; sorted.
@@ -158,10 +158,10 @@ const IDS: [&str; 23] = [
 
 /// Whether an element, with its content, is dropped.
 pub(super) fn is_dropped(
-    tree: &Tree<'_>,
+    tree: &HtmlTree<'_>,
     at: usize,
-    element: &Element<'_>,
-    by: Option<Generator>,
+    element: &HtmlElement<'_>,
+    by: Option<PageGenerator>,
 ) -> bool {
     if by_tag(element) || by_class(element, by) {
         return true;
@@ -169,15 +169,15 @@ pub(super) fn is_dropped(
     if !element.id.is_empty() && by_id(element) {
         return true;
     }
-    if element.tag == Tag::Inline(Inline::A) {
+    if element.tag == HtmlTag::Inline(Inline::A) {
         return is_permalink(tree, at, element);
     }
     by_attribute(element)
 }
 
-fn by_tag(element: &Element<'_>) -> bool {
+fn by_tag(element: &HtmlElement<'_>) -> bool {
     match element.tag {
-        Tag::Block(
+        HtmlTag::Block(
             Block::Head
             | Block::Footer
             | Block::Form
@@ -191,12 +191,12 @@ fn by_tag(element: &Element<'_>) -> bool {
             | Block::Title
             | Block::Dialog,
         )
-        | Tag::Inline(Inline::Button | Inline::Input | Inline::Select | Inline::Svg) => true,
-        Tag::Inline(Inline::Script) => {
+        | HtmlTag::Inline(Inline::Button | Inline::Input | Inline::Select | Inline::Svg) => true,
+        HtmlTag::Inline(Inline::Script) => {
             !element.attributes.raw("type").is_some_and(|kind| kind.starts_with("math/tex"))
         }
         // Footnotes, topics and notes are asides as well.
-        Tag::Block(Block::Aside) => !element.classes().any(|class| {
+        HtmlTag::Block(Block::Aside) => !element.classes().any(|class| {
             [
                 "footnote",
                 "footnote-list",
@@ -216,12 +216,12 @@ fn by_tag(element: &Element<'_>) -> bool {
     }
 }
 
-fn by_class(element: &Element<'_>, by: Option<Generator>) -> bool {
+fn by_class(element: &HtmlElement<'_>, by: Option<PageGenerator>) -> bool {
     element.classes().any(|class| match class {
-        "anchor" | "src" => element.tag == Tag::Inline(Inline::A),
-        "tooltip" => by == Some(Generator::Rustdoc),
-        "caption" | "sub-title" => by == Some(Generator::Javadoc) && element.is(Block::Div),
-        "summary" => by == Some(Generator::Doxygen) && element.is(Block::Div),
+        "anchor" | "src" => element.tag == HtmlTag::Inline(Inline::A),
+        "tooltip" => by == Some(PageGenerator::Rustdoc),
+        "caption" | "sub-title" => by == Some(PageGenerator::Javadoc) && element.is(Block::Div),
+        "summary" => by == Some(PageGenerator::Doxygen) && element.is(Block::Div),
         "contents" => element.has_class("topic") || element.has_class("local"),
         // DocBook and Sphinx call text beside the text so.
         "sidebar" => !matches!(by, Some(Generator::DocBook | Generator::Sphinx)),
@@ -229,7 +229,7 @@ fn by_class(element: &Element<'_>, by: Option<Generator>) -> bool {
     })
 }
 
-fn by_id(element: &Element<'_>) -> bool {
+fn by_id(element: &HtmlElement<'_>) -> bool {
     let is_section =
         matches!(element.tag, Tag::Block(Block::Section | Block::Article | Block::Main));
     // Doxygen's header; others call the top of the text so.
@@ -237,7 +237,7 @@ fn by_id(element: &Element<'_>) -> bool {
     !is_section && (is_top || IDS.binary_search(&element.id).is_ok())
 }
 
-fn by_attribute(element: &Element<'_>) -> bool {
+fn by_attribute(element: &HtmlElement<'_>) -> bool {
     element.attributes.iter().any(|(name, value)| match name {
         "role" => matches!(value, "navigation" | "search" | "contentinfo" | "banner" | "dialog"),
         // Panels of tabs wait for a click, but belong to the text.
@@ -250,7 +250,7 @@ fn by_attribute(element: &Element<'_>) -> bool {
 }
 
 /// Whether an element is a permalink, shown by a sign.
-fn is_permalink(tree: &Tree<'_>, at: usize, element: &Element<'_>) -> bool {
+fn is_permalink(tree: &HtmlTree<'_>, at: usize, element: &HtmlElement<'_>) -> bool {
     let attributes = element.attributes;
     if attributes.raw("aria-hidden") == Some("true") || attributes.raw("data-nosnippet").is_some() {
         return true;
@@ -271,7 +271,7 @@ fn is_permalink(tree: &Tree<'_>, at: usize, element: &Element<'_>) -> bool {
 }
 
 /// Whether a page is an index, a redirect, a search page or source, which are not indexed.
-pub(super) fn is_page(path: &str, tree: &Tree<'_>, by: Option<Generator>) -> bool {
+pub(super) fn is_page(path: &str, tree: &HtmlTree<'_>, by: Option<PageGenerator>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let within = |folder: &str| path.split('/').rev().skip(1).any(|part| part == folder);
@@ -281,14 +281,14 @@ pub(super) fn is_page(path: &str, tree: &Tree<'_>, by: Option<Generator>) -> boo
         return true;
     }
     match by {
-        Some(Generator::Sphinx) => {
+        Some(PageGenerator::Sphinx) => {
             stem.starts_with("genindex-") || stem.ends_with("-modindex") || within("_modules")
         }
-        Some(Generator::Rustdoc) => {
+        Some(PageGenerator::Rustdoc) => {
             matches!(stem, "all" | "help" | "settings" | "source-src" | "src-files")
                 || stem.rsplit_once('.').is_some_and(|(_, source)| source == "rs")
         }
-        Some(Generator::Javadoc) => {
+        Some(PageGenerator::Javadoc) => {
             let known = [
                 "index-all",
                 "allclasses",
@@ -310,22 +310,22 @@ pub(super) fn is_page(path: &str, tree: &Tree<'_>, by: Option<Generator>) -> boo
             known.contains(&stem)
                 || ["class-use", "index-files", "src-html"].into_iter().any(within)
         }
-        Some(Generator::Doxygen) => {
+        Some(PageGenerator::Doxygen) => {
             let known = ["annotated", "classes", "hierarchy", "inherits", "files", "dirs"];
             let lists = ["globals", "functions", "namespacemembers", "dir_"];
             known.contains(&stem)
                 || stem.ends_with("_source")
                 || lists.iter().any(|mark| stem.starts_with(mark))
         }
-        Some(Generator::DocBook) => stem.starts_with("ix0"),
+        Some(PageGenerator::DocBook) => stem.starts_with("ix0"),
         _ => false,
     }
 }
 
-fn redirects(tree: &Tree<'_>) -> bool {
+fn redirects(tree: &HtmlTree<'_>) -> bool {
     let metas =
         tree.elements(0..tree.nodes.len()).take_while(|(_, element)| !element.is(Block::Body));
-    let refreshes = |element: &Element<'_>| {
+    let refreshes = |element: &HtmlElement<'_>| {
         let equiv = element.attributes.raw("http-equiv");
         element.is(Block::Meta)
             && equiv.is_some_and(|equiv| equiv.eq_ignore_ascii_case("refresh"))

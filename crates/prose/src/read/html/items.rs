@@ -2,12 +2,12 @@
 
 use super::{
     content,
-    tree::{Block, Element, Tree},
-    write::{FRAMES, NEAR},
+    tree::{Block, HtmlElement, HtmlTree},
+    write::{FRAME_IDS, MAX_INSPECTED_ELEMENTS},
 };
 
 /// The signature of an item, which rustdoc gives as a heading.
-pub(super) fn is_signature(element: &Element<'_>) -> bool {
+pub(super) fn is_signature(element: &HtmlElement<'_>) -> bool {
     element.classes().any(|class| {
         matches!(
             class,
@@ -25,10 +25,10 @@ pub(super) fn is_signature(element: &Element<'_>) -> bool {
 }
 
 /// Whether the item with this signature has a description.
-pub(super) fn is_described(tree: &Tree<'_>, at: usize) -> bool {
+pub(super) fn is_described(tree: &HtmlTree<'_>, at: usize) -> bool {
     let parent = tree.parent(at);
     let is = |at: usize, block| tree.element(at).is_some_and(|element| element.is(block));
-    let holds = tree.element(parent).is_some_and(|section| !FRAMES.contains(&section.id));
+    let holds = tree.element(parent).is_some_and(|section| !FRAME_IDS.contains(&section.id));
     let item = if is(parent, Block::Section) && holds { parent } else { at };
     let summary = tree.parent(item);
     if is(summary, Block::Summary) {
@@ -44,12 +44,12 @@ pub(super) fn is_described(tree: &Tree<'_>, at: usize) -> bool {
 }
 
 /// Whether a list of definitions has one with an anchor and text.
-pub(super) fn has_anchored(tree: &Tree<'_>, list: usize) -> bool {
+pub(super) fn has_anchored(tree: &HtmlTree<'_>, list: usize) -> bool {
     let is = |at: usize, block| tree.element(at).is_some_and(|element| element.is(block));
     let mut anchored = false;
     let parts = tree.children(list).flat_map(|child| {
         let wrapped = if is(child, Block::Div) { tree.range(child) } else { 0..0 };
-        std::iter::once(child).chain(wrapped.skip(1).take(NEAR))
+        std::iter::once(child).chain(wrapped.skip(1).take(MAX_INSPECTED_ELEMENTS))
     });
     for part in parts {
         if is(part, Block::Dt) {

@@ -1,11 +1,11 @@
 //! Running text while it is built: white space collapsed, code in backticks, links on the side.
 
-use crate::document::{Link, Text};
+use crate::document::{TextLink, LinkedText};
 
 /// Running text that is not yet a block.
 #[derive(Debug, Default)]
-pub(super) struct Line {
-    text: Text,
+pub(super) struct HtmlInlineText {
+    text: LinkedText,
     /// Whether white space came last; it is written only before more text.
     space: bool,
     /// Start of the open code span.
@@ -16,7 +16,7 @@ pub(super) struct Line {
     pub(super) in_cell: bool,
 }
 
-impl Line {
+impl HtmlInlineText {
     /// Adds text. Returns whether it was more than white space.
     pub(super) fn push(&mut self, text: &str) -> bool {
         // Places where a word may be broken show nothing.
@@ -107,7 +107,7 @@ impl Line {
         if let (Some(link), None) = (links.next(), links.next())
             && link.label == (start..end)
         {
-            self.text.links.push(Link { label: start..now, target: link.target });
+            self.text.links.push(TextLink { label: start..now, target: link.target });
         }
     }
 
@@ -125,12 +125,12 @@ impl Line {
         let Some((start, target)) = self.link.take() else { return };
         let end = self.text.plain.trim_end().len();
         if self.text.plain.get(start..end).is_some_and(|label| !label.trim().is_empty()) {
-            self.text.links.push(Link { label: start..end, target });
+            self.text.links.push(TextLink { label: start..end, target });
         }
     }
 
     /// The text so far. Code and links that are open go on in what follows.
-    pub(super) fn take(&mut self) -> Text {
+    pub(super) fn take(&mut self) -> LinkedText {
         let in_code = self.code.is_some();
         let target = self.link.as_ref().map(|(_, target)| target.clone());
         self.close_link();
@@ -144,7 +144,7 @@ impl Line {
 }
 
 /// Adds text to text, its links as well, each line but the first behind an indent.
-pub(super) fn append(to: &mut Text, text: &Text, indent: &str) {
+pub(super) fn append(to: &mut LinkedText, text: &LinkedText, indent: &str) {
     let mut links = text.links.iter().peekable();
     let mut from = 0;
     for (n, line) in text.plain.split_inclusive('\n').enumerate() {
@@ -156,7 +156,7 @@ pub(super) fn append(to: &mut Text, text: &Text, indent: &str) {
         to.plain.push_str(line);
         while let Some(link) = links.next_if(|link| link.label.start < end) {
             let label_end = link.label.end.min(end).saturating_sub(from) + base;
-            to.links.push(Link {
+            to.links.push(TextLink {
                 label: link.label.start.saturating_sub(from) + base..label_end,
                 target: link.target.clone(),
             });
@@ -169,13 +169,13 @@ pub(super) fn append(to: &mut Text, text: &Text, indent: &str) {
 mod tests {
     use super::*;
 
-    fn shown(text: &Text) -> String {
-        text.linked(&|target| Some(target.to_owned()))
+    fn shown(text: &LinkedText) -> String {
+        text.to_markdown(&|target| Some(target.to_owned()))
     }
 
     #[test]
     fn white_space_is_squeezed_and_marks_are_put_around() {
-        let mut line = Line::default();
+        let mut line = HtmlInlineText::default();
         assert!(!line.push(" \n "));
         assert!(line.push("S\u{ad}ee\u{a0} "));
         assert!(line.open_link("a.html".into()));
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn links_in_code_stay_where_they_are_all_of_it() {
-        let mut line = Line::default();
+        let mut line = HtmlInlineText::default();
         for more in ["", "<T>"] {
             line.open_code();
             line.open_link("vec.html".into());
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn links_that_cross_the_end_of_code_are_cut_there() {
-        let mut line = Line::default();
+        let mut line = HtmlInlineText::default();
         for closes_in_code in [true, false] {
             line.open_link("x".into());
             line.push("a ");
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_open_goes_on_in_the_next_text() {
-        let mut line = Line::default();
+        let mut line = HtmlInlineText::default();
         line.open_link("x".into());
         line.push("a");
         line.open_code();
@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn links_move_with_their_text() {
-        let mut text = Text::new("a\n");
+        let mut text = LinkedText::new("a\n");
         text.link("b", "x");
-        let mut all = Text::new("- ");
+        let mut all = LinkedText::new("- ");
         append(&mut all, &text, "    ");
         assert_eq!(shown(&all), "- a\n    [b](x)");
     }

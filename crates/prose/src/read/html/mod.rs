@@ -18,21 +18,21 @@ mod tags;
 mod tree;
 mod write;
 
-use crate::document::Document;
-use origin::Generator;
-use tree::Tree;
-use write::Walk;
+use crate::document::ProseDocument;
+use origin::PageGenerator;
+use tree::HtmlTree;
+use write::HtmlPageWalker;
 
 /// Reads an HTML document, however broken.
-pub(crate) fn read(path: &str, text: &str) -> Document {
-    let tree = Tree::parse(text);
-    let by = Generator::of(&tree);
-    let writer = Walk::new(&tree, by, path).write(content::main(&tree, by));
+pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
+    let tree = HtmlTree::parse(text);
+    let by = PageGenerator::detect(&tree);
+    let writer = HtmlPageWalker::new(&tree, by, path).write(content::main(&tree, by));
     let said = origin::said_title(&tree);
     let title = origin::title(said.as_deref(), writer.first_heading(), by);
-    Document {
+    ProseDocument {
         version: origin::version(&tree, said.as_deref(), by),
-        generator: by.map(Generator::name),
+        generator: by.map(PageGenerator::name),
         is_furniture: furniture::is_page(path, &tree, by),
         ..writer.finish(title, path)
     }

@@ -1,6 +1,6 @@
 //! Notes, tips and warnings: their elements and labels.
 
-use super::tree::{Block, Element, Tag};
+use super::tree::{Block, HtmlElement, HtmlTag};
 
 /// Kinds of notes.
 const KINDS: [&str; 14] = [
@@ -21,7 +21,7 @@ const KINDS: [&str; 14] = [
 ];
 
 /// The label of a note, empty if only its title gives it; `None` if the element is not a note.
-pub(super) fn kind(element: &Element<'_>) -> Option<&'static str> {
+pub(super) fn kind(element: &HtmlElement<'_>) -> Option<&'static str> {
     if element.class.is_empty()
         || !matches!(
             element.tag,
@@ -61,7 +61,7 @@ fn of_class(class: &str) -> Option<&'static str> {
 }
 
 /// Whether an element within a note is its title.
-pub(super) fn is_title(element: &Element<'_>) -> bool {
+pub(super) fn is_title(element: &HtmlElement<'_>) -> bool {
     matches!(element.tag, Tag::Heading(_) | Tag::Block(Block::Summary))
         || element.classes().any(|class| {
             matches!(
@@ -91,7 +91,7 @@ pub(super) fn label(kind: &str, title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tree::Tree, *};
+    use super::{super::tree::HtmlTree, *};
 
     #[test]
     fn notes_are_detected_by_their_class() {
@@ -108,7 +108,7 @@ mod tests {
             ("<div class='denote'>", None),
         ];
         for (source, want) in cases {
-            let tree = Tree::parse(source);
+            let tree = HtmlTree::parse(source);
             assert_eq!(tree.element(1).and_then(kind), want, "{source}");
         }
     }

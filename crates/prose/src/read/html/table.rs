@@ -2,20 +2,20 @@
 
 use super::{
     line::append,
-    tree::{Block, Element, Tag, Tree},
+    tree::{Block, HtmlElement, HtmlTag, HtmlTree},
 };
-use crate::document::Text;
+use crate::document::LinkedText;
 
 /// Maximum column span; more is a mistake or an attack.
-const WIDEST: usize = 20;
+const MAX_COLUMN_SPAN: usize = 20;
 /// Maximum row span.
-const HIGHEST: u16 = 60;
+const MAX_ROW_SPAN: u16 = 60;
 /// Maximum columns in which row spans are shown as empty cells.
-const COLUMNS: usize = 40;
+const MAX_SPANNED_COLUMNS: usize = 40;
 
 /// The purpose of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum HtmlTableShape {
     /// Page layout.
     Layout,
     /// Rows of one cell: effectively a list.
@@ -25,7 +25,7 @@ pub(super) enum Shape {
 }
 
 /// Detects the purpose of a table. Stops at the first nested table.
-pub(super) fn shape(tree: &Tree<'_>, at: usize, table: &Element<'_>) -> Shape {
+pub(super) fn shape(tree: &HtmlTree<'_>, at: usize, table: &HtmlElement<'_>) -> HtmlTableShape {
     let laid_out = [
         "highlighttable",
         "rouge-table",
@@ -39,41 +39,41 @@ pub(super) fn shape(tree: &Tree<'_>, at: usize, table: &Element<'_>) -> Shape {
         || table.classes().any(|class| laid_out.contains(&class))
         || matches!(table.attributes.raw("role"), Some("presentation" | "none"))
     {
-        return Shape::Layout;
+        return HtmlTableShape::Layout;
     }
     let (mut cells, mut in_row, mut widest) = (0, 0, 0);
     for (_, element) in tree.elements(tree.range(at)).skip(1) {
         match element.tag {
-            Tag::Block(Block::Td | Block::Th) => {
+            HtmlTag::Block(Block::Td | Block::Th) => {
                 cells += 1;
                 in_row += 1;
                 widest = widest.max(in_row);
             }
-            Tag::Block(Block::Tr) => in_row = 0,
-            Tag::Block(Block::Table) => return Shape::Layout,
+            HtmlTag::Block(Block::Tr) => in_row = 0,
+            HtmlTag::Block(Block::Table) => return HtmlTableShape::Layout,
             _ => {}
         }
         // A note with a picture before it.
         if cells == 1 && is_icon(element) {
-            return Shape::Layout;
+            return HtmlTableShape::Layout;
         }
     }
     match (cells, widest) {
-        (0 | 1, _) => Shape::Layout,
-        (_, 1) => Shape::Column,
-        _ => Shape::Data,
+        (0 | 1, _) => HtmlTableShape::Layout,
+        (_, 1) => HtmlTableShape::Column,
+        _ => HtmlTableShape::Data,
     }
 }
 
-fn is_icon(element: &Element<'_>) -> bool {
+fn is_icon(element: &HtmlElement<'_>) -> bool {
     element.has_class("icon")
 }
 
 /// A table while its rows are read.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    rows: Text,
-    row: Text,
+pub(super) struct HtmlTableBuilder {
+    rows: LinkedText,
+    row: LinkedText,
     cells: usize,
     is_head: bool,
     /// For each column, the number of further rows spanned by a cell above.
@@ -81,26 +81,26 @@ pub(super) struct Table {
     has_rows: bool,
 }
 
-impl Table {
+impl HtmlTableBuilder {
     pub(super) fn open_row(&mut self) {
         self.close_row();
     }
 
     /// Adds a cell to the row that is open.
-    pub(super) fn cell(&mut self, text: &Text, cell: &Element<'_>) {
+    pub(super) fn cell(&mut self, text: &LinkedText, cell: &HtmlElement<'_>) {
         self.fill();
         let is_head = cell.is(Block::Th) || cell.has_class("table-header");
         self.is_head = is_head && (self.cells == 0 || self.is_head);
         let number = |name| {
             cell.attributes.raw(name).and_then(|n| n.trim().parse::<usize>().ok()).unwrap_or(1)
         };
-        let wide = number("colspan").clamp(1, WIDEST);
+        let wide = number("colspan").clamp(1, MAX_COLUMN_SPAN);
         let high =
-            u16::try_from(number("rowspan").saturating_sub(1)).unwrap_or(HIGHEST).min(HIGHEST);
+            u16::try_from(number("rowspan").saturating_sub(1)).unwrap_or(MAX_ROW_SPAN).min(MAX_ROW_SPAN);
         self.put(text, high);
         // Cells that overlap are not a table.
-        for _ in 1..wide.min(COLUMNS.saturating_sub(self.cells)) {
-            self.put(&Text::default(), high);
+        for _ in 1..wide.min(MAX_SPANNED_COLUMNS.saturating_sub(self.cells)) {
+            self.put(&LinkedText::default(), high);
         }
         // Rows outside of real tables have no end.
         if cell.is(Block::Div) && cell.has_class("col-last") {
@@ -113,16 +113,16 @@ impl Table {
         while let Some(left) = self.spans.get_mut(self.cells).filter(|left| **left > 0) {
             *left -= 1;
             let left = *left;
-            self.put(&Text::default(), left);
+            self.put(&LinkedText::default(), left);
         }
     }
 
-    fn put(&mut self, text: &Text, high: u16) {
+    fn put(&mut self, text: &LinkedText, high: u16) {
         self.row.plain.push_str(if self.cells == 0 { "| " } else { " | " });
         append(&mut self.row, text, "");
         match self.spans.get_mut(self.cells) {
             Some(left) => *left = high,
-            None if high > 0 && self.cells < COLUMNS => {
+            None if high > 0 && self.cells < MAX_SPANNED_COLUMNS => {
                 self.spans.resize(self.cells, 0);
                 self.spans.push(high);
             }
@@ -153,7 +153,7 @@ impl Table {
         }
     }
 
-    pub(super) fn finish(mut self) -> Text {
+    pub(super) fn finish(mut self) -> LinkedText {
         self.close_row();
         self.rows
     }

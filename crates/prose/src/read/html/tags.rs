@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// A token of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'s> {
+pub(super) enum HtmlToken<'s> {
     /// Between tags, entities not decoded.
     Text(&'s str),
     /// Content of a raw text element, such as a script, unchanged.
@@ -16,7 +16,7 @@ pub(super) enum Piece<'s> {
     /// `<name attributes>`.
     Open {
         name: &'s str,
-        attributes: Attributes<'s>,
+        attributes: HtmlAttributes<'s>,
         /// It ends in `/>`.
         closed: bool,
     },
@@ -28,27 +28,27 @@ pub(super) enum Piece<'s> {
 
 /// The tokens of a source.
 #[derive(Debug, Clone)]
-pub(super) struct Pieces<'s> {
+pub(super) struct HtmlTokenizer<'s> {
     rest: &'s str,
     /// Length of the raw text that comes next.
     raw: usize,
-    /// Constructs without an end in the rest, so that no end is searched twice: a bit for each of `RAW`, and two more.
+    /// Constructs without an end in the rest, so that no end is searched twice: a bit for each of `RAW_TEXT_ELEMENTS`, and two more.
     endless: u16,
 }
 
-const COMMENT: usize = RAW.len();
-const CDATA: usize = RAW.len() + 1;
+const COMMENT: usize = RAW_TEXT_ELEMENTS.len();
+const CDATA: usize = RAW_TEXT_ELEMENTS.len() + 1;
 
 /// The text between a tag's name and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Attributes<'s>(&'s str);
+pub(super) struct HtmlAttributes<'s>(&'s str);
 
 /// The number of these without visible text.
-const SCRIPTS: usize = 2;
+const NON_TEXT_ELEMENTS: usize = 2;
 /// Elements that contain text but no tags.
-const RAW: [&str; 7] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed"];
+const RAW_TEXT_ELEMENTS: [&str; 7] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed"];
 
-impl<'s> Pieces<'s> {
+impl<'s> HtmlTokenizer<'s> {
     pub(super) const fn new(source: &'s str) -> Self {
         Self { rest: source, raw: 0, endless: 0 }
     }
@@ -62,7 +62,7 @@ impl<'s> Pieces<'s> {
 
     /// Where the text of an element ends that has no tags.
     fn raw_end(&mut self, which: usize) -> Option<usize> {
-        let name = RAW.get(which)?;
+        let name = RAW_TEXT_ELEMENTS.get(which)?;
         let bytes = self.rest.as_bytes();
         let is_end = |at: &usize| {
             let after = bytes.get(at + 2..at + 2 + name.len());
@@ -91,13 +91,13 @@ impl<'s> Pieces<'s> {
     }
 
     /// The token that begins with `<`, or `None` if it is not a tag.
-    fn mark(&mut self) -> Option<Piece<'s>> {
+    fn mark(&mut self) -> Option<HtmlToken<'s>> {
         match self.rest.as_bytes().get(1)? {
             b'!' | b'?' => Some(self.comment()),
             b'/' if self.rest.as_bytes().get(2).is_some_and(u8::is_ascii_alphabetic) => {
                 let tag = self.tag();
                 let inner = tag.get(2..).unwrap_or_default().trim_end_matches('>');
-                Some(Piece::Close(name(inner)))
+                Some(HtmlToken::Close(name(inner)))
             }
             byte if byte.is_ascii_alphabetic() => {
                 let tag = self.tag();
@@ -107,14 +107,14 @@ impl<'s> Pieces<'s> {
                 let mut closed = inner.ends_with('/');
                 let rest = inner.get(name.len()..).unwrap_or_default();
                 let raw =
-                    RAW.iter().position(|raw| name.eq_ignore_ascii_case(raw)).filter(|_| !closed);
+                    RAW_TEXT_ELEMENTS.iter().position(|raw| name.eq_ignore_ascii_case(raw)).filter(|_| !closed);
                 if let Some(raw) = raw {
                     let end = self.raw_end(raw);
                     self.raw = end.unwrap_or_default();
                     // Without an end it must not swallow the page; only a script is surely no text.
-                    closed = end.is_none() && raw >= SCRIPTS;
+                    closed = end.is_none() && raw >= NON_TEXT_ELEMENTS;
                 }
-                Some(Piece::Open { name, attributes: Attributes(rest), closed })
+                Some(HtmlToken::Open { name, attributes: HtmlAttributes(rest), closed })
             }
             _ => None,
         }
@@ -140,34 +140,34 @@ impl<'s> Pieces<'s> {
         self.take(end)
     }
 
-    fn comment(&mut self) -> Piece<'s> {
+    fn comment(&mut self) -> HtmlToken<'s> {
         if let Some(inner) = self.rest.strip_prefix("<!--") {
             // One that never ends must not hide the rest of the page: only its mark is left out.
             let Some(end) = self.end(COMMENT, inner, b"-->") else {
                 self.take(4);
-                return Piece::Comment("");
+                return HtmlToken::Comment("");
             };
             self.take(4 + end + 3);
-            return Piece::Comment(inner.get(..end).unwrap_or_default());
+            return HtmlToken::Comment(inner.get(..end).unwrap_or_default());
         }
         if let Some(inner) = self.rest.strip_prefix("<![CDATA[")
             && let Some(end) = self.end(CDATA, inner, b"]]>")
         {
             self.take(9 + end + 3);
-            return Piece::Raw(inner.get(..end).unwrap_or_default());
+            return HtmlToken::Raw(inner.get(..end).unwrap_or_default());
         }
         let end = memchr(b'>', self.rest.as_bytes()).map_or(self.rest.len(), |end| end + 1);
-        Piece::Comment(self.take(end))
+        HtmlToken::Comment(self.take(end))
     }
 }
 
-impl<'s> Iterator for Pieces<'s> {
-    type Item = Piece<'s>;
+impl<'s> Iterator for HtmlTokenizer<'s> {
+    type Item = HtmlToken<'s>;
 
-    fn next(&mut self) -> Option<Piece<'s>> {
+    fn next(&mut self) -> Option<HtmlToken<'s>> {
         let raw = std::mem::take(&mut self.raw);
         if raw > 0 {
-            return Some(Piece::Raw(self.take(raw)));
+            return Some(HtmlToken::Raw(self.take(raw)));
         }
         if self.rest.is_empty() {
             return None;
@@ -179,7 +179,7 @@ impl<'s> Iterator for Pieces<'s> {
         }
         let after = self.rest.as_bytes().get(1..).unwrap_or_default();
         let end = memchr(b'<', after).map_or(self.rest.len(), |end| end + 1);
-        Some(Piece::Text(self.take(end)))
+        Some(HtmlToken::Text(self.take(end)))
     }
 }
 
@@ -190,7 +190,7 @@ fn name(tag: &str) -> &str {
     tag.get(..end).unwrap_or(tag)
 }
 
-impl<'s> Attributes<'s> {
+impl<'s> HtmlAttributes<'s> {
     /// The value of an attribute, entities not decoded; empty for one without a value.
     pub(super) fn raw(self, name: &str) -> Option<&'s str> {
         self.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
@@ -241,16 +241,16 @@ mod tests {
     use super::*;
 
     fn check(source: &str, want: &str) {
-        let got: Vec<String> = Pieces::new(source)
+        let got: Vec<String> = HtmlTokenizer::new(source)
             .map(|piece| match piece {
-                Piece::Text(text) => format!("{text:?}"),
-                Piece::Raw(text) => format!("raw {text:?}"),
-                Piece::Open { name, attributes, closed } => {
+                HtmlToken::Text(text) => format!("{text:?}"),
+                HtmlToken::Raw(text) => format!("raw {text:?}"),
+                HtmlToken::Open { name, attributes, closed } => {
                     let all = attributes.iter().map(|(name, value)| format!(" {name}={value}"));
                     format!("<{name}{}{}>", all.collect::<String>(), if closed { "/" } else { "" })
                 }
-                Piece::Close(name) => format!("</{name}>"),
-                Piece::Comment(text) => format!("<!{text}>"),
+                HtmlToken::Close(name) => format!("</{name}>"),
+                HtmlToken::Comment(text) => format!("<!{text}>"),
             })
             .collect();
         assert_eq!(got.join(" "), want, "{source}");
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn values_are_decoded() {
-        let Some(Piece::Open { attributes, .. }) =
-            Pieces::new("<a href='?a=1&amp;b=2&copy=3' T='&lt;'>").next()
+        let Some(HtmlToken::Open { attributes, .. }) =
+            HtmlTokenizer::new("<a href='?a=1&amp;b=2&copy=3' T='&lt;'>").next()
         else {
             panic!("no tag");
         };

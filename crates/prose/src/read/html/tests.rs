@@ -1,12 +1,12 @@
 use super::*;
-use crate::document::{Kind, Link};
+use crate::document::{BlockKind, TextLink};
 
-fn document(source: &str) -> Document {
+fn document(source: &str) -> ProseDocument {
     read("docs/page.html", source)
 }
 
 /// Headings, anchors and blocks as they are read, a line each.
-fn shown(document: &Document) -> String {
+fn shown(document: &ProseDocument) -> String {
     let mut lines = Vec::new();
     for section in &document.sections {
         if let Some(heading) = section.heading() {
@@ -19,12 +19,12 @@ fn shown(document: &Document) -> String {
         }
         for block in &section.blocks {
             let kind = match block.kind {
-                Kind::Paragraph => "",
-                Kind::Code => "code ",
-                Kind::Table => "table ",
-                Kind::List => "list ",
-                Kind::Quote => "quote ",
-                Kind::Contents => "contents ",
+                BlockKind::Paragraph => "",
+                BlockKind::Code => "code ",
+                BlockKind::Table => "table ",
+                BlockKind::List => "list ",
+                BlockKind::Quote => "quote ",
+                BlockKind::Contents => "contents ",
             };
             lines.push(format!("{kind}{}", block.text.linked(&|target| Some(target.to_owned()))));
         }
@@ -460,7 +460,7 @@ fn no_page_is_too_broken() {
     for source in cases {
         for page in (0..=source.len()).filter_map(|cut| source.get(..cut)).map(document) {
             for block in page.sections.iter().flat_map(|section| &section.blocks) {
-                let label = |link: &Link| block.text.plain.get(link.label.clone());
+                let label = |link: &TextLink| block.text.plain.get(link.label.clone());
                 assert!(block.text.links.iter().all(|link| label(link).is_some()), "{source}");
             }
         }

@@ -5,13 +5,13 @@
 
 use super::{
     notes,
-    tags::{Attributes, Piece, Pieces},
+    tags::{HtmlAttributes, HtmlToken, HtmlTokenizer},
 };
 use std::{borrow::Cow, ops::Range};
 
 /// The kind of an element, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+pub(super) enum HtmlTag {
     /// `h1` to `h6`.
     Heading(u8),
     /// Inline element.
@@ -109,8 +109,8 @@ tags! {
 
 /// An element or a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node<'s> {
-    pub(super) what: What<'s>,
+pub(super) struct HtmlNode<'s> {
+    pub(super) what: HtmlNodeData<'s>,
     /// Its parent; the root is its own.
     pub(super) parent: u32,
     /// The first node after it that is not inside it.
@@ -118,39 +118,39 @@ pub(super) struct Node<'s> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What<'s> {
+pub(super) enum HtmlNodeData<'s> {
     /// Entities not decoded.
     Text(&'s str),
     /// As it is written.
     Raw(&'s str),
-    Element(Element<'s>),
+    Element(HtmlElement<'s>),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Element<'s> {
-    pub(super) tag: Tag,
+pub(super) struct HtmlElement<'s> {
+    pub(super) tag: HtmlTag,
     pub(super) id: &'s str,
     pub(super) class: &'s str,
-    pub(super) attributes: Attributes<'s>,
+    pub(super) attributes: HtmlAttributes<'s>,
     /// Whether it contains a heading that is not that of a note.
     pub(super) has_heading: bool,
 }
 
 /// A page.
 #[derive(Debug)]
-pub(super) struct Tree<'s> {
+pub(super) struct HtmlTree<'s> {
     /// In the order of the source; the first is the root.
-    pub(super) nodes: Vec<Node<'s>>,
+    pub(super) nodes: Vec<HtmlNode<'s>>,
     /// The first comments, which may identify the generator.
     pub(super) comments: Vec<&'s str>,
 }
 
 /// Maximum comments kept.
-const COMMENTS: usize = 12;
+const MAX_COMMENTS: usize = 12;
 /// Maximum open ancestors searched for the element that a tag ends. Real pages need a few steps.
-const FARTHEST: usize = 200;
+const MAX_OPEN_ANCESTORS: usize = 200;
 
-impl Tag {
+impl HtmlTag {
     fn named(name: &str) -> Self {
         let mut buffer = [0; 10];
         let Some(lower) = buffer.get_mut(..name.len()) else { return Self::Inline(Inline::Other) };
@@ -195,16 +195,16 @@ impl Tag {
     }
 
     /// Which open elements this one ends when it begins, and where the search for them stops.
-    fn ends(self, open: Self) -> Step {
+    fn ends(self, open: Self) -> ImpliedEnd {
         use Block::{Dd, Dl, Dt, Head, Li, Ol, P, Table, Tbody, Td, Th, Thead, Tr, Ul};
         if self.is_quiet() {
-            return Step::Stop;
+            return ImpliedEnd::Stop;
         }
         let Self::Block(block) = self else {
             return match (self, open) {
-                (Self::Heading(_), Self::Heading(_) | Self::Block(P | Head)) => Step::Ends,
-                (Self::Heading(_), Self::Inline(_)) => Step::Up,
-                _ => Step::Stop,
+                (Self::Heading(_), Self::Heading(_) | Self::Block(P | Head)) => ImpliedEnd::Ends,
+                (Self::Heading(_), Self::Inline(_)) => ImpliedEnd::Up,
+                _ => ImpliedEnd::Stop,
             };
         };
         match (block, open) {
@@ -212,29 +212,29 @@ impl Tag {
             | (Dt | Dd, Self::Block(Dt | Dd))
             | (Tr, Self::Block(Td | Th | Tr))
             | (Td | Th, Self::Block(Td | Th))
-            | (Tbody | Thead, Self::Block(Td | Th | Tr | Tbody | Thead)) => Step::Ends,
+            | (Tbody | Thead, Self::Block(Td | Th | Tr | Tbody | Thead)) => ImpliedEnd::Ends,
             (Li, Self::Block(Ul | Ol))
             | (Dt | Dd, Self::Block(Dl))
             | (Td | Th, Self::Block(Tr))
-            | (Tr | Td | Th | Tbody | Thead, Self::Block(Table)) => Step::Stop,
-            (Li | Dt | Dd, open) if open.bounds() => Step::Stop,
-            (Li | Dt | Dd | Tr | Td | Th | Tbody | Thead, _) | (_, Self::Inline(_)) => Step::Up,
-            (_, Self::Block(P | Head)) => Step::Ends,
-            _ => Step::Stop,
+            | (Tr | Td | Th | Tbody | Thead, Self::Block(Table)) => ImpliedEnd::Stop,
+            (Li | Dt | Dd, open) if open.bounds() => ImpliedEnd::Stop,
+            (Li | Dt | Dd | Tr | Td | Th | Tbody | Thead, _) | (_, Self::Inline(_)) => ImpliedEnd::Up,
+            (_, Self::Block(P | Head)) => ImpliedEnd::Ends,
+            _ => ImpliedEnd::Stop,
         }
     }
 }
 
 /// The effect of a new element on an open one around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ImpliedEnd {
     Ends,
     Up,
     Stop,
 }
 
-impl<'s> Element<'s> {
-    fn new(tag: Tag, attributes: Attributes<'s>) -> Self {
+impl<'s> HtmlElement<'s> {
+    fn new(tag: HtmlTag, attributes: HtmlAttributes<'s>) -> Self {
         let (mut id, mut class) = ("", "");
         for (name, value) in attributes.iter() {
             if name.eq_ignore_ascii_case("id") {
@@ -247,7 +247,7 @@ impl<'s> Element<'s> {
     }
 
     pub(super) fn is(&self, block: Block) -> bool {
-        self.tag == Tag::Block(block)
+        self.tag == HtmlTag::Block(block)
     }
 
     pub(super) fn classes(&self) -> impl Iterator<Item = &'s str> + use<'s> {
@@ -260,7 +260,7 @@ impl<'s> Element<'s> {
 
     /// Its link anchor: its id, or the name of an anchor. Generated stylesheet ids are ignored.
     pub(super) fn anchor(&self) -> Option<Cow<'s, str>> {
-        let id = if self.id.is_empty() && self.tag == Tag::Inline(Inline::A) {
+        let id = if self.id.is_empty() && self.tag == HtmlTag::Inline(Inline::A) {
             self.attributes.raw("name").unwrap_or_default()
         } else {
             self.id
@@ -268,12 +268,12 @@ impl<'s> Element<'s> {
         let counted = ["id-", "idm", "idp", "id"].iter().any(|mark| {
             id.strip_prefix(mark).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
         });
-        (!id.is_empty() && !counted && !self.has_class("indexterm")).then(|| decoded(id))
+        (!id.is_empty() && !counted && !self.has_class("indexterm")).then(|| decode_entities(id))
     }
 }
 
 /// Decodes entities.
-pub(super) fn decoded(text: &str) -> Cow<'_, str> {
+pub(super) fn decode_entities(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'&', text.as_bytes()).is_some() {
         htmlize::unescape(text)
     } else {
@@ -281,32 +281,32 @@ pub(super) fn decoded(text: &str) -> Cow<'_, str> {
     }
 }
 
-impl<'s> Tree<'s> {
+impl<'s> HtmlTree<'s> {
     /// Parses a page. Never fails.
     pub(super) fn parse(source: &'s str) -> Self {
-        let mut builder = Builder::default();
-        let root = Element::new(Tag::Inline(Inline::Other), Attributes::default());
-        builder.push(What::Element(root));
+        let mut builder = HtmlTreeBuilder::default();
+        let root = HtmlElement::new(HtmlTag::Inline(Inline::Other), HtmlAttributes::default());
+        builder.push(HtmlNodeData::Element(root));
         builder.open.push((0, root.tag));
         let mut comments = Vec::new();
-        for piece in Pieces::new(source) {
+        for piece in HtmlTokenizer::new(source) {
             match piece {
-                Piece::Text(text) => builder.text(text),
-                Piece::Raw(text) => {
-                    builder.push(What::Raw(text));
+                HtmlToken::Text(text) => builder.text(text),
+                HtmlToken::Raw(text) => {
+                    builder.push(HtmlNodeData::Raw(text));
                 }
-                Piece::Open { name, attributes, closed } => {
-                    builder.element(Tag::named(name), attributes, closed);
+                HtmlToken::Open { name, attributes, closed } => {
+                    builder.element(HtmlTag::named(name), attributes, closed);
                 }
-                Piece::Close(name) => builder.close(Tag::named(name)),
-                Piece::Comment(text) if comments.len() < COMMENTS => comments.push(text),
-                Piece::Comment(_) => {}
+                HtmlToken::Close(name) => builder.close(HtmlTag::named(name)),
+                HtmlToken::Comment(text) if comments.len() < MAX_COMMENTS => comments.push(text),
+                HtmlToken::Comment(_) => {}
             }
         }
         builder.close_to(0);
         let mut nodes = builder.nodes;
         for at in (1..nodes.len()).rev() {
-            let Some(Node { what: What::Element(element), parent, .. }) = nodes.get(at) else {
+            let Some(HtmlNode { what: HtmlNodeData::Element(element), parent, .. }) = nodes.get(at) else {
                 continue;
             };
             let (heads, parent) =
@@ -314,7 +314,7 @@ impl<'s> Tree<'s> {
             // What heads a note heads nothing else.
             let heads = heads && notes::kind(element).is_none();
             if heads
-                && let Some(What::Element(parent)) =
+                && let Some(HtmlNodeData::Element(parent)) =
                     nodes.get_mut(parent as usize).map(|node| &mut node.what)
             {
                 parent.has_heading = true;
@@ -323,9 +323,9 @@ impl<'s> Tree<'s> {
         Self { nodes, comments }
     }
 
-    pub(super) fn element(&self, at: usize) -> Option<&Element<'s>> {
+    pub(super) fn element(&self, at: usize) -> Option<&HtmlElement<'s>> {
         match &self.nodes.get(at)?.what {
-            What::Element(element) => Some(element),
+            HtmlNodeData::Element(element) => Some(element),
             _ => None,
         }
     }
@@ -339,7 +339,7 @@ impl<'s> Tree<'s> {
     pub(super) fn elements(
         &self,
         range: Range<usize>,
-    ) -> impl Iterator<Item = (usize, &Element<'s>)> {
+    ) -> impl Iterator<Item = (usize, &HtmlElement<'s>)> {
         range.filter_map(|at| Some((at, self.element(at)?)))
     }
 
@@ -359,9 +359,9 @@ impl<'s> Tree<'s> {
         let mut all = String::new();
         for node in self.nodes.get(range).unwrap_or_default() {
             match node.what {
-                What::Text(text) => all.push_str(&decoded(text)),
-                What::Raw(text) => all.push_str(text),
-                What::Element(_) => {}
+                HtmlNodeData::Text(text) => all.push_str(&decode_entities(text)),
+                HtmlNodeData::Raw(text) => all.push_str(text),
+                HtmlNodeData::Element(_) => {}
             }
         }
         all
@@ -373,18 +373,18 @@ impl<'s> Tree<'s> {
 }
 
 #[derive(Debug, Default)]
-struct Builder<'s> {
-    nodes: Vec<Node<'s>>,
+struct HtmlTreeBuilder<'s> {
+    nodes: Vec<HtmlNode<'s>>,
     /// Elements that have not ended, outermost first.
-    open: Vec<(u32, Tag)>,
+    open: Vec<(u32, HtmlTag)>,
 }
 
-impl<'s> Builder<'s> {
-    fn push(&mut self, what: What<'s>) -> u32 {
+impl<'s> HtmlTreeBuilder<'s> {
+    fn push(&mut self, what: HtmlNodeData<'s>) -> u32 {
         // The size limit of a file keeps node counts within 32 bits.
         let at = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let parent = self.open.last().map_or(0, |(parent, _)| *parent);
-        self.nodes.push(Node { what, parent, end: at.saturating_add(1) });
+        self.nodes.push(HtmlNode { what, parent, end: at.saturating_add(1) });
         at
     }
 
@@ -393,15 +393,15 @@ impl<'s> Builder<'s> {
         if in_head && !text.trim_ascii().is_empty() {
             self.close_to(self.open.len() - 1);
         }
-        self.push(What::Text(text));
+        self.push(HtmlNodeData::Text(text));
     }
 
-    fn element(&mut self, tag: Tag, attributes: Attributes<'s>, closed: bool) {
+    fn element(&mut self, tag: HtmlTag, attributes: HtmlAttributes<'s>, closed: bool) {
         // Within inline text, only block elements end anything.
         if !matches!(tag, Tag::Inline(_)) {
             self.make_room(tag);
         }
-        let at = self.push(What::Element(Element::new(tag, attributes)));
+        let at = self.push(HtmlNodeData::Element(HtmlElement::new(tag, attributes)));
         // `<a id="x"/>` is XHTML for an empty element; a `<div/>` that is not meant so would swallow the page.
         if !tag.is_void() && !closed {
             self.open.push((at, tag));
@@ -409,13 +409,13 @@ impl<'s> Builder<'s> {
     }
 
     /// Ends the elements that can't hold this one.
-    fn make_room(&mut self, tag: Tag) {
+    fn make_room(&mut self, tag: HtmlTag) {
         let mut keep = None;
-        for (depth, (_, open)) in self.open.iter().enumerate().rev().take(FARTHEST) {
+        for (depth, (_, open)) in self.open.iter().enumerate().rev().take(MAX_OPEN_ANCESTORS) {
             match tag.ends(*open) {
-                Step::Ends => keep = Some(depth),
-                Step::Up => {}
-                Step::Stop => break,
+                ImpliedEnd::Ends => keep = Some(depth),
+                ImpliedEnd::Up => {}
+                ImpliedEnd::Stop => break,
             }
         }
         if let Some(depth) = keep {
@@ -423,12 +423,12 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn close(&mut self, tag: Tag) {
+    fn close(&mut self, tag: HtmlTag) {
         // Content after the end of the page is still shown.
         if matches!(tag, Tag::Block(Block::Body | Block::Html)) {
             return;
         }
-        for (depth, (_, open)) in self.open.iter().enumerate().rev().take(FARTHEST) {
+        for (depth, (_, open)) in self.open.iter().enumerate().rev().take(MAX_OPEN_ANCESTORS) {
             let same = *open == tag || matches!((open, tag), (Tag::Heading(_), Tag::Heading(_)));
             if same && depth > 0 {
                 return self.close_to(depth);
@@ -461,7 +461,7 @@ mod tests {
 
     /// Where elements end is shown by brackets.
     fn shape(source: &str) -> String {
-        let tree = Tree::parse(source);
+        let tree = HtmlTree::parse(source);
         let mut shape = String::new();
         let mut open: Vec<usize> = Vec::new();
         for (at, node) in tree.nodes.iter().enumerate().skip(1) {
@@ -470,8 +470,8 @@ mod tests {
                 shape.push(')');
             }
             match &node.what {
-                What::Text(text) | What::Raw(text) => shape.push_str(text.trim()),
-                What::Element(element) => {
+                HtmlNodeData::Text(text) | HtmlNodeData::Raw(text) => shape.push_str(text.trim()),
+                HtmlNodeData::Element(element) => {
                     let name = format!("{:?}", element.tag).to_lowercase();
                     shape.push_str(
                         name.trim_end_matches(')').rsplit('(').next().unwrap_or_default(),
@@ -514,7 +514,7 @@ mod tests {
 
     #[test]
     fn names_and_ids_are_found_in_any_case() {
-        let tree = Tree::parse("<DIV ID=a Class='x y'><A NAME='b&amp;c'></A><a id=idm123>");
+        let tree = HtmlTree::parse("<DIV ID=a Class='x y'><A NAME='b&amp;c'></A><a id=idm123>");
         let anchors: Vec<_> = tree.elements(1..4).map(|(_, element)| element.anchor()).collect();
         assert_eq!(anchors, [Some("a".into()), Some("b&c".into()), None,]);
         assert!(tree.element(1).is_some_and(|div| div.is(Block::Div) && div.has_class("y")));

@@ -3,23 +3,23 @@
 //! No recursion: actions at the end of elements wait in a list, so pages of any depth can be walked.
 
 use super::{
-    blocks::Blocks,
+    blocks::HtmlBlockWriter,
     code, content, contents, furniture, items,
-    line::Line,
+    line::HtmlInlineText,
     notes,
-    origin::Generator,
-    table::{self, Shape, Table},
-    tree::{Block, Element, Inline, Tag, Tree, What, decoded},
+    origin::PageGenerator,
+    table::{self, HtmlTableShape, HtmlTableBuilder},
+    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree, HtmlNodeData, decode_entities},
 };
-use crate::document::{Text, Writer, squeeze};
+use crate::document::{LinkedText, DocumentWriter, squeeze};
 use std::borrow::Cow;
 
 /// Maximum elements inspected to classify an element, so that no page is slow.
-pub(super) const NEAR: usize = 300;
+pub(super) const MAX_INSPECTED_ELEMENTS: usize = 300;
 /// Maximum ancestors searched for a cell.
-const NEAR_UP: usize = 4;
+const MAX_CELL_ANCESTORS: usize = 4;
 /// Ids of elements around the whole page.
-pub(super) const FRAMES: [&str; 11] = [
+pub(super) const FRAME_IDS: [&str; 11] = [
     "header",
     "content",
     "main",
@@ -35,7 +35,7 @@ pub(super) const FRAMES: [&str; 11] = [
 
 /// The action at the end of an element.
 #[derive(Debug)]
-enum Close {
+enum HtmlCloseAction {
     Paragraph,
     Apart,
     Quoted,
@@ -56,34 +56,34 @@ enum Close {
 
 /// Walks one page.
 #[derive(Debug)]
-pub(super) struct Walk<'t, 's> {
-    tree: &'t Tree<'s>,
-    by: Option<Generator>,
+pub(super) struct HtmlPageWalker<'t, 's> {
+    tree: &'t HtmlTree<'s>,
+    by: Option<PageGenerator>,
     /// The name of the page's own file.
     file: &'t str,
-    out: Blocks,
-    line: Line,
+    out: HtmlBlockWriter,
+    line: HtmlInlineText,
     /// Whether text is captured for a heading, a term or a title, where blocks are ignored.
     is_captured: bool,
     /// A candidate anchor for the next heading, and whether its element contains the heading.
     anchor: Option<(bool, String)>,
     /// The same within a heading or a term.
     inner_anchor: Option<String>,
-    table: Option<Table>,
+    table: Option<HtmlTableBuilder>,
     /// Whether a table of one column is open.
     is_column: bool,
     /// Terms without a definition so far.
     terms: Vec<String>,
 }
 
-impl<'t, 's> Walk<'t, 's> {
-    pub(super) fn new(tree: &'t Tree<'s>, by: Option<Generator>, path: &'t str) -> Self {
+impl<'t, 's> HtmlPageWalker<'t, 's> {
+    pub(super) fn new(tree: &'t HtmlTree<'s>, by: Option<PageGenerator>, path: &'t str) -> Self {
         Self {
             tree,
             by,
             file: path.rsplit('/').next().unwrap_or(path),
-            out: Blocks::default(),
-            line: Line::default(),
+            out: HtmlBlockWriter::default(),
+            line: HtmlInlineText::default(),
             is_captured: false,
             anchor: None,
             inner_anchor: None,
@@ -94,9 +94,9 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     /// Writes an element with its content.
-    pub(super) fn write(mut self, root: usize) -> Writer {
+    pub(super) fn write(mut self, root: usize) -> DocumentWriter {
         let range = self.tree.range(root);
-        let mut closes: Vec<(usize, Close)> = Vec::new();
+        let mut closes: Vec<(usize, HtmlCloseAction)> = Vec::new();
         let mut at = range.start;
         while at < range.end {
             while let Some((_, close)) = closes.pop_if(|(end, _)| *end <= at) {
@@ -105,9 +105,9 @@ impl<'t, 's> Walk<'t, 's> {
             let Some(node) = self.tree.nodes.get(at) else { break };
             let end = (node.end as usize).max(at + 1);
             match &node.what {
-                What::Text(text) => self.text(&decoded(text)),
-                What::Raw(text) => self.text(text),
-                What::Element(element) => {
+                HtmlNodeData::Text(text) => self.text(&decode_entities(text)),
+                HtmlNodeData::Raw(text) => self.text(text),
+                HtmlNodeData::Element(element) => {
                     if at != root
                         && (self.contents(at, element)
                             || furniture::is_dropped(self.tree, at, element, self.by))
@@ -134,7 +134,7 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     /// Writes a table of contents that leads to other pages. Returns whether it did.
-    fn contents(&mut self, at: usize, element: &Element<'_>) -> bool {
+    fn contents(&mut self, at: usize, element: &HtmlElement<'_>) -> bool {
         if self.is_captured || self.table.is_some() || !contents::is_table(element, self.by) {
             return false;
         }
@@ -150,8 +150,8 @@ impl<'t, 's> Walk<'t, 's> {
         }
     }
 
-    fn note_anchor(&mut self, element: &Element<'_>) {
-        if FRAMES.contains(&element.id) {
+    fn note_anchor(&mut self, element: &HtmlElement<'_>) {
+        if FRAME_IDS.contains(&element.id) {
             return;
         }
         let Some(anchor) = element.anchor() else { return };
@@ -167,46 +167,46 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     /// Writes atomic elements: code, images, formulas. Returns whether it did.
-    fn leaf(&mut self, at: usize, element: &Element<'_>) -> bool {
+    fn leaf(&mut self, at: usize, element: &HtmlElement<'_>) -> bool {
         match element.tag {
-            Tag::Block(Block::Pre) if !self.is_captured => self.code(at),
-            Tag::Block(Block::Div)
+            HtmlTag::Block(Block::Pre) if !self.is_captured => self.code(at),
+            HtmlTag::Block(Block::Div)
                 if element.has_class("member-signature") || element.has_class("type-signature") =>
             {
                 self.flush();
                 let text = code::text(self.tree, at, self.by);
                 self.out.code("java", &text);
             }
-            Tag::Block(Block::Div) if element.has_class("memproto") => {
+            HtmlTag::Block(Block::Div) if element.has_class("memproto") => {
                 self.flush();
                 let text = squeeze(&code::text(self.tree, at, self.by));
                 self.out.code("cpp", &text);
             }
-            Tag::Inline(Inline::Br) if self.is_captured || self.line.in_cell => self.line.apart(),
-            Tag::Inline(Inline::Br) => self.line.break_line(),
-            Tag::Inline(Inline::Img) => {
+            HtmlTag::Inline(Inline::Br) if self.is_captured || self.line.in_cell => self.line.apart(),
+            HtmlTag::Inline(Inline::Br) => self.line.break_line(),
+            HtmlTag::Inline(Inline::Img) => {
                 let alt = element.attributes.get("alt").unwrap_or_default();
                 self.line.apart();
                 self.text(&alt);
                 self.line.apart();
             }
-            Tag::Inline(Inline::Math) => return self.formula(at, element),
-            Tag::Inline(Inline::Script) => {
+            HtmlTag::Inline(Inline::Math) => return self.formula(at, element),
+            HtmlTag::Inline(Inline::Script) => {
                 let text = self.tree.text(self.tree.range(at));
                 self.verbatim(&text);
             }
-            Tag::Block(Block::Hr) => self.boundary(),
+            HtmlTag::Block(Block::Hr) => self.boundary(),
             _ => return false,
         }
         true
     }
 
     /// A formula as its source, where the page has it.
-    fn formula(&mut self, at: usize, element: &Element<'_>) -> bool {
+    fn formula(&mut self, at: usize, element: &HtmlElement<'_>) -> bool {
         let range = self.tree.range(at);
         let source = element.attributes.get("alttext").map(Cow::into_owned).or_else(|| {
-            let mut inner = self.tree.elements(range).take(NEAR);
-            let note = inner.find(|(_, element)| element.tag == Tag::Inline(Inline::Annotation))?;
+            let mut inner = self.tree.elements(range).take(MAX_INSPECTED_ELEMENTS);
+            let note = inner.find(|(_, element)| element.tag == HtmlTag::Inline(Inline::Annotation))?;
             Some(self.tree.text(self.tree.range(note.0)))
         });
         let Some(source) = source else { return false };
@@ -232,7 +232,7 @@ impl<'t, 's> Walk<'t, 's> {
         }
         self.flush();
         let mut up = at;
-        let is_in_cell = (0..NEAR_UP).any(|_| {
+        let is_in_cell = (0..MAX_CELL_ANCESTORS).any(|_| {
             up = self.tree.parent(up);
             self.tree.element(up).is_some_and(|cell| cell.is(Block::Td))
         });
@@ -244,87 +244,87 @@ impl<'t, 's> Walk<'t, 's> {
         self.out.code(&language, &text);
     }
 
-    fn open(&mut self, at: usize, element: &Element<'_>) -> Option<Close> {
+    fn open(&mut self, at: usize, element: &HtmlElement<'_>) -> Option<HtmlCloseAction> {
         if self.is_captured {
             return self.open_inline(element);
         }
         if self.out.awaits_title() && self.table.is_none() && notes::is_title(element) {
             self.boundary();
             self.is_captured = true;
-            return Some(Close::Title);
+            return Some(HtmlCloseAction::Title);
         }
         if let Some(kind) = notes::kind(element) {
             self.boundary();
             self.out.open_note(kind);
-            return Some(Close::Note);
+            return Some(HtmlCloseAction::Note);
         }
         match element.tag {
-            Tag::Inline(_)
-                if self.by == Some(Generator::Rustdoc) && element.has_class("structfield") =>
+            HtmlTag::Inline(_)
+                if self.by == Some(PageGenerator::Rustdoc) && element.has_class("structfield") =>
             {
                 Some(self.open_heading(at, element, 3))
             }
-            Tag::Inline(_) => self.open_inline(element),
-            Tag::Heading(_) if self.table.is_some() => {
+            HtmlTag::Inline(_) => self.open_inline(element),
+            HtmlTag::Heading(_) if self.table.is_some() => {
                 self.line.apart();
-                Some(Close::Apart)
+                Some(HtmlCloseAction::Apart)
             }
             // Doxygen heads groups and members alike.
-            Tag::Heading(_) if element.has_class("memtitle") => {
+            HtmlTag::Heading(_) if element.has_class("memtitle") => {
                 Some(self.open_heading(at, element, 3))
             }
-            Tag::Heading(level) => Some(self.open_heading(at, element, level)),
-            Tag::Block(Block::Div)
-                if self.by == Some(Generator::Doxygen) && element.has_class("title") =>
+            HtmlTag::Heading(level) => Some(self.open_heading(at, element, level)),
+            HtmlTag::Block(Block::Div)
+                if self.by == Some(PageGenerator::Doxygen) && element.has_class("title") =>
             {
                 Some(self.open_heading(at, element, 1))
             }
             // pdoc heads its members so: those of a module by a name, those of a class by two.
-            Tag::Block(Block::Div)
-                if self.by == Some(Generator::Pdoc) && element.has_class("attr") =>
+            HtmlTag::Block(Block::Div)
+                if self.by == Some(PageGenerator::Pdoc) && element.has_class("attr") =>
             {
                 let id = self.tree.element(self.tree.parent(at)).map_or("", |section| section.id);
                 Some(self.open_heading(at, element, if id.contains('.') { 3 } else { 2 }))
             }
-            Tag::Block(block) => Some(self.open_block(at, element, block)),
+            HtmlTag::Block(block) => Some(self.open_block(at, element, block)),
         }
     }
 
-    fn open_inline(&mut self, element: &Element<'_>) -> Option<Close> {
+    fn open_inline(&mut self, element: &HtmlElement<'_>) -> Option<HtmlCloseAction> {
         match element.tag {
-            Tag::Inline(Inline::Code) if !self.is_captured => {
+            HtmlTag::Inline(Inline::Code) if !self.is_captured => {
                 self.line.open_code();
-                Some(Close::Code)
+                Some(HtmlCloseAction::Code)
             }
-            Tag::Inline(Inline::A) if !self.is_captured => {
+            HtmlTag::Inline(Inline::A) if !self.is_captured => {
                 let target = element.attributes.get("href")?.trim().to_owned();
                 let leads = !target.is_empty() && !target.starts_with("javascript:");
-                (leads && self.line.open_link(target)).then_some(Close::Link)
+                (leads && self.line.open_link(target)).then_some(HtmlCloseAction::Link)
             }
-            Tag::Inline(Inline::Q) => {
+            HtmlTag::Inline(Inline::Q) => {
                 self.line.push("“");
-                Some(Close::Quoted)
+                Some(HtmlCloseAction::Quoted)
             }
-            Tag::Inline(Inline::Label) | Tag::Block(_) | Tag::Heading(_) => {
+            HtmlTag::Inline(Inline::Label) | HtmlTag::Block(_) | HtmlTag::Heading(_) => {
                 self.line.apart();
-                Some(Close::Apart)
+                Some(HtmlCloseAction::Apart)
             }
-            Tag::Inline(_) => None,
+            HtmlTag::Inline(_) => None,
         }
     }
 
-    fn open_heading(&mut self, at: usize, element: &Element<'_>, level: u8) -> Close {
+    fn open_heading(&mut self, at: usize, element: &HtmlElement<'_>, level: u8) -> HtmlCloseAction {
         self.boundary();
         self.is_captured = true;
         self.inner_anchor = None;
         let own = element.anchor().map(Cow::into_owned);
-        let is_item = self.by == Some(Generator::Rustdoc)
+        let is_item = self.by == Some(PageGenerator::Rustdoc)
             && items::is_signature(element)
             && !items::is_described(self.tree, at);
-        Close::Heading { level, own, is_item }
+        HtmlCloseAction::Heading { level, own, is_item }
     }
 
-    fn open_block(&mut self, at: usize, element: &Element<'_>, block: Block) -> Close {
+    fn open_block(&mut self, at: usize, element: &HtmlElement<'_>, block: Block) -> HtmlCloseAction {
         match block {
             Block::Table if self.table.is_none() => {
                 self.boundary();
@@ -333,44 +333,44 @@ impl<'t, 's> Walk<'t, 's> {
             Block::Tr if self.is_column => {
                 self.boundary();
                 self.out.mark();
-                return Close::Paragraph;
+                return HtmlCloseAction::Paragraph;
             }
             Block::Div if self.table.is_none() && element.has_class("summary-table") => {
                 self.boundary();
-                self.table = Some(Table::default());
-                return Close::Table;
+                self.table = Some(HtmlTableBuilder::default());
+                return HtmlCloseAction::Table;
             }
             Block::Div
                 if self.table.is_some() && !self.line.in_cell && element.class.contains("col-") =>
             {
                 self.flush();
                 self.line.in_cell = true;
-                return Close::Cell(at);
+                return HtmlCloseAction::Cell(at);
             }
             Block::Caption if self.table.is_some() => {
                 self.is_captured = true;
-                return Close::Caption;
+                return HtmlCloseAction::Caption;
             }
             Block::Tr if self.table.is_some() && !self.line.in_cell => {
                 self.flush();
                 if let Some(table) = &mut self.table {
                     table.open_row();
                 }
-                return Close::Row;
+                return HtmlCloseAction::Row;
             }
             Block::Td | Block::Th if self.table.is_some() && !self.line.in_cell => {
                 self.flush();
                 self.line.in_cell = true;
-                return Close::Cell(at);
+                return HtmlCloseAction::Cell(at);
             }
             // Doxygen lays out members in a table, headings and all.
-            Block::Td if self.by == Some(Generator::Doxygen) && element.class.starts_with('m') => {
+            Block::Td if self.by == Some(PageGenerator::Doxygen) && element.class.starts_with('m') => {
                 self.line.apart();
-                return Close::Apart;
+                return HtmlCloseAction::Apart;
             }
             _ if self.table.is_some() => {
                 self.line.apart();
-                return Close::Apart;
+                return HtmlCloseAction::Apart;
             }
             _ => {}
         }
@@ -384,50 +384,50 @@ impl<'t, 's> Walk<'t, 's> {
                     .and_then(|n| n.trim().parse::<u32>().ok())
                     .unwrap_or(1);
                 self.out.open_list((block == Block::Ol).then_some(first));
-                Close::List
+                HtmlCloseAction::List
             }
             Block::Li if !element.has_heading && self.out.is_in_list() => {
                 self.out.mark();
-                Close::Paragraph
+                HtmlCloseAction::Paragraph
             }
             Block::Dl => self.open_definitions(at, element),
             Block::Dt | Block::Dd => self.open_definition(at, element, block),
             Block::Blockquote => {
                 self.out.open_quote();
-                Close::Note
+                HtmlCloseAction::Note
             }
-            _ => Close::Paragraph,
+            _ => HtmlCloseAction::Paragraph,
         }
     }
 
-    fn open_table(&mut self, at: usize, element: &Element<'_>) -> Close {
+    fn open_table(&mut self, at: usize, element: &HtmlElement<'_>) -> HtmlCloseAction {
         match table::shape(self.tree, at, element) {
-            Shape::Layout => Close::Paragraph,
-            Shape::Column => {
+            HtmlTableShape::Layout => HtmlCloseAction::Paragraph,
+            HtmlTableShape::Column => {
                 self.is_column = true;
                 self.out.open_list(None);
-                Close::Column
+                HtmlCloseAction::Column
             }
-            Shape::Data => {
-                self.table = Some(Table::default());
-                Close::Table
+            HtmlTableShape::Data => {
+                self.table = Some(HtmlTableBuilder::default());
+                HtmlCloseAction::Table
             }
         }
     }
 
-    fn open_definitions(&mut self, at: usize, element: &Element<'_>) -> Close {
+    fn open_definitions(&mut self, at: usize, element: &HtmlElement<'_>) -> HtmlCloseAction {
         if element.has_heading {
-            return Close::Paragraph;
+            return HtmlCloseAction::Paragraph;
         }
         if self.out.is_in_list() || self.out.is_in_note() || !items::has_anchored(self.tree, at) {
             self.out.open_list(None);
-            return Close::List;
+            return HtmlCloseAction::List;
         }
         self.out.open_definitions();
-        Close::Definitions
+        HtmlCloseAction::Definitions
     }
 
-    fn open_definition(&mut self, at: usize, element: &Element<'_>, block: Block) -> Close {
+    fn open_definition(&mut self, at: usize, element: &HtmlElement<'_>, block: Block) -> HtmlCloseAction {
         match block {
             Block::Dt if self.out.is_in_list() => self.out.term(),
             _ if self.out.is_in_list() => self.out.define(),
@@ -437,11 +437,11 @@ impl<'t, 's> Walk<'t, 's> {
                 if self.terms.is_empty() {
                     self.inner_anchor = element.anchor().map(Cow::into_owned);
                 }
-                return Close::Term;
+                return HtmlCloseAction::Term;
             }
             _ => self.define(content::has_text(self.tree, self.tree.range(at))),
         }
-        Close::Paragraph
+        HtmlCloseAction::Paragraph
     }
 
     /// Starts the section of the terms that wait; those without a definition are only named.
@@ -479,74 +479,74 @@ impl<'t, 's> Walk<'t, 's> {
     }
 
     /// Running text so far, as a heading has it.
-    fn captured(&mut self) -> String {
+    fn take_captured(&mut self) -> String {
         self.is_captured = false;
         squeeze(&self.line.take().plain)
     }
 
-    fn close(&mut self, close: Close) {
+    fn close(&mut self, close: HtmlCloseAction) {
         match close {
-            Close::Paragraph => self.boundary(),
-            Close::Apart => self.line.apart(),
-            Close::Quoted => {
+            HtmlCloseAction::Paragraph => self.boundary(),
+            HtmlCloseAction::Apart => self.line.apart(),
+            HtmlCloseAction::Quoted => {
                 self.line.push("”");
             }
-            Close::Code => self.line.close_code(),
-            Close::Link => self.line.close_link(),
-            Close::Heading { level, own, is_item } => {
-                let heading = self.captured();
+            HtmlCloseAction::Code => self.line.close_code(),
+            HtmlCloseAction::Link => self.line.close_link(),
+            HtmlCloseAction::Heading { level, own, is_item } => {
+                let heading = self.take_captured();
                 let anchor = self.anchor.take().map(|(_, anchor)| anchor);
                 if is_item {
                     return self.out.item(heading);
                 }
                 self.out.heading(level, &heading, own.or(anchor).or(self.inner_anchor.take()));
             }
-            Close::List => {
+            HtmlCloseAction::List => {
                 self.flush();
                 self.out.close_list();
             }
-            Close::Definitions => {
+            HtmlCloseAction::Definitions => {
                 self.flush();
                 self.define(false);
                 self.out.close_definitions();
             }
-            Close::Term => {
-                let term = self.captured();
+            HtmlCloseAction::Term => {
+                let term = self.take_captured();
                 self.terms.extend((!term.is_empty()).then_some(term));
             }
-            Close::Cell(at) => {
+            HtmlCloseAction::Cell(at) => {
                 let text = self.line.take();
                 self.line.in_cell = false;
                 if let (Some(table), Some(cell)) = (&mut self.table, self.tree.element(at)) {
                     table.cell(&text, cell);
                 }
             }
-            Close::Row => {
+            HtmlCloseAction::Row => {
                 if let Some(table) = &mut self.table {
                     table.close_row();
                 }
             }
-            Close::Caption => {
-                let caption = self.captured();
-                self.out.paragraph(Text::new(caption));
+            HtmlCloseAction::Caption => {
+                let caption = self.take_captured();
+                self.out.paragraph(LinkedText::new(caption));
             }
-            Close::Column => {
+            HtmlCloseAction::Column => {
                 self.flush();
                 self.is_column = false;
                 self.out.close_list();
             }
-            Close::Table => {
+            HtmlCloseAction::Table => {
                 self.flush();
                 if let Some(table) = self.table.take() {
                     self.out.table(table.finish());
                 }
             }
-            Close::Note => {
+            HtmlCloseAction::Note => {
                 self.flush();
                 self.out.close_note();
             }
-            Close::Title => {
-                let title = self.captured();
+            HtmlCloseAction::Title => {
+                let title = self.take_captured();
                 self.out.title(title);
             }
         }

@@ -1,7 +1,7 @@
 //! Conditions of `.if` and `.ie`, evaluated for a terminal.
 
 /// The definitions that conditions refer to.
-pub(super) trait Known {
+pub(super) trait ManDefinitions {
     /// Whether a string, a macro or a request has this name.
     fn defined(&self, name: &str) -> bool;
     /// Whether a register has this name.
@@ -9,7 +9,7 @@ pub(super) trait Known {
 }
 
 /// Evaluates a condition; returns the result and the rest of the line.
-pub(super) fn split<'a>(line: &'a str, known: &dyn Known) -> (bool, &'a str) {
+pub(super) fn split<'a>(line: &'a str, known: &dyn ManDefinitions) -> (bool, &'a str) {
     let line = line.trim_start_matches([' ', '\t']);
     if let Some(rest) = line.strip_prefix('!') {
         let (answer, rest) = split_plain(rest.trim_start_matches([' ', '\t']), known);
@@ -18,7 +18,7 @@ pub(super) fn split<'a>(line: &'a str, known: &dyn Known) -> (bool, &'a str) {
     split_plain(line, known)
 }
 
-fn split_plain<'a>(line: &'a str, known: &dyn Known) -> (bool, &'a str) {
+fn split_plain<'a>(line: &'a str, known: &dyn ManDefinitions) -> (bool, &'a str) {
     let mut chars = line.chars();
     let Some(first) = chars.next() else { return (false, "") };
     let rest = chars.as_str();
@@ -65,7 +65,7 @@ pub(super) fn value(expression: &str) -> i64 {
         let (digits, after) = digits.split_at(end);
         let number = digits.parse::<i64>().unwrap_or_default();
         let number = if negative { -number } else { number };
-        total = applied(total, operator, number);
+        total = apply_operator(total, operator, number);
         // Units and the fraction say nothing about which branch is taken.
         let after = after.trim_start_matches(|c: char| {
             c == '.' || c == ')' || c.is_ascii_alphanumeric() || c == '|'
@@ -81,7 +81,7 @@ pub(super) fn value(expression: &str) -> i64 {
     }
 }
 
-fn applied(left: i64, operator: &str, right: i64) -> i64 {
+fn apply_operator(left: i64, operator: &str, right: i64) -> i64 {
     match operator {
         "<" => i64::from(left < right),
         ">" => i64::from(left > right),
@@ -102,9 +102,9 @@ fn applied(left: i64, operator: &str, right: i64) -> i64 {
 mod tests {
     use super::*;
 
-    struct Names;
+    struct FakeManDefinitions;
 
-    impl Known for Names {
+    impl ManDefinitions for FakeManDefinitions {
         fn defined(&self, name: &str) -> bool {
             name == "known"
         }

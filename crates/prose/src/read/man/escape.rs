@@ -1,11 +1,11 @@
 //! Roff escapes within a line: named characters, fonts, and motions, which are dropped.
 
 use super::glyph::glyph;
-use crate::read::marks::{BOLD, CODE, ITALIC, JOINED, ROMAN};
+use crate::read::marks::{BOLD, CODE, ITALIC, NO_SPACE, ROMAN};
 use std::str::Chars;
 
 /// Maximum characters of a name or argument of an escape.
-const LONGEST: usize = 200;
+const MAX_ESCAPE_CHARS: usize = 200;
 
 /// Converts escapes to text with marks. Fonts persist across lines.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ impl Fonts {
             'A' | 'B' | 'D' | 'H' | 'l' | 'L' | 'R' | 'S' | 'v' | 'w' | 'x' | 'X' => {
                 quoted(rest);
             }
-            'c' => out.push(JOINED),
+            'c' => out.push(NO_SPACE),
             'E' => self.escape(rest, out),
             '\'' | '´' => out.push('\''),
             '`' => out.push('`'),
@@ -110,7 +110,7 @@ fn name_of_two(rest: &mut Chars<'_>) -> String {
 
 fn until(rest: &mut Chars<'_>, end: char) -> String {
     let text = rest.as_str();
-    let at = text.char_indices().take(LONGEST).find(|(_, c)| *c == end).map(|(at, _)| at);
+    let at = text.char_indices().take(MAX_ESCAPE_CHARS).find(|(_, c)| *c == end).map(|(at, _)| at);
     let Some(at) = at else { return String::new() };
     *rest = text.get(at + end.len_utf8()..).unwrap_or_default().chars();
     text.get(..at).unwrap_or_default().to_owned()

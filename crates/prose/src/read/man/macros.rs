@@ -2,13 +2,13 @@
 
 use super::{
     escape::Fonts,
-    page::Page,
-    source::{Line, Source},
+    page::ManPageBuilder,
+    source::{ManLine, ManSource},
     tbl,
 };
 use crate::read::{
-    marks::{self, BOLD, END, ITALIC, JOINED, LABEL, ROMAN, TARGET},
-    tree::Node,
+    marks::{self, BOLD, END, ITALIC, NO_SPACE, LABEL, ROMAN, TARGET},
+    tree::PageNode,
 };
 
 /// Macros that keep their standard meaning, even if a page redefines them.
@@ -28,14 +28,14 @@ pub(super) const LAYOUT: [&str; 83] = [
     "ta",
 ];
 /// More layout requests.
-pub(super) const LAYOUT_TOO: [&str; 22] = [
+pub(super) const MORE_LAYOUT: [&str; 22] = [
     "tag", "tc", "ti", "tl", "tm", "tm1", "tr", "trf", "trin", "trnt", "uf", "ul", "unformat",
     "vpt", "vs", "warn", "wh", "write", "hrule", "rj", "cflags", "shc",
 ];
 
 /// Metadata from the head of a page.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(super) struct ManPageHeader {
     /// The name of the page.
     pub(super) name: String,
     /// The section of the manual.
@@ -48,7 +48,7 @@ pub(super) struct Head {
 
 /// The role of the next text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum NextText {
     Text,
     Tag,
     Another,
@@ -56,47 +56,47 @@ enum Next {
 }
 
 /// Whether a page may not define a macro of this name.
-pub(super) fn known(name: &str) -> bool {
+pub(super) fn is_standard_macro(name: &str) -> bool {
     MACROS.contains(&name)
 }
 
 /// Reads a page of man macros.
-pub(super) fn read(text: &str) -> (Head, Vec<Node>) {
-    let mut reader = Reader {
-        source: Source::new(text, known),
-        page: Page::default(),
+pub(super) fn read(text: &str) -> (ManPageHeader, Vec<PageNode>) {
+    let mut reader = ManMacroReader {
+        source: ManSource::new(text, is_standard_macro),
+        page: ManPageBuilder::default(),
         fonts: Fonts::default(),
-        head: Head::default(),
-        next: Next::Text,
+        head: ManPageHeader::default(),
+        next: NextText::Text,
         held: String::new(),
         font: None,
     };
     while let Some(line) = reader.source.next() {
         match line {
-            Line::Text(text) => reader.text(&text),
-            Line::Macro(name, arguments) => reader.call(&name, &arguments),
+            ManLine::Text(text) => reader.text(&text),
+            ManLine::Macro(name, arguments) => reader.call(&name, &arguments),
         }
     }
     reader.settle();
     (reader.head, reader.page.finish())
 }
 
-struct Reader<'a> {
-    source: Source<'a>,
-    page: Page,
+struct ManMacroReader<'a> {
+    source: ManSource<'a>,
+    page: ManPageBuilder,
     fonts: Fonts,
-    head: Head,
-    next: Next,
+    head: ManPageHeader,
+    next: NextText,
     /// A tag or heading that continues on the next line.
     held: String,
     /// The font of only the next line.
     font: Option<char>,
 }
 
-impl Reader<'_> {
+impl ManMacroReader<'_> {
     fn text(&mut self, line: &str) {
         let text = self.fonts.text(line);
-        if marks::plain(&text).trim().is_empty() && self.next == Next::Text {
+        if marks::plain(&text).trim().is_empty() && self.next == NextText::Text {
             // A line of only escapes is not blank.
             if line.trim().is_empty() {
                 self.page.gap();
@@ -117,11 +117,11 @@ impl Reader<'_> {
 
     /// Passes a text to the pending element.
     fn emit(&mut self, text: &str) {
-        if self.next == Next::Text {
+        if self.next == NextText::Text {
             self.page.text(text);
             return;
         }
-        if let Some(text) = text.strip_suffix(JOINED) {
+        if let Some(text) = text.strip_suffix(NO_SPACE) {
             self.held.push_str(text);
             return;
         }
@@ -132,11 +132,11 @@ impl Reader<'_> {
     /// Ends the pending element.
     fn settle(&mut self) {
         let held = std::mem::take(&mut self.held);
-        match std::mem::replace(&mut self.next, Next::Text) {
-            Next::Text => {}
-            Next::Tag => self.page.item(&held),
-            Next::Another => self.page.also(&held),
-            Next::Heading(level) => self.page.heading(level, &held),
+        match std::mem::replace(&mut self.next, NextText::Text) {
+            NextText::Text => {}
+            NextText::Tag => self.page.item(&held),
+            NextText::Another => self.page.also(&held),
+            NextText::Heading(level) => self.page.heading(level, &held),
         }
     }
 
@@ -155,12 +155,12 @@ impl Reader<'_> {
             "OP" => self.option(arguments),
             "ft" => {
                 let mark = self.fonts.change(first);
-                if self.next == Next::Text && !self.page.in_code() {
+                if self.next == NextText::Text && !self.page.in_code() {
                     self.page.append(&mark.to_string());
                 }
             }
             "UR" | "MT" | "UE" | "ME" | "MR" | "URL" | "MTO" => self.link(name, arguments),
-            _ if LAYOUT.contains(&name) || LAYOUT_TOO.contains(&name) => {}
+            _ if LAYOUT.contains(&name) || MORE_LAYOUT.contains(&name) => {}
             _ => {
                 self.settle();
                 self.font = None;
@@ -183,9 +183,9 @@ impl Reader<'_> {
             "TP" => {
                 self.fonts = Fonts::default();
                 self.page.gap();
-                self.next = Next::Tag;
+                self.next = NextText::Tag;
             }
-            "TQ" => self.next = Next::Another,
+            "TQ" => self.next = NextText::Another,
             "IP" => {
                 self.fonts = Fonts::default();
                 let tag = self.fonts.text(first);
@@ -245,7 +245,7 @@ impl Reader<'_> {
         self.page.code_end();
         self.fonts = Fonts::default();
         if arguments.is_empty() {
-            self.next = Next::Heading(level);
+            self.next = NextText::Heading(level);
             return;
         }
         let text = self.words(arguments);
@@ -276,11 +276,11 @@ impl Reader<'_> {
 
     fn emit_in_font(&mut self, text: &str) {
         self.font = None;
-        if marks::plain(text).trim().is_empty() && self.next == Next::Text {
+        if marks::plain(text).trim().is_empty() && self.next == NextText::Text {
             return;
         }
         // A continued line ends with a marker.
-        let joined = text.contains(JOINED);
+        let joined = text.contains(NO_SPACE);
         let text = format!("{}{ROMAN}", text.replace(JOINED, ""));
         self.emit(&if joined { format!("{text}{JOINED}") } else { text });
     }
@@ -297,7 +297,7 @@ impl Reader<'_> {
             arguments.iter().map(|text| marks::plain(&Fonts::default().text(text))).collect();
         let [first, second, third] =
             [0, 1, 2].map(|at| texts.get(at).map(String::as_str).unwrap_or_default());
-        if self.page.in_code() || self.next != Next::Text {
+        if self.page.in_code() || self.next != NextText::Text {
             let text =
                 if name == "MR" { format!("{first}({second}){third}") } else { first.into() };
             self.emit(&text);

@@ -2,19 +2,19 @@
 
 use super::{
     escape::Fonts,
-    macros::{Head, LAYOUT, LAYOUT_TOO},
-    mdoc_line::{Setting, Writer, Written, is_macro},
-    page::Page,
-    source::{Line, Source},
+    macros::{ManPageHeader, LAYOUT, MORE_LAYOUT},
+    mdoc_line::{MdocLineContext, MdocLineWriter, MdocLineText, is_macro},
+    page::ManPageBuilder,
+    source::{ManLine, ManSource},
     tbl,
 };
 use crate::read::{
-    marks::{self, JOINED},
-    tree::{self, Mark, Node},
+    marks::{self, NO_SPACE},
+    tree::{self, ItemMarker, PageNode},
 };
 
 /// How many lists may be open.
-const MOST_LISTS: usize = 1_000;
+const MAX_OPEN_LISTS: usize = 1_000;
 /// Macros that are not called within a line.
 const BLOCKS: [&str; 42] = [
     "Dd", "Dt", "Os", "Sh", "Ss", "Pp", "Lp", "Bl", "It", "El", "Bd", "Ed", "D1", "Dl", "Nd", "Rs",
@@ -23,7 +23,7 @@ const BLOCKS: [&str; 42] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MdocListKind {
     Bullet,
     Number(u32),
     Tag,
@@ -31,29 +31,29 @@ enum Kind {
 }
 
 /// Whether a page may not define a macro of this name.
-fn known(name: &str) -> bool {
+fn is_standard_macro(name: &str) -> bool {
     is_macro(name) || BLOCKS.contains(&name) || matches!(name, "%U" | "%V" | "TS" | "br" | "sp")
 }
 
 /// Reads a page of mdoc macros.
-pub(super) fn read(text: &str) -> (Head, Vec<Node>) {
-    let mut reader = Reader {
-        source: Source::new(text, known),
-        page: Page::default(),
+pub(super) fn read(text: &str) -> (ManPageHeader, Vec<PageNode>) {
+    let mut reader = MdocReader {
+        source: ManSource::new(text, is_standard_macro),
+        page: ManPageBuilder::default(),
         fonts: Fonts::default(),
-        head: Head::default(),
+        head: ManPageHeader::default(),
         name: String::new(),
         lists: Vec::new(),
         rows: Vec::new(),
         tag: None,
         reference: None,
         function: None,
-        setting: Setting { spaced: true, synopsis: false },
+        setting: MdocLineContext { spaced: true, synopsis: false },
     };
     while let Some(line) = reader.source.next() {
         match line {
-            Line::Text(text) => reader.text(&text),
-            Line::Macro(name, arguments) => reader.call(&name, arguments),
+            ManLine::Text(text) => reader.text(&text),
+            ManLine::Macro(name, arguments) => reader.call(&name, arguments),
         }
     }
     reader.end_tag();
@@ -61,14 +61,14 @@ pub(super) fn read(text: &str) -> (Head, Vec<Node>) {
     (reader.head, reader.page.finish())
 }
 
-struct Reader<'a> {
-    source: Source<'a>,
-    page: Page,
+struct MdocReader<'a> {
+    source: ManSource<'a>,
+    page: ManPageBuilder,
     fonts: Fonts,
-    head: Head,
+    head: ManPageHeader,
     /// The subject of the page, from its first `.Nm`.
     name: String,
-    lists: Vec<Kind>,
+    lists: Vec<MdocListKind>,
     /// Rows of the open table.
     rows: Vec<Vec<String>>,
     /// A tag that continues over several lines.
@@ -77,10 +77,10 @@ struct Reader<'a> {
     reference: Option<Vec<String>>,
     /// A function whose arguments are on separate lines.
     function: Option<(String, Vec<String>)>,
-    setting: Setting,
+    setting: MdocLineContext,
 }
 
-impl Reader<'_> {
+impl MdocReader<'_> {
     fn text(&mut self, line: &str) {
         if line.trim().is_empty() {
             self.page.gap();
@@ -95,11 +95,11 @@ impl Reader<'_> {
 
     fn emit(&mut self, text: &str, glued: bool) {
         let cell = match self.lists.last() {
-            Some(Kind::Column) => self.rows.last_mut().and_then(|row| row.last_mut()),
+            Some(MdocListKind::Column) => self.rows.last_mut().and_then(|row| row.last_mut()),
             _ => None,
         };
         if let Some(buffer) = self.tag.as_mut().or(cell) {
-            let joined = buffer.ends_with(JOINED);
+            let joined = buffer.ends_with(NO_SPACE);
             if joined {
                 buffer.pop();
             } else if !glued && !buffer.is_empty() {
@@ -113,19 +113,19 @@ impl Reader<'_> {
         }
     }
 
-    fn written(&self, words: &[String]) -> Written {
-        Writer::new(&self.name, self.setting).line(words)
+    fn write_line(&self, words: &[String]) -> MdocLineText {
+        MdocLineWriter::new(&self.name, self.setting).line(words)
     }
 
     fn call(&mut self, name: &str, arguments: Vec<String>) {
         match name {
             "Xc" => {
-                let written = self.written(&arguments);
+                let written = self.write_line(&arguments);
                 self.emit(&written.text, true);
                 self.end_tag();
             }
             _ if self.tag.is_some() && is_macro(name) => self.inline(name, arguments),
-            _ if LAYOUT.contains(&name) || LAYOUT_TOO.contains(&name) => {}
+            _ if LAYOUT.contains(&name) || MORE_LAYOUT.contains(&name) => {}
             "Dd" | "Hf" | "Bf" | "Ef" | "Bk" | "Ek" | "Db" | "ft" | "in" => {}
             "Dt" | "Os" | "Sh" | "Ss" => self.section(name, &arguments),
             "Pp" | "Lp" | "sp" | "PP" | "P" => self.page.gap(),
@@ -133,7 +133,7 @@ impl Reader<'_> {
             "Bl" | "It" | "El" => self.list(name, &arguments),
             "Bd" | "Ed" | "D1" | "Dl" | "nf" | "fi" => self.display(name, &arguments),
             "Nd" => {
-                let written = self.written(&arguments);
+                let written = self.write_line(&arguments);
                 self.emit(&format!("- {}", written.text), false);
             }
             "Sm" => {
@@ -168,7 +168,7 @@ impl Reader<'_> {
                 }
             }
             name if name.starts_with('%') => {
-                let written = self.written(&arguments);
+                let written = self.write_line(&arguments);
                 match &mut self.reference {
                     Some(parts) if parts.len() < 100 => parts.push(marks::plain(&written.text)),
                     _ => self.emit(&written.text, false),
@@ -196,11 +196,11 @@ impl Reader<'_> {
         if is_macro(name) {
             arguments.insert(0, name.to_owned());
         }
-        let written = self.written(&arguments);
+        let written = self.write_line(&arguments);
         if !written.text.is_empty() {
             self.emit(&written.text, written.glued);
         }
-        if let (Some(Kind::Column), Some(row)) = (self.lists.last(), self.rows.last_mut()) {
+        if let (Some(MdocListKind::Column), Some(row)) = (self.lists.last(), self.rows.last_mut()) {
             row.extend(written.cells);
         }
     }
@@ -217,7 +217,7 @@ impl Reader<'_> {
                 self.end_tag();
                 self.end_table();
                 self.lists.clear();
-                let written = self.written(arguments);
+                let written = self.write_line(arguments);
                 let level = if name == "Sh" { 2 } else { 3 };
                 if level == 2 {
                     self.setting.synopsis = written.text.eq_ignore_ascii_case("SYNOPSIS");
@@ -230,18 +230,18 @@ impl Reader<'_> {
     fn list(&mut self, name: &str, arguments: &[String]) {
         match name {
             "Bl" => {
-                if self.lists.len() >= MOST_LISTS {
+                if self.lists.len() >= MAX_OPEN_LISTS {
                     return;
                 }
                 let has = |what: &str| arguments.iter().any(|argument| argument == what);
                 let kind = if has("-column") {
-                    Kind::Column
+                    MdocListKind::Column
                 } else if has("-enum") {
-                    Kind::Number(0)
+                    MdocListKind::Number(0)
                 } else if ["-bullet", "-dash", "-hyphen", "-item"].into_iter().any(has) {
-                    Kind::Bullet
+                    MdocListKind::Bullet
                 } else {
-                    Kind::Tag
+                    MdocListKind::Tag
                 };
                 self.end_table();
                 self.page.group();
@@ -261,22 +261,22 @@ impl Reader<'_> {
     fn list_item(&mut self, arguments: &[String]) {
         self.end_tag();
         match self.lists.last_mut() {
-            Some(Kind::Bullet) => self.page.open(Mark::Bullet),
-            Some(Kind::Number(number)) => {
+            Some(MdocListKind::Bullet) => self.page.open(ItemMarker::Bullet),
+            Some(MdocListKind::Number(number)) => {
                 *number += 1;
-                self.page.open(Mark::Number(*number));
+                self.page.open(ItemMarker::Number(*number));
             }
-            Some(Kind::Column) => {
-                let words: Vec<String> = arguments.iter().flat_map(|word| cells_of(word)).collect();
-                let written = self.written(&words);
+            Some(MdocListKind::Column) => {
+                let words: Vec<String> = arguments.iter().flat_map(|word| split_cells(word)).collect();
+                let written = self.write_line(&words);
                 let mut row = vec![written.text];
                 row.extend(written.cells);
                 self.rows.push(row);
             }
-            Some(Kind::Tag) | None => {
+            Some(MdocListKind::Tag) | None => {
                 let goes_on = arguments.iter().any(|word| word == "Xo")
                     && !arguments.iter().any(|word| word == "Xc");
-                self.tag = Some(self.written(arguments).text);
+                self.tag = Some(self.write_line(arguments).text);
                 if !goes_on {
                     self.end_tag();
                 }
@@ -296,7 +296,7 @@ impl Reader<'_> {
         }
         self.page.gap();
         let rows = std::mem::take(&mut self.rows);
-        self.page.push(Node::Table(tree::table(&rows, false)));
+        self.page.push(PageNode::Table(tree::table(&rows, false)));
     }
 
     fn display(&mut self, name: &str, arguments: &[String]) {
@@ -307,7 +307,7 @@ impl Reader<'_> {
             "nf" => self.page.code_start(),
             "Bd" => self.page.gap(),
             "D1" | "Dl" => {
-                let written = self.written(arguments);
+                let written = self.write_line(arguments);
                 self.page.code_start();
                 self.page.text(&written.text);
                 self.page.code_end();
@@ -331,7 +331,7 @@ impl Reader<'_> {
             }
             let end = if self.setting.synopsis { ";" } else { "" };
             self.emit(&format!("{name}({}){end}", known.join(", ")), false);
-            let after = self.written(arguments);
+            let after = self.write_line(arguments);
             self.emit(&after.text, true);
         }
     }
@@ -353,7 +353,7 @@ impl Reader<'_> {
 }
 
 /// Splits a word at tabs, which may also separate cells.
-fn cells_of(word: &str) -> Vec<String> {
+fn split_cells(word: &str) -> Vec<String> {
     let mut cells = Vec::new();
     for (at, part) in word.split('\t').enumerate() {
         if at > 0 {

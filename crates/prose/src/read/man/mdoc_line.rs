@@ -1,7 +1,7 @@
 //! A line of mdoc macros that call each other: one text with marks.
 
 use super::escape::Fonts;
-use crate::read::marks::{self, BOLD, CODE, ITALIC, JOINED, ROMAN};
+use crate::read::marks::{self, BOLD, CODE, ITALIC, NO_SPACE, ROMAN};
 
 /// Brackets around the rest of a line, around several lines, and their ends: name, what opens, what closes.
 const ENCLOSED: [(&str, &str, &str); 10] = [
@@ -80,7 +80,7 @@ const SYSTEMS: [(&str, &str); 8] = [
     ("At", "AT&T UNIX"),
 ];
 /// Other macros called within a line.
-const OTHERS: [&str; 13] =
+const OTHER_INLINE_MACROS: [&str; 13] =
     ["Ns", "Pf", "Ap", "Xr", "Lk", "Mt", "Sx", "In", "Fn", "Lb", "St", "Ta", "Es"];
 
 fn find<'a, V: Copy>(all: &'a [(&str, V)], name: &str) -> Option<&'a V> {
@@ -94,7 +94,7 @@ pub(super) fn is_macro(word: &str) -> bool {
         || find(&OPENING, word).is_some()
         || find(&CLOSING, word).is_some()
         || find(&SYSTEMS, word).is_some()
-        || OTHERS.contains(&word)
+        || OTHER_INLINE_MACROS.contains(&word)
 }
 
 fn closes(word: &str) -> bool {
@@ -107,7 +107,7 @@ fn opens(word: &str) -> bool {
 
 /// The result of one line.
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct MdocLineText {
     /// The text with marks.
     pub(super) text: String,
     /// Whether it follows the previous text without a space.
@@ -118,7 +118,7 @@ pub(super) struct Written {
 
 /// The context of a line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Setting {
+pub(super) struct MdocLineContext {
     /// Whether words are separated by spaces.
     pub(super) spaced: bool,
     /// Whether it is in the synopsis.
@@ -127,24 +127,24 @@ pub(super) struct Setting {
 
 /// Writes a line.
 #[derive(Debug)]
-pub(super) struct Writer<'a> {
+pub(super) struct MdocLineWriter<'a> {
     /// The page's own name.
     name: &'a str,
-    setting: Setting,
+    setting: MdocLineContext,
     out: String,
     cells: Vec<String>,
     glued: bool,
     tight: bool,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> MdocLineWriter<'a> {
     /// For a page of this name.
-    pub(super) const fn new(name: &'a str, setting: Setting) -> Self {
+    pub(super) const fn new(name: &'a str, setting: MdocLineContext) -> Self {
         Self { name, setting, out: String::new(), cells: Vec::new(), glued: false, tight: true }
     }
 
     /// The text of a line of words.
-    pub(super) fn line(mut self, words: &[String]) -> Written {
+    pub(super) fn line(mut self, words: &[String]) -> MdocLineText {
         let after = words.iter().rev().take_while(|word| closes(word)).count();
         let (words, trailing) = words.split_at(words.len() - after.min(words.len()));
         let mut ends: Vec<&str> = Vec::new();
@@ -175,15 +175,15 @@ impl<'a> Writer<'a> {
             self.close(word);
         }
         if self.tight && !self.out.is_empty() {
-            self.out.push(JOINED);
+            self.out.push(NO_SPACE);
         }
         let mut cells = std::mem::take(&mut self.cells);
         if cells.is_empty() {
-            return Written { text: self.out, glued: self.glued, cells };
+            return MdocLineText { text: self.out, glued: self.glued, cells };
         }
         cells.push(self.out);
         let text = cells.remove(0);
-        Written { text, glued: self.glued, cells }
+        MdocLineText { text, glued: self.glued, cells }
     }
 
     fn push(&mut self, text: &str) {
@@ -391,7 +391,7 @@ mod tests {
                 .map(|w| w.replace('\u{a0}', "\\ "))
                 .collect();
             let written =
-                Writer::new("prog", Setting { spaced: true, synopsis: false }).line(&words);
+                MdocLineWriter::new("prog", MdocLineContext { spaced: true, synopsis: false }).line(&words);
             let all: Vec<String> = std::iter::once(&written.text)
                 .chain(&written.cells)
                 .map(|text| marks::plain(text))

@@ -12,18 +12,18 @@ mod tbl;
 
 use super::{
     marks,
-    tree::{self, Node},
+    tree::{self, PageNode},
 };
 use crate::{
-    document::{Document, Writer},
+    document::{ProseDocument, DocumentWriter},
     format::Unreadable,
 };
 use flate2::read::MultiGzDecoder;
-use macros::Head;
+use macros::ManPageHeader;
 use std::{borrow::Cow, io::Read};
 
 /// Maximum unpacked bytes of a page.
-const LARGEST: u64 = 16 << 20;
+const MAX_UNPACKED_BYTES: u64 = 16 << 20;
 /// Signatures of page generators in comments, with their names.
 const GENERATORS: [(&str, &str); 9] = [
     ("DocBook XSL", "DocBook"),
@@ -38,18 +38,18 @@ const GENERATORS: [(&str, &str); 9] = [
 ];
 
 /// Reads a page.
-pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
-    let bytes = unpacked(bytes)?;
+pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable> {
+    let bytes = unpack(bytes)?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(Unreadable::Empty);
     }
     if bytes.contains(&0) {
         return Err(Unreadable::Binary);
     }
-    let text = decoded(&bytes);
-    let text = marks::cleaned(&text);
+    let text = decode(&bytes);
+    let text = marks::remove_marks(&text);
     let (head, nodes) = if is_mdoc(&text) { mdoc::read(&text) } else { macros::read(&text) };
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     tree::write(&nodes, &mut writer);
     let title = title(path, &head, &nodes);
     let mut document = writer.finish(title, path);
@@ -119,14 +119,14 @@ fn is_section(text: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphabetic())
 }
 
-fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Unreadable> {
+fn unpack(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Unreadable> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(Cow::Borrowed(bytes));
     }
     let mut all = Vec::new();
-    let read = MultiGzDecoder::new(bytes).take(LARGEST + 1).read_to_end(&mut all);
-    if u64::try_from(all.len()).is_ok_and(|length| length > LARGEST) {
-        return Err(Unreadable::TooLarge { limit: LARGEST });
+    let read = MultiGzDecoder::new(bytes).take(MAX_UNPACKED_BYTES + 1).read_to_end(&mut all);
+    if u64::try_from(all.len()).is_ok_and(|length| length > MAX_UNPACKED_BYTES) {
+        return Err(Unreadable::TooLarge { limit: MAX_UNPACKED_BYTES });
     }
     match read {
         Ok(_) => Ok(Cow::Owned(all)),
@@ -135,7 +135,7 @@ fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Unreadable> {
 }
 
 /// Decodes UTF-8 if valid; else Latin-1, as in old pages.
-fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text.trim_start_matches('\u{feff}')),
         Err(_) => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
@@ -170,12 +170,12 @@ fn version(source: &str) -> Option<String> {
 }
 
 /// `ls(1): list directory contents`.
-fn title(path: &str, head: &Head, nodes: &[Node]) -> Option<String> {
+fn title(path: &str, head: &ManPageHeader, nodes: &[PageNode]) -> Option<String> {
     let file = path.rsplit('/').next().unwrap_or(path);
     let file = file.strip_suffix(".gz").unwrap_or(file);
     let file = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let text = nodes.iter().take(6).find_map(|node| match node {
-        Node::Text(text) => Some(marks::plain(text).replace('\n', " ")),
+        PageNode::Text(text) => Some(marks::plain(text).replace('\n', " ")),
         _ => None,
     });
     let text = text.unwrap_or_default();
@@ -201,11 +201,11 @@ fn title(path: &str, head: &Head, nodes: &[Node]) -> Option<String> {
 }
 
 /// Reports the target of a redirecting page.
-fn redirect(path: &str, page: &str) -> Document {
+fn redirect(path: &str, page: &str) -> ProseDocument {
     let name = page.rsplit('/').next().unwrap_or(page);
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     let text = format!("See {}.", marks::link(name, name));
-    tree::write(&[Node::Text(text)], &mut writer);
+    tree::write(&[PageNode::Text(text)], &mut writer);
     let mut document = writer.finish(None, path);
     document.problems.push(format!("it only refers to {name}; read that page instead"));
     document

@@ -1,12 +1,12 @@
 //! Builds the tree of a page while its macros are read: headings, paragraphs, items and their indented bodies.
 
 use crate::read::{
-    marks::{self, JOINED, LABEL},
-    tree::{DEEPEST, Item, Mark, Node, anchor_of},
+    marks::{self, NO_SPACE, LABEL},
+    tree::{MAX_TREE_DEPTH, PageListItem, ItemMarker, PageNode, anchor_of},
 };
 
 /// Heading words of sections whose terms become sections, such as options.
-const WANTED: [&str; 16] = [
+const TERM_HEADING_WORDS: [&str; 16] = [
     "OPTION",
     "COMMAND",
     "ENVIRONMENT",
@@ -26,24 +26,24 @@ const WANTED: [&str; 16] = [
 ];
 
 #[derive(Debug)]
-enum Opened {
+enum ManFrameKind {
     Root,
     Indent,
     /// A list, whose content does not belong to anything before it.
     Group,
-    Item(Mark),
+    Item(ItemMarker),
 }
 
 #[derive(Debug)]
-struct Frame {
-    opened: Opened,
-    nodes: Vec<Node>,
+struct ManFrame {
+    opened: ManFrameKind,
+    nodes: Vec<PageNode>,
 }
 
 /// A page being built.
 #[derive(Debug)]
-pub(super) struct Page {
-    frames: Vec<Frame>,
+pub(super) struct ManPageBuilder {
+    frames: Vec<ManFrame>,
     text: String,
     code: Option<String>,
     /// The number of indents beyond the maximum depth.
@@ -54,7 +54,7 @@ pub(super) struct Page {
     pub(super) all_wanted: bool,
 }
 
-impl Default for Page {
+impl Default for ManPageBuilder {
     fn default() -> Self {
         Self {
             frames: vec![Frame { opened: Opened::Root, nodes: Vec::new() }],
@@ -67,24 +67,24 @@ impl Default for Page {
     }
 }
 
-impl Page {
+impl ManPageBuilder {
     /// Starts a section.
     pub(super) fn heading(&mut self, level: u8, text: &str) {
         self.close_all();
-        let text = marks::squeezed(&marks::plain(text)).replace('\n', " ");
+        let text = marks::squeeze_marked(&marks::plain(text)).replace('\n', " ");
         if level == 2 {
             let upper = text.to_uppercase();
-            self.wanted = WANTED.iter().any(|word| upper.contains(word));
+            self.wanted = TERM_HEADING_WORDS.iter().any(|word| upper.contains(word));
         }
         let anchor = Some(marks::slug(&text)).filter(|slug| !slug.is_empty());
-        self.push(Node::Heading { level, text, anchor });
+        self.push(PageNode::Heading { level, text, anchor });
     }
 
     /// A line of text, with marks.
     pub(super) fn text(&mut self, line: &str) {
         if let Some(code) = &mut self.code {
             code.push_str(&marks::plain(line));
-            if !line.ends_with(JOINED) {
+            if !line.ends_with(NO_SPACE) {
                 code.push('\n');
             }
             return;
@@ -106,7 +106,7 @@ impl Page {
     }
 
     fn space(&mut self) {
-        if self.text.ends_with(JOINED) {
+        if self.text.ends_with(NO_SPACE) {
             self.text.pop();
         } else if !self.text.is_empty() && !self.text.ends_with(['\n', ' ', LABEL]) {
             self.text.push(' ');
@@ -145,9 +145,9 @@ impl Page {
             }
             return;
         }
-        let text = marks::squeezed(&std::mem::take(&mut self.text).replace(JOINED, ""));
+        let text = marks::squeeze_marked(&std::mem::take(&mut self.text).replace(NO_SPACE, ""));
         if !marks::plain(&text).trim().is_empty() {
-            self.push(Node::Text(text));
+            self.push(PageNode::Text(text));
         }
     }
 
@@ -163,8 +163,8 @@ impl Page {
     pub(super) fn item(&mut self, tag: &str) {
         self.code_end();
         self.gap();
-        let tag = marks::squeezed(&tag.replace(JOINED, ""));
-        if let (Some(Frame { opened: Opened::Item(Mark::Term(before)), nodes }), true) =
+        let tag = marks::squeeze_marked(&tag.replace(NO_SPACE, ""));
+        if let (Some(ManFrame { opened: ManFrameKind::Item(ItemMarker::Term(before)), nodes }), true) =
             (self.frames.last_mut(), marks::is_option(&marks::plain(&tag)))
             && nodes.is_empty()
             && marks::is_option(&marks::plain(before))
@@ -180,17 +180,17 @@ impl Page {
     }
 
     /// Starts an item with this mark.
-    pub(super) fn open(&mut self, mark: Mark) {
+    pub(super) fn open(&mut self, mark: ItemMarker) {
         self.gap();
         self.close_item();
-        self.frames.push(Frame { opened: Opened::Item(mark), nodes: Vec::new() });
+        self.frames.push(ManFrame { opened: ManFrameKind::Item(mark), nodes: Vec::new() });
     }
 
     /// Adds another name for the item that was just started.
     pub(super) fn also(&mut self, tag: &str) {
-        let tag = marks::squeezed(tag);
+        let tag = marks::squeeze_marked(tag);
         match self.frames.last_mut() {
-            Some(Frame { opened: Opened::Item(Mark::Term(before)), nodes }) if nodes.is_empty() => {
+            Some(ManFrame { opened: ManFrameKind::Item(ItemMarker::Term(before)), nodes }) if nodes.is_empty() => {
                 push_tag(before, &tag);
             }
             _ => self.item(&tag),
@@ -199,22 +199,22 @@ impl Page {
 
     /// Starts an indent.
     pub(super) fn indent(&mut self) {
-        self.nest(Opened::Indent);
+        self.nest(ManFrameKind::Indent);
     }
 
     /// Starts a list or another group.
     pub(super) fn group(&mut self) {
-        self.nest(Opened::Group);
+        self.nest(ManFrameKind::Group);
     }
 
-    fn nest(&mut self, opened: Opened) {
+    fn nest(&mut self, opened: ManFrameKind) {
         self.code_end();
         self.gap();
-        if self.frames.len() >= DEEPEST {
+        if self.frames.len() >= MAX_TREE_DEPTH {
             self.beyond += 1;
             return;
         }
-        self.frames.push(Frame { opened, nodes: Vec::new() });
+        self.frames.push(ManFrame { opened, nodes: Vec::new() });
     }
 
     /// Ends an indent.
@@ -225,7 +225,7 @@ impl Page {
             self.beyond -= 1;
             return;
         }
-        let nested = |frame: &Frame| matches!(frame.opened, Opened::Indent | Opened::Group);
+        let nested = |frame: &ManFrame| matches!(frame.opened, Opened::Indent | Opened::Group);
         if self.frames.iter().any(nested) {
             self.close_item();
             self.close();
@@ -245,12 +245,12 @@ impl Page {
         let Some(code) = self.code.take() else { return };
         let code = code.trim_end().trim_start_matches('\n').to_owned();
         if !code.trim().is_empty() {
-            self.push(Node::Code { language: String::new(), code: outdented(&code) });
+            self.push(PageNode::Code { language: String::new(), code: dedent_code(&code) });
         }
     }
 
     /// Adds a complete node.
-    pub(super) fn push(&mut self, node: Node) {
+    pub(super) fn push(&mut self, node: PageNode) {
         if let Some(frame) = self.frames.last_mut() {
             frame.nodes.push(node);
         }
@@ -269,39 +269,39 @@ impl Page {
         }
         let Some(frame) = self.frames.pop() else { return };
         match frame.opened {
-            Opened::Item(mark) => {
-                let item = self.finished(mark, frame.nodes);
+            ManFrameKind::Item(mark) => {
+                let item = self.build_item(mark, frame.nodes);
                 self.push(item);
             }
-            Opened::Indent => self.close_indent(frame.nodes),
-            Opened::Group | Opened::Root => {
+            ManFrameKind::Indent => self.close_indent(frame.nodes),
+            ManFrameKind::Group | ManFrameKind::Root => {
                 frame.nodes.into_iter().for_each(|node| self.push(node));
             }
         }
     }
 
     /// What is indented below a line belongs to it: pages made from `DocBook` write lists so.
-    fn close_indent(&mut self, mut nodes: Vec<Node>) {
+    fn close_indent(&mut self, mut nodes: Vec<PageNode>) {
         let in_item = matches!(self.frames.last(), Some(Frame { opened: Opened::Item(_), .. }));
         let before = self.frames.last_mut().and_then(|frame| frame.nodes.last_mut());
-        if let (false, Some(Node::Text(tag))) = (in_item, before)
+        if let (false, Some(PageNode::Text(tag))) = (in_item, before)
             && !nodes.is_empty()
             && is_tag(tag, &nodes)
         {
             let tag = std::mem::take(tag);
             let mark = mark_of(&tag);
-            let item = self.finished(mark, nodes);
+            let item = self.build_item(mark, nodes);
             if let Some(frame) = self.frames.last_mut() {
                 frame.nodes.pop();
                 frame.nodes.push(item);
             }
             return;
         }
-        if let Some(Node::Text(first)) = nodes.first_mut()
-            && let Some((mark, rest)) = marked(first)
+        if let Some(PageNode::Text(first)) = nodes.first_mut()
+            && let Some((mark, rest)) = split_marker(first)
         {
             *first = rest;
-            let item = self.finished(mark, nodes);
+            let item = self.build_item(mark, nodes);
             self.push(item);
             return;
         }
@@ -310,16 +310,16 @@ impl Page {
         }
     }
 
-    fn finished(&self, mark: Mark, body: Vec<Node>) -> Node {
+    fn build_item(&self, mark: ItemMarker, body: Vec<PageNode>) -> PageNode {
         let (mut own, mut anchor) = (false, None);
-        if let Mark::Term(term) = &mark {
+        if let ItemMarker::Term(term) = &mark {
             let term = marks::plain(term);
             own = marks::is_option(&term)
                 || self.wanted
                 || (self.all_wanted && term.split_whitespace().count() <= 4);
             anchor = anchor_of(&term);
         }
-        Node::Item(Item { mark, anchor, own, body })
+        PageNode::Item(PageListItem { mark, anchor, own, body })
     }
 
     fn close_all(&mut self) {
@@ -332,7 +332,7 @@ impl Page {
     }
 
     /// The nodes of the page.
-    pub(super) fn finish(mut self) -> Vec<Node> {
+    pub(super) fn finish(mut self) -> Vec<PageNode> {
         self.close_all();
         let nodes = self.frames.pop().map(|frame| frame.nodes).unwrap_or_default();
         with_synopsis_as_code(nodes)
@@ -347,33 +347,33 @@ fn push_tag(tags: &mut String, tag: &str) {
 }
 
 /// The marker given by an item's tag.
-fn mark_of(tag: &str) -> Mark {
+fn mark_of(tag: &str) -> ItemMarker {
     let plain = marks::plain(tag);
     let plain = plain.trim();
     if matches!(plain, "•" | "·" | "o" | "*" | "-" | "–" | "—" | "+" | "○" | "□" | "‣")
     {
-        return Mark::Bullet;
+        return ItemMarker::Bullet;
     }
     let number = plain.trim_start_matches(['(', '[']).trim_end_matches(['.', ')', ']']);
     match number.parse() {
-        Ok(number) if plain.len() > 1 && !plain.starts_with('[') => Mark::Number(number),
-        _ => Mark::Term(tag.to_owned()),
+        Ok(number) if plain.len() > 1 && !plain.starts_with('[') => ItemMarker::Number(number),
+        _ => ItemMarker::Term(tag.to_owned()),
     }
 }
 
 /// Splits the leading bullet or number from a paragraph.
-fn marked(text: &str) -> Option<(Mark, String)> {
+fn split_marker(text: &str) -> Option<(ItemMarker, String)> {
     let start = text.trim_start_matches([marks::ROMAN, marks::BOLD, ' ']);
     if let Some(rest) = start.strip_prefix(['•', '·', '○']) {
-        return Some((Mark::Bullet, rest.trim_start().to_owned()));
+        return Some((ItemMarker::Bullet, rest.trim_start().to_owned()));
     }
     let (number, rest) = start.split_once('.')?;
     let number = number.parse().ok()?;
-    rest.starts_with([' ', '\n']).then(|| (Mark::Number(number), rest.trim_start().to_owned()))
+    rest.starts_with([' ', '\n']).then(|| (ItemMarker::Number(number), rest.trim_start().to_owned()))
 }
 
 /// Whether a line is the term of the indented text below it, instead of a lead-in sentence.
-fn is_tag(text: &str, below: &[Node]) -> bool {
+fn is_tag(text: &str, below: &[PageNode]) -> bool {
     let plain = marks::plain(text);
     if marks::is_option(&plain) {
         return true;
@@ -387,7 +387,7 @@ fn is_tag(text: &str, below: &[Node]) -> bool {
 }
 
 /// Removes the indentation shared by all lines of code.
-fn outdented(code: &str) -> String {
+fn dedent_code(code: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = code.lines().filter(|line| !line.trim().is_empty());
     let shared = filled.map(indent).min().unwrap_or_default();
@@ -396,11 +396,11 @@ fn outdented(code: &str) -> String {
 }
 
 /// Formats a synopsis as code, line by line.
-fn with_synopsis_as_code(nodes: Vec<Node>) -> Vec<Node> {
+fn with_synopsis_as_code(nodes: Vec<PageNode>) -> Vec<PageNode> {
     let mut all = Vec::with_capacity(nodes.len());
     let mut synopsis: Option<String> = None;
     for node in nodes {
-        if let Node::Heading { level, text, .. } = &node {
+        if let PageNode::Heading { level, text, .. } = &node {
             let was_within = synopsis.is_some();
             end_synopsis(&mut synopsis, &mut all);
             let named = ["SYNOPSIS", "SYNTAX"].iter().any(|name| text.eq_ignore_ascii_case(name));
@@ -414,11 +414,11 @@ fn with_synopsis_as_code(nodes: Vec<Node>) -> Vec<Node> {
             continue;
         };
         match node {
-            Node::Text(text) if is_sentence(&marks::plain(&text)) => {
+            PageNode::Text(text) if is_sentence(&marks::plain(&text)) => {
                 if !code.is_empty() {
                     end_synopsis(&mut synopsis, &mut all);
                 }
-                all.push(Node::Text(text));
+                all.push(PageNode::Text(text));
                 synopsis = Some(String::new());
             }
             node => push_lines(code, &node, 0),
@@ -428,10 +428,10 @@ fn with_synopsis_as_code(nodes: Vec<Node>) -> Vec<Node> {
     all
 }
 
-fn end_synopsis(synopsis: &mut Option<String>, all: &mut Vec<Node>) {
+fn end_synopsis(synopsis: &mut Option<String>, all: &mut Vec<PageNode>) {
     let code = synopsis.take().unwrap_or_default();
     if !code.trim().is_empty() {
-        all.push(Node::Code { language: String::new(), code: code.trim_end().to_owned() });
+        all.push(PageNode::Code { language: String::new(), code: code.trim_end().to_owned() });
     }
 }
 
@@ -442,7 +442,7 @@ fn is_sentence(text: &str) -> bool {
         && text.split_whitespace().count() > 6
 }
 
-fn push_lines(out: &mut String, node: &Node, depth: usize) {
+fn push_lines(out: &mut String, node: &PageNode, depth: usize) {
     let mut push = |text: &str| {
         for line in marks::plain(text).lines() {
             out.push_str(&"  ".repeat(depth));
@@ -451,14 +451,14 @@ fn push_lines(out: &mut String, node: &Node, depth: usize) {
         }
     };
     match node {
-        Node::Text(text) | Node::Heading { text, .. } | Node::Table(text) => push(text),
-        Node::Code { code, .. } => push(code),
-        Node::Quote(body) => body.iter().for_each(|node| push_lines(out, node, depth)),
-        Node::Item(item) => {
+        PageNode::Text(text) | PageNode::Heading { text, .. } | PageNode::Table(text) => push(text),
+        PageNode::Code { code, .. } => push(code),
+        PageNode::Quote(body) => body.iter().for_each(|node| push_lines(out, node, depth)),
+        PageNode::Item(item) => {
             match &item.mark {
-                Mark::Term(term) => push(term),
-                Mark::Number(number) => push(&format!("{number}.")),
-                Mark::Bullet => {}
+                ItemMarker::Term(term) => push(term),
+                ItemMarker::Number(number) => push(&format!("{number}.")),
+                ItemMarker::Bullet => {}
             }
             item.body.iter().for_each(|node| push_lines(out, node, depth + 1));
         }

@@ -3,24 +3,24 @@
 //! The result is text lines and macro lines with arguments. Independent of macro packages.
 
 use super::{
-    condition::{self, Known},
+    condition::{self, ManDefinitions},
     escape::named,
 };
 use std::{cell::Cell, collections::HashMap, rc::Rc};
 
 /// Maximum depth of macro and string expansion.
-const DEEPEST: usize = 10;
+const MAX_EXPANSION_DEPTH: usize = 10;
 /// Maximum lines expanded from macros of a page.
-const EXPANDED: usize = 50_000;
+const MAX_EXPANDED_LINES: usize = 50_000;
 /// Maximum growth of a line by string expansion, in bytes.
-const LONGEST: usize = 64 << 10;
+const MAX_LINE_GROWTH_BYTES: usize = 64 << 10;
 
 /// Maximum bytes inserted by strings of a page.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_STRING_BYTES: usize = 16 << 20;
 
 /// A line of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ManLine {
     /// Text, with escapes.
     Text(String),
     /// A request or a macro, with its arguments.
@@ -57,21 +57,21 @@ const STRINGS: &[(&str, &str)] = &[
 
 /// A source of lines: the page itself, or the body of a macro with its arguments.
 #[derive(Debug)]
-struct Frame<'a> {
-    lines: Body<'a>,
+struct ManInput<'a> {
+    lines: ManInputLines<'a>,
     arguments: Option<Rc<[String]>>,
 }
 
 #[derive(Debug)]
-enum Body<'a> {
+enum ManInputLines<'a> {
     Page(std::str::Lines<'a>),
     Macro(Rc<[String]>, usize),
 }
 
 /// Reads a page line by line.
 #[derive(Debug)]
-pub(super) struct Source<'a> {
-    frames: Vec<Frame<'a>>,
+pub(super) struct ManSource<'a> {
+    frames: Vec<ManInput<'a>>,
     /// A line that passed a condition.
     pending: Option<String>,
     strings: HashMap<String, String>,
@@ -86,7 +86,7 @@ pub(super) struct Source<'a> {
     known: fn(&str) -> bool,
 }
 
-impl Known for Source<'_> {
+impl ManDefinitions for ManSource<'_> {
     fn defined(&self, name: &str) -> bool {
         self.strings.contains_key(name) || self.macros.contains_key(name) || (self.known)(name)
     }
@@ -96,7 +96,7 @@ impl Known for Source<'_> {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> ManSource<'a> {
     /// The lines of a text.
     pub(super) fn new(text: &'a str, known: fn(&str) -> bool) -> Self {
         let strings = STRINGS.iter().map(|(name, value)| ((*name).into(), (*value).into()));
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
             return Some(line);
         }
         let mut line = self.physical()?;
-        while continues(&line) && line.len() < LONGEST {
+        while continues(&line) && line.len() < MAX_LINE_GROWTH_BYTES {
             line.pop();
             match self.physical() {
                 Some(more) => line.push_str(&more),
@@ -134,8 +134,8 @@ impl<'a> Source<'a> {
         loop {
             let frame = self.frames.last_mut()?;
             let line = match &mut frame.lines {
-                Body::Page(lines) => lines.next().map(str::to_owned),
-                Body::Macro(lines, at) => {
+                ManInputLines::Page(lines) => lines.next().map(str::to_owned),
+                ManInputLines::Macro(lines, at) => {
                     *at += 1;
                     lines.get(*at - 1).cloned()
                 }
@@ -160,22 +160,22 @@ impl<'a> Source<'a> {
                 break;
             }
             if !is_comment(&line) {
-                lines.push(self.interpolated(&line));
+                lines.push(self.interpolate(&line));
             }
         }
         lines
     }
 
     /// The next line with content.
-    pub(super) fn next(&mut self) -> Option<Line> {
+    pub(super) fn next(&mut self) -> Option<ManLine> {
         loop {
             let raw = self.raw()?;
             if is_comment(&raw) {
                 continue;
             }
-            let line = without_comment(&raw);
+            let line = strip_comment(&raw);
             let Some(request) = line.strip_prefix(['.', '\'']) else {
-                return Some(Line::Text(self.interpolated(line)));
+                return Some(ManLine::Text(self.interpolate(line)));
             };
             if let Some(line) = self.request(request) {
                 return Some(line);
@@ -184,13 +184,13 @@ impl<'a> Source<'a> {
     }
 
     /// Executes a request, or passes on lines that are not roff requests.
-    fn request(&mut self, request: &str) -> Option<Line> {
+    fn request(&mut self, request: &str) -> Option<ManLine> {
         let request = request.trim_start_matches([' ', '\t']);
         let end = request.find([' ', '\t', '\\']).unwrap_or(request.len());
         let (name, rest) = request.split_at(end);
         match name {
             "" if request.starts_with("\\*") || request.starts_with("\\n") => {
-                let line = self.interpolated(request);
+                let line = self.interpolate(request);
                 let end = line.find([' ', '\t', '\\']).unwrap_or(line.len());
                 let (name, rest) = line.split_at(end);
                 return self.call(name, rest);
@@ -202,7 +202,7 @@ impl<'a> Source<'a> {
                 let taken = self.answers.pop().unwrap_or(true);
                 self.take(!taken, rest);
             }
-            "do" | "nop" => return self.handed_on(rest.trim_start()),
+            "do" | "nop" => return self.next_from(rest.trim_start()),
             "ds" | "as" | "ds1" | "as1" => self.define_string(name.starts_with('a'), rest),
             "nr" => self.define_register(rest),
             "de" | "de1" | "dei" | "am" | "am1" => self.define_macro(rest),
@@ -227,7 +227,7 @@ impl<'a> Source<'a> {
                 }
             }
             _ => {
-                let rest = self.interpolated(rest);
+                let rest = self.interpolate(rest);
                 return self.call(name, &rest);
             }
         }
@@ -235,34 +235,34 @@ impl<'a> Source<'a> {
     }
 
     /// A line contained in another.
-    fn handed_on(&mut self, line: &str) -> Option<Line> {
+    fn next_from(&mut self, line: &str) -> Option<ManLine> {
         if line.starts_with(['.', '\'']) {
             self.pending = Some(line.to_owned());
             return None;
         }
-        let text = self.interpolated(line);
+        let text = self.interpolate(line);
         let first = text.split_whitespace().next().unwrap_or_default();
-        if self.macros.contains_key(first) { None } else { Some(Line::Text(text)) }
+        if self.macros.contains_key(first) { None } else { Some(ManLine::Text(text)) }
     }
 
     /// Expands a macro of the page; passes on any other.
-    fn call(&mut self, name: &str, rest: &str) -> Option<Line> {
+    fn call(&mut self, name: &str, rest: &str) -> Option<ManLine> {
         let arguments = arguments(rest);
         if !(self.known)(name)
             && let Some(body) = self.macros.get(name).cloned()
         {
-            if self.frames.len() < DEEPEST && self.expanded < EXPANDED {
+            if self.frames.len() < MAX_EXPANSION_DEPTH && self.expanded < MAX_EXPANDED_LINES {
                 self.expanded += body.len();
-                let lines = Body::Macro(body, 0);
-                self.frames.push(Frame { lines, arguments: Some(arguments.into()) });
+                let lines = ManInputLines::Macro(body, 0);
+                self.frames.push(ManInput { lines, arguments: Some(arguments.into()) });
             }
             return None;
         }
-        Some(Line::Macro(name.to_owned(), arguments))
+        Some(ManLine::Macro(name.to_owned(), arguments))
     }
 
     fn branch(&mut self, name: &str, rest: &str) {
-        let rest = self.interpolated(rest);
+        let rest = self.interpolate(rest);
         let (answer, rest) = condition::split(&rest, self);
         let rest = rest.to_owned();
         if name == "ie" && self.answers.len() < 1000 {
@@ -295,18 +295,18 @@ impl<'a> Source<'a> {
         let value = value.trim_start_matches([' ', '\t']);
         let value = value.strip_prefix('"').unwrap_or(value);
         // Its own value is put in now, or it would contain itself.
-        let value = self.interpolated(value).replace("\\\\", "\\");
+        let value = self.interpolate(value).replace("\\\\", "\\");
         let string = self.strings.entry(name.to_owned()).or_default();
         if !append {
             string.clear();
         }
-        if string.len() + value.len() <= LONGEST {
+        if string.len() + value.len() <= MAX_LINE_GROWTH_BYTES {
             string.push_str(&value);
         }
     }
 
     fn define_register(&mut self, rest: &str) {
-        let rest = self.interpolated(rest);
+        let rest = self.interpolate(rest);
         let mut parts = rest.split_whitespace();
         let (Some(name), Some(value)) = (parts.next(), parts.next()) else { return };
         let number = condition::value(value.trim_start_matches('+'));
@@ -343,15 +343,15 @@ impl<'a> Source<'a> {
     }
 
     /// Expands strings and registers.
-    fn interpolated(&self, line: &str) -> String {
+    fn interpolate(&self, line: &str) -> String {
         let mut line = line.to_owned();
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_EXPANSION_DEPTH {
             if !line.contains("\\*") && !line.contains("\\n") {
                 break;
             }
             let next = self.interpolated_once(&line);
             let spent = self.spent.get() + next.len();
-            if next == line || next.len() > LONGEST.max(line.len()) || spent > MOST_BYTES {
+            if next == line || next.len() > MAX_LINE_GROWTH_BYTES.max(line.len()) || spent > MAX_STRING_BYTES {
                 break;
             }
             self.spent.set(spent);
@@ -360,7 +360,7 @@ impl<'a> Source<'a> {
         line
     }
 
-    fn interpolated_once(&self, line: &str) -> String {
+    fn interpolate_once(&self, line: &str) -> String {
         let mut out = String::with_capacity(line.len());
         let mut rest = line.chars();
         while let Some(c) = rest.next() {
@@ -368,7 +368,7 @@ impl<'a> Source<'a> {
                 out.push(c);
                 continue;
             }
-            if out.len() > line.len() + LONGEST {
+            if out.len() > line.len() + MAX_LINE_GROWTH_BYTES {
                 // The line has outgrown its bound, and is thrown away.
                 return out;
             }
@@ -421,7 +421,7 @@ fn is_comment(line: &str) -> bool {
 }
 
 /// Removes a comment.
-fn without_comment(line: &str) -> &str {
+fn strip_comment(line: &str) -> &str {
     let mut from = 0;
     while let Some(at) = line.get(from..).and_then(|rest| rest.find('\\')) {
         let at = from + at;
@@ -484,7 +484,7 @@ fn with_arguments(line: &str, arguments: &[String]) -> String {
             }
         }
         out.push_str(rest.as_str());
-        if out.len() > LONGEST {
+        if out.len() > MAX_LINE_GROWTH_BYTES {
             break;
         }
     }
@@ -496,12 +496,12 @@ mod tests {
     use super::*;
 
     fn check(text: &str, want: &str) {
-        let mut source = Source::new(text, |name| name == "SH");
+        let mut source = ManSource::new(text, |name| name == "SH");
         let mut lines = Vec::new();
         while let Some(line) = source.next() {
             lines.push(match line {
-                Line::Text(text) => text,
-                Line::Macro(name, arguments) => format!(".{name}({})", arguments.join(";")),
+                ManLine::Text(text) => text,
+                ManLine::Macro(name, arguments) => format!(".{name}({})", arguments.join(";")),
             });
         }
         assert_eq!(lines.join("/"), want, "{text}");
@@ -532,8 +532,8 @@ mod tests {
         let doubling: Vec<String> =
             (0..60).map(|n| format!(".ds s{n} \\\\*[s{}]\\\\*[s{}]", n - 1, n - 1)).collect();
         let text = format!(".ds s-1 xx\n{}\n\\*[s59]", doubling.join("\n"));
-        let mut source = Source::new(&text, |_| false);
-        let Some(Line::Text(line)) = source.next() else { panic!("a line") };
+        let mut source = ManSource::new(&text, |_| false);
+        let Some(ManLine::Text(line)) = source.next() else { panic!("a line") };
         assert!(line.len() <= 2 * LONGEST, "{}", line.len());
         check(".if n \\{\nnever closed", "never closed");
         check(".if t \\{\nnever closed", "");

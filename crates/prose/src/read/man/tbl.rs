@@ -3,14 +3,14 @@
 use super::escape::Fonts;
 use crate::read::{
     marks,
-    tree::{self, Node},
+    tree::{self, PageNode},
 };
 
 /// Maximum rows; larger tables are data.
-const MOST: usize = 5_000;
+const MAX_TABLE_ROWS: usize = 5_000;
 
 /// Reads the lines of a table. One with a single column is a paragraph a row.
-pub(super) fn read(lines: &[String]) -> Vec<Node> {
+pub(super) fn read(lines: &[String]) -> Vec<PageNode> {
     let (tab, format, data) = split(lines);
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut cells: Option<Vec<String>> = None;
@@ -39,14 +39,14 @@ pub(super) fn read(lines: &[String]) -> Vec<Node> {
         if block.is_none() {
             rows.extend(cells.take());
         }
-        if rows.len() >= MOST {
+        if rows.len() >= MAX_TABLE_ROWS {
             break;
         }
     }
     rows.extend(cells);
     rows.retain(|row| row.iter().any(|cell| !cell.trim().is_empty()));
     if rows.iter().all(|row| row.len() < 2) {
-        return rows.into_iter().flatten().map(Node::Text).collect();
+        return rows.into_iter().flatten().map(PageNode::Text).collect();
     }
     let header = ruled
         || format.first().is_some_and(|line| {
@@ -118,7 +118,7 @@ fn cell(text: &str) -> String {
     if text.trim() == "\\^" {
         return String::new();
     }
-    marks::squeezed(&Fonts::default().text(text))
+    marks::squeeze_marked(&Fonts::default().text(text))
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
         let got: Vec<String> = read(&lines)
             .into_iter()
             .map(|node| match node {
-                Node::Table(text) | Node::Text(text) => marks::plain(&text),
+                PageNode::Table(text) | PageNode::Text(text) => marks::plain(&text),
                 other => format!("{other:?}"),
             })
             .collect();

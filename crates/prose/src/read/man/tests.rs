@@ -1,5 +1,5 @@
 use super::*;
-use crate::Format;
+use crate::ProseFormat;
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write as _;
 
@@ -18,13 +18,13 @@ fn pages_are_detected_by_path_and_by_their_first_bytes() {
     let roff: &[u8] = b".TH A 1\n.SH NAME\n";
     let log: &[u8] = b"2024-01-01 started\n.SH what\n";
     let cases = [
-        ("man1/ls.1", log, Some(Format::Man)),
-        ("usr/share/man/de/man3pm/Foo::Bar.3pm.gz", log, Some(Format::Man)),
-        ("docs/tool.man", log, Some(Format::Man)),
-        ("docs/tool.mdoc", log, Some(Format::Man)),
-        ("man/readme.md", log, Some(Format::Markdown)),
-        ("docs/tool.1", roff, Some(Format::Man)),
-        ("docs/tool.3pm", b"'\\\" t\n.TH A 3\n", Some(Format::Man)),
+        ("man1/ls.1", log, Some(ProseFormat::Man)),
+        ("usr/share/man/de/man3pm/Foo::Bar.3pm.gz", log, Some(ProseFormat::Man)),
+        ("docs/tool.man", log, Some(ProseFormat::Man)),
+        ("docs/tool.mdoc", log, Some(ProseFormat::Man)),
+        ("man/readme.md", log, Some(ProseFormat::Markdown)),
+        ("docs/tool.1", roff, Some(ProseFormat::Man)),
+        ("docs/tool.3pm", b"'\\\" t\n.TH A 3\n", Some(ProseFormat::Man)),
         ("app.log.1", log, None),
         ("lib.so.1", b"\x7fELF.TH", None),
         ("docs/tool.10", roff, None),
@@ -42,7 +42,7 @@ fn packed_pages_are_unpacked_within_bounds() {
     let page = b".TH A 1\n.SH NAME\na \\- b\n";
     let document = read("man1/a.1.gz", &packed(page)).unwrap();
     assert_eq!(document.title, "a(1): b");
-    let limit = LARGEST;
+    let limit = MAX_UNPACKED_BYTES;
     let bomb = packed(&vec![b'x'; usize::try_from(limit).unwrap() + 1]);
     assert_eq!(read("a.1.gz", &bomb), Err(Unreadable::TooLarge { limit }));
     let cut = packed(page);

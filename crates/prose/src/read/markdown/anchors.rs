@@ -12,7 +12,7 @@ pub(crate) struct Anchors {
 
 impl Anchors {
     /// The anchor of a heading: lower case, without punctuation, with `-` for spaces, and numbered where it is taken.
-    pub(crate) fn of(&mut self, heading: &str) -> Option<String> {
+    pub(crate) fn next_anchor(&mut self, heading: &str) -> Option<String> {
         let slug = slug(heading);
         if slug.is_empty() {
             return None;

@@ -1,13 +1,13 @@
 //! Splits `CommonMark` into blocks: source slices, with links extracted and markup dropped.
 
 use super::{Anchors, markup};
-use crate::document::{Kind, Link, Text, Writer};
+use crate::document::{BlockKind, TextLink, LinkedText, DocumentWriter};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, OffsetIter, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
 /// How headings are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Headings {
+pub(crate) enum HeadingPlacement {
     /// Each starts a section.
     Sections,
     /// Each starts a section this many levels deeper.
@@ -17,13 +17,13 @@ pub(crate) enum Headings {
 }
 
 /// Writes the blocks of `CommonMark` text.
-pub(super) fn write(writer: &mut Writer, anchors: &mut Anchors, text: &str, headings: Headings) {
+pub(super) fn write(writer: &mut DocumentWriter, anchors: &mut Anchors, text: &str, headings: HeadingPlacement) {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_HEADING_ATTRIBUTES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS;
-    let mut reader = Reader { writer, anchors, text, headings, named: None };
+    let mut reader = MarkdownReader { writer, anchors, text, headings, named: None };
     let mut events = Parser::new_ext(text, options).into_offset_iter();
     while let Some((event, range)) = events.next() {
         if let Event::Start(tag) = event {
@@ -32,16 +32,16 @@ pub(super) fn write(writer: &mut Writer, anchors: &mut Anchors, text: &str, head
     }
 }
 
-struct Reader<'a> {
-    writer: &'a mut Writer,
+struct MarkdownReader<'a> {
+    writer: &'a mut DocumentWriter,
     anchors: &'a mut Anchors,
     text: &'a str,
-    headings: Headings,
+    headings: HeadingPlacement,
     /// An `<a id>` directly before a heading is its anchor.
     named: Option<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MarkdownReader<'a> {
     fn block(&mut self, tag: Tag<'a>, range: Range<usize>, events: &mut OffsetIter<'a>) {
         let kind = match tag {
             Tag::Heading { level, id, .. } => {
@@ -61,10 +61,10 @@ impl<'a> Reader<'a> {
                 skip(events);
                 return self.markup(range);
             }
-            Tag::List(_) => Kind::List,
-            Tag::BlockQuote(_) => Kind::Quote,
-            Tag::Table(_) => Kind::Table,
-            _ => Kind::Paragraph,
+            Tag::List(_) => BlockKind::List,
+            Tag::BlockQuote(_) => BlockKind::Quote,
+            Tag::Table(_) => BlockKind::Table,
+            _ => BlockKind::Paragraph,
         };
         let mut slice = Slice::new(self.text, &range);
         slice.take(events);
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         if !text.plain.trim().is_empty() {
             self.named = None;
         }
-        if anchor.is_some() && kind == Kind::Paragraph {
+        if anchor.is_some() && kind == BlockKind::Paragraph {
             self.named = anchor;
         }
         self.writer.block(kind, text);
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
                 Event::Text(part) | Event::Code(part) => text.push_str(&part),
                 Event::SoftBreak | Event::HardBreak => text.push(' '),
                 Event::InlineHtml(tag) => {
-                    let tag = markup::Tag::parse(&tag);
+                    let tag = markup::MarkupTag::parse(&tag);
                     anchor = anchor.or_else(|| tag.and_then(|tag| tag.anchor()));
                 }
                 _ => {}
@@ -103,11 +103,11 @@ impl<'a> Reader<'a> {
         let anchor = anchor.or_else(|| self.named.take());
         self.named = None;
         let below = match self.headings {
-            Headings::Sections => 0,
-            Headings::Below(levels) => levels,
-            Headings::Bold => {
+            HeadingPlacement::Sections => 0,
+            HeadingPlacement::Below(levels) => levels,
+            HeadingPlacement::Bold => {
                 if !text.trim().is_empty() {
-                    self.writer.plain(Kind::Paragraph, format!("**{}**", text.trim()));
+                    self.writer.plain(BlockKind::Paragraph, format!("**{}**", text.trim()));
                 }
                 return;
             }
@@ -115,17 +115,17 @@ impl<'a> Reader<'a> {
         if let Some(anchor) = &anchor {
             self.anchors.take(anchor);
         }
-        let anchor = anchor.or_else(|| self.anchors.of(text));
+        let anchor = anchor.or_else(|| self.anchors.next_anchor(text));
         self.writer.heading(level.saturating_add(below), text, anchor);
     }
 
     fn markup(&mut self, range: Range<usize>) {
         for piece in markup::pieces(self.text.get(range).unwrap_or_default()) {
             match piece {
-                markup::Piece::Anchor(anchor) => self.named = Some(anchor),
-                markup::Piece::Heading(level, text, anchor) => self.start(level, &text, anchor),
-                markup::Piece::Code(code) => self.writer.code("", &code),
-                markup::Piece::Block(kind, text) => {
+                markup::HtmlBlockPart::Anchor(anchor) => self.named = Some(anchor),
+                markup::HtmlBlockPart::Heading(level, text, anchor) => self.start(level, &text, anchor),
+                markup::HtmlBlockPart::Code(code) => self.writer.code("", &code),
+                markup::HtmlBlockPart::Block(kind, text) => {
                     self.named = None;
                     self.writer.block(kind, text);
                 }
@@ -184,7 +184,7 @@ fn is_container(event: &Event<'_>) -> bool {
 }
 
 /// An open link or image.
-struct Open {
+struct OpenMarkdownLink {
     target: Option<String>,
     /// Where its label starts in the text that is written.
     start: usize,
@@ -199,8 +199,8 @@ struct Open {
 struct Slice<'a> {
     source: &'a str,
     at: usize,
-    text: Text,
-    open: Vec<Open>,
+    text: LinkedText,
+    open: Vec<OpenMarkdownLink>,
     /// Where the label of an `<a href>` starts, and its target.
     tagged: Option<(usize, String)>,
     anchor: Option<String>,
@@ -214,7 +214,7 @@ impl<'a> Slice<'a> {
         Self {
             source,
             at: range.start,
-            text: Text::default(),
+            text: LinkedText::default(),
             open: Vec::new(),
             tagged: None,
             anchor: None,
@@ -263,7 +263,7 @@ impl<'a> Slice<'a> {
                 Event::Html(html) => {
                     self.copy_to(range.start);
                     self.skip_to(range.end);
-                    let text = markup::stripped(&html, &mut self.comment);
+                    let text = markup::strip_markup(&html, &mut self.comment);
                     if text.is_empty() {
                         // The line is gone, and its indentation with it.
                         let kept = self.text.plain.trim_end_matches(' ').len();
@@ -298,7 +298,7 @@ impl<'a> Slice<'a> {
         };
         self.copy_to(range.start);
         let start = self.text.plain.len();
-        self.open.push(Open { target, start, fresh: true, end: range.start, collapsed });
+        self.open.push(OpenMarkdownLink { target, start, fresh: true, end: range.start, collapsed });
     }
 
     fn end(&mut self, range: &Range<usize>) {
@@ -325,14 +325,14 @@ impl<'a> Slice<'a> {
         let end = self.text.plain.trim_end().len();
         let apart = self.text.links.last().is_none_or(|last| last.label.end <= start);
         if start < end && apart && !target.is_empty() {
-            self.text.links.push(Link { label: start..end, target });
+            self.text.links.push(TextLink { label: start..end, target });
         }
     }
 
     fn tag(&mut self, html: &str, range: &Range<usize>) {
         self.copy_to(range.start);
         self.skip_to(range.end);
-        let Some(tag) = markup::Tag::parse(html) else { return };
+        let Some(tag) = markup::MarkupTag::parse(html) else { return };
         match (tag.name.as_str(), tag.closes) {
             ("a", true) => {
                 if let Some((start, target)) = self.tagged.take() {
@@ -351,7 +351,7 @@ impl<'a> Slice<'a> {
         }
     }
 
-    fn finish(mut self, end: usize) -> (Text, Option<String>) {
+    fn finish(mut self, end: usize) -> (LinkedText, Option<String>) {
         self.copy_to(end);
         (self.text, self.anchor)
     }

@@ -2,24 +2,24 @@
 
 /// The fields read from front matter.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Front {
+pub(super) struct FrontMatter {
     pub(super) title: Option<String>,
     pub(super) version: Option<String>,
 }
 
 /// Splits a file into front matter and text. Front matter must be at the very start.
-pub(super) fn split(text: &str) -> (Front, &str) {
+pub(super) fn split(text: &str) -> (FrontMatter, &str) {
     let (mark, sign) = match text.get(..4) {
         Some("---\n") => ("---", ':'),
         Some("+++\n") => ("+++", '='),
-        _ => return (Front::default(), text),
+        _ => return (FrontMatter::default(), text),
     };
     let rest = text.get(4..).unwrap_or_default();
     // A rule has a blank line or running text behind it, front matter a key.
     let first = rest.lines().map(str::trim).find(|line| !line.starts_with('#'));
     if !first.is_some_and(|line| line == mark || key(line, sign).is_some() || line.starts_with('['))
     {
-        return (Front::default(), text);
+        return (FrontMatter::default(), text);
     }
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
@@ -27,7 +27,7 @@ pub(super) fn split(text: &str) -> (Front, &str) {
         if bare == mark || (mark == "---" && bare == "...") {
             let inside = rest.get(..at).unwrap_or_default();
             let after = rest.get(at + line.len()..).unwrap_or_default();
-            let front = Front {
+            let front = FrontMatter {
                 title: value(inside, "title", sign),
                 version: value(inside, "version", sign),
             };
@@ -35,7 +35,7 @@ pub(super) fn split(text: &str) -> (Front, &str) {
         }
         at += line.len();
     }
-    (Front::default(), text)
+    (FrontMatter::default(), text)
 }
 
 /// The key and the rest of a line such as `title: Start here`.
@@ -58,12 +58,12 @@ fn value(front: &str, wanted: &str, sign: char) -> Option<String> {
         let below = lines.take_while(|line| line.starts_with([' ', '\t']));
         below.map(str::trim).collect::<Vec<_>>().join(" ")
     } else {
-        unquoted(found)
+        unquote(found)
     };
     (!value.is_empty() && !value.starts_with(['{', '['])).then_some(value)
 }
 
-fn unquoted(value: &str) -> String {
+fn unquote(value: &str) -> String {
     for quote in ['"', '\''] {
         let Some(inner) = value.strip_prefix(quote) else { continue };
         let mut text = String::new();

@@ -3,13 +3,13 @@
 use super::markup;
 
 /// Maximum characters of a tag.
-const LONGEST: usize = 4000;
+const MAX_TAG_CHARS: usize = 4000;
 /// Maximum bytes of a line; a longer one is data, scanned once for each tag.
-const LONGEST_LINE: usize = 10_000;
+const MAX_LINE_BYTES: usize = 10_000;
 
 /// Converts MDX to Markdown.
 pub(super) fn without(text: &str) -> String {
-    let mut reader = Reader::default();
+    let mut reader = JsxReader::default();
     let mut rest = text;
     while !rest.is_empty() {
         rest = reader.line(rest);
@@ -19,7 +19,7 @@ pub(super) fn without(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct JsxReader<'a> {
     out: String,
     /// Lines since the last tag: they are indented as one.
     lines: Vec<&'a str>,
@@ -29,12 +29,12 @@ struct Reader<'a> {
     unclosed: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsxReader<'a> {
     /// Takes a line, and returns the rest.
     fn line(&mut self, rest: &'a str) -> &'a str {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
         let bare = line.trim_start();
-        if line.len() > LONGEST_LINE {
+        if line.len() > MAX_LINE_BYTES {
             self.lines.push(line);
             return after;
         }
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         if !tag.ends_with("/>") {
             self.depth += 1;
         }
-        let Some(parsed) = markup::Tag::parse(tag) else { return };
+        let Some(parsed) = markup::MarkupTag::parse(tag) else { return };
         let title = parsed.attribute("title").or_else(|| parsed.attribute("label"));
         let title = title.filter(|title| !title.starts_with('{'));
         let shown = match (title, parsed.attribute("href")) {
@@ -147,7 +147,7 @@ fn tag(from: &str) -> Option<usize> {
         return None;
     }
     let (mut open, mut quote) = (0_usize, None);
-    for (at, c) in from.char_indices().take(LONGEST) {
+    for (at, c) in from.char_indices().take(MAX_TAG_CHARS) {
         match (quote, c) {
             (Some(mark), c) if c == mark => quote = None,
             (None, '"' | '\'' | '`') => quote = Some(c),

@@ -1,10 +1,10 @@
 //! HTML inside Markdown: drops tags and comments, keeps text, links and anchors.
 
-use crate::document::{Kind, Text, squeeze};
+use crate::document::{BlockKind, LinkedText, squeeze};
 
 /// A part of an HTML block.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum HtmlBlockPart {
     /// An `<a id>` outside a heading.
     Anchor(String),
     /// Level, text and anchor.
@@ -12,19 +12,19 @@ pub(super) enum Piece {
     /// The content of `<pre>`.
     Code(String),
     /// Text.
-    Block(Kind, Text),
+    Block(BlockKind, LinkedText),
 }
 
 /// A tag as written.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Tag {
+pub(super) struct MarkupTag {
     /// In lower case.
     pub(super) name: String,
     pub(super) closes: bool,
     attributes: Vec<(String, String)>,
 }
 
-impl Tag {
+impl MarkupTag {
     /// Reads `<name …>` or `</name>`.
     pub(super) fn parse(tag: &str) -> Option<Self> {
         let inner = tag.strip_prefix('<')?;
@@ -45,7 +45,7 @@ impl Tag {
     /// The value of an attribute, where it has one.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         let found = self.attributes.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| decoded(value)).filter(|value| !value.is_empty())
+        found.map(|(_, value)| decode_entities(value)).filter(|value| !value.is_empty())
     }
 
     /// The anchor of this element.
@@ -96,19 +96,19 @@ pub(super) fn end_of_tag(html: &str) -> Option<usize> {
 }
 
 /// HTML tokens: text and tags.
-enum Token<'a> {
+enum MarkupToken<'a> {
     Text(&'a str),
-    Tag(Tag),
+    Tag(MarkupTag),
 }
 
-struct Tokens<'a> {
+struct MarkupTokens<'a> {
     rest: &'a str,
 }
 
-impl<'a> Iterator for Tokens<'a> {
-    type Item = Token<'a>;
+impl<'a> Iterator for MarkupTokens<'a> {
+    type Item = MarkupToken<'a>;
 
-    fn next(&mut self) -> Option<Token<'a>> {
+    fn next(&mut self) -> Option<MarkupToken<'a>> {
         loop {
             if let Some(comment) = self.rest.strip_prefix("<!--") {
                 self.rest = comment.split_once("-->").map_or("", |(_, rest)| rest);
@@ -122,32 +122,32 @@ impl<'a> Iterator for Tokens<'a> {
                 let end = end_of_tag(self.rest).unwrap_or(self.rest.len());
                 let (tag, rest) = self.rest.split_at_checked(end)?;
                 self.rest = rest;
-                let Some(tag) = Tag::parse(tag) else { continue };
+                let Some(tag) = MarkupTag::parse(tag) else { continue };
                 if matches!(tag.name.as_str(), "script" | "style") && !tag.closes {
                     self.rest = self.rest.split_once("</").map_or("", |(_, rest)| rest);
                     self.rest = self.rest.split_once('>').map_or("", |(_, rest)| rest);
                     continue;
                 }
-                return Some(Token::Tag(tag));
+                return Some(MarkupToken::Tag(tag));
             }
             let end = after.find('<').map_or(self.rest.len(), |at| at + 1);
             let end =
                 if first == '<' { end } else { self.rest.find('<').unwrap_or(self.rest.len()) };
             let (text, rest) = self.rest.split_at_checked(end)?;
             self.rest = rest;
-            return Some(Token::Text(text));
+            return Some(MarkupToken::Text(text));
         }
     }
 }
 
 /// The pieces of an HTML block, in order.
-pub(super) fn pieces(html: &str) -> Vec<Piece> {
-    let mut builder = Builder::default();
-    for token in (Tokens { rest: html }) {
+pub(super) fn pieces(html: &str) -> Vec<HtmlBlockPart> {
+    let mut builder = MarkupBuilder::default();
+    for token in (MarkupTokens { rest: html }) {
         match token {
-            Token::Text(text) => builder.push(text),
-            Token::Tag(tag) if tag.closes => builder.close(&tag),
-            Token::Tag(tag) => builder.open(&tag),
+            MarkupToken::Text(text) => builder.push(text),
+            MarkupToken::Tag(tag) if tag.closes => builder.close(&tag),
+            MarkupToken::Tag(tag) => builder.open(&tag),
         }
     }
     builder.end_block();
@@ -155,7 +155,7 @@ pub(super) fn pieces(html: &str) -> Vec<Piece> {
 }
 
 /// The text of a line of an HTML block, where `comment` says whether a comment is open.
-pub(super) fn stripped(html: &str, comment: &mut bool) -> String {
+pub(super) fn strip_markup(html: &str, comment: &mut bool) -> String {
     let mut rest = html;
     if *comment {
         let Some((_, after)) = html.split_once("-->") else { return String::new() };
@@ -165,11 +165,11 @@ pub(super) fn stripped(html: &str, comment: &mut bool) -> String {
     *comment = rest
         .rfind("<!--")
         .is_some_and(|at| !rest.get(at..).is_some_and(|rest| rest.contains("-->")));
-    let text: String = (Tokens { rest })
+    let text: String = (MarkupTokens { rest })
         .map(|token| match token {
-            Token::Text(text) => decoded(text),
-            Token::Tag(tag) if tag.name == "img" => tag.attribute("alt").unwrap_or_default(),
-            Token::Tag(_) => String::new(),
+            MarkupToken::Text(text) => decode_entities(text),
+            MarkupToken::Tag(tag) if tag.name == "img" => tag.attribute("alt").unwrap_or_default(),
+            MarkupToken::Tag(_) => String::new(),
         })
         .collect();
     let only_tags = text.trim().is_empty();
@@ -177,9 +177,9 @@ pub(super) fn stripped(html: &str, comment: &mut bool) -> String {
 }
 
 #[derive(Default)]
-struct Builder {
-    pieces: Vec<Piece>,
-    text: Text,
+struct MarkupBuilder {
+    pieces: Vec<HtmlBlockPart>,
+    text: LinkedText,
     heading: Option<(u8, Option<String>)>,
     link: Option<(usize, String)>,
     verbatim: bool,
@@ -187,9 +187,9 @@ struct Builder {
     list: bool,
 }
 
-impl Builder {
+impl MarkupBuilder {
     fn push(&mut self, text: &str) {
-        let text = decoded(text);
+        let text = decode_entities(text);
         if self.verbatim {
             self.text.plain.push_str(&text);
             return;
@@ -205,7 +205,7 @@ impl Builder {
         }
     }
 
-    fn open(&mut self, tag: &Tag) {
+    fn open(&mut self, tag: &MarkupTag) {
         match tag.name.as_str() {
             "a" => {
                 self.anchor(tag);
@@ -251,24 +251,24 @@ impl Builder {
         }
     }
 
-    fn close(&mut self, tag: &Tag) {
+    fn close(&mut self, tag: &MarkupTag) {
         match tag.name.as_str() {
             "a" => self.end_link(),
             "pre" => {
                 self.verbatim = false;
                 let code = std::mem::take(&mut self.text).plain;
-                self.pieces.push(Piece::Code(code));
+                self.pieces.push(HtmlBlockPart::Code(code));
             }
             name if level(name).is_some() || is_block(name) => self.end_block(),
             _ => {}
         }
     }
 
-    fn anchor(&mut self, tag: &Tag) {
+    fn anchor(&mut self, tag: &MarkupTag) {
         let Some(found) = tag.anchor() else { return };
         match &mut self.heading {
             Some((_, anchor)) => *anchor = anchor.take().or(Some(found)),
-            None => self.pieces.push(Piece::Anchor(found)),
+            None => self.pieces.push(HtmlBlockPart::Anchor(found)),
         }
     }
 
@@ -299,11 +299,11 @@ impl Builder {
         self.link = None;
         self.verbatim = false;
         let text = std::mem::take(&mut self.text);
-        let kind = if std::mem::take(&mut self.list) { Kind::List } else { Kind::Paragraph };
+        let kind = if std::mem::take(&mut self.list) { BlockKind::List } else { BlockKind::Paragraph };
         match self.heading.take() {
-            Some((level, anchor)) => self.pieces.push(Piece::Heading(level, text.plain, anchor)),
+            Some((level, anchor)) => self.pieces.push(HtmlBlockPart::Heading(level, text.plain, anchor)),
             None if text.plain.trim().is_empty() => {}
-            None => self.pieces.push(Piece::Block(kind, text)),
+            None => self.pieces.push(HtmlBlockPart::Block(kind, text)),
         }
     }
 }
@@ -348,7 +348,7 @@ fn is_block(name: &str) -> bool {
 }
 
 /// Decodes character references.
-pub(super) fn decoded(text: &str) -> String {
+pub(super) fn decode_entities(text: &str) -> String {
     if !text.contains('&') {
         return text.to_owned();
     }

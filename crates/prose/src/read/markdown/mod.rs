@@ -10,19 +10,19 @@ mod markup;
 mod prepare;
 
 pub(crate) use anchors::Anchors;
-pub(crate) use blocks::Headings;
+pub(crate) use blocks::HeadingPlacement;
 
-use crate::document::{Document, Writer};
+use crate::document::{ProseDocument, DocumentWriter};
 
 /// Reads a Markdown document.
-pub(crate) fn read(path: &str, text: &str) -> Document {
+pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
     let (front, body) = front::split(text);
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     let mut anchors = Anchors::default();
     if path.to_ascii_lowercase().ends_with(".mdx") {
-        write(&mut writer, &mut anchors, &jsx::without(body), Headings::Sections);
+        write(&mut writer, &mut anchors, &jsx::without(body), HeadingPlacement::Sections);
     } else {
-        write(&mut writer, &mut anchors, body, Headings::Sections);
+        write(&mut writer, &mut anchors, body, HeadingPlacement::Sections);
     }
     let mut document = writer.finish(front.title, path);
     document.version = front.version;
@@ -30,7 +30,7 @@ pub(crate) fn read(path: &str, text: &str) -> Document {
 }
 
 /// Adds Markdown to a document that is being written.
-pub(crate) fn write(writer: &mut Writer, anchors: &mut Anchors, text: &str, headings: Headings) {
+pub(crate) fn write(writer: &mut DocumentWriter, anchors: &mut Anchors, text: &str, headings: HeadingPlacement) {
     blocks::write(writer, anchors, &prepare::prepare(text), headings);
 }
 

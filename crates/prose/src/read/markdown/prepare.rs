@@ -35,9 +35,9 @@ const ADMONITIONS: [&str; 27] = [
     "warning",
 ];
 /// Maximum nesting of containers: every line carries the marks of all its containers.
-const DEEPEST: usize = 8;
+const MAX_CONTAINER_DEPTH: usize = 8;
 /// Maximum bytes of a line; a longer one is data, scanned once for each shortcode.
-const LONGEST_LINE: usize = 10_000;
+const MAX_LINE_BYTES: usize = 10_000;
 
 /// Text as `CommonMark`.
 pub(super) fn prepare(text: &str) -> String {
@@ -45,7 +45,7 @@ pub(super) fn prepare(text: &str) -> String {
     // An opened container that nothing closes would swallow the rest.
     let closers = lines.iter().filter(|line| closes(line, ":::")).count();
     let mut writer =
-        Writer { out: String::with_capacity(text.len()), closers, ..Writer::default() };
+        PreparedMarkdown { out: String::with_capacity(text.len()), closers, ..PreparedMarkdown::default() };
     for line in lines {
         writer.line(line);
     }
@@ -60,24 +60,24 @@ fn closes(line: &str, mark: &str) -> bool {
 }
 
 /// How a container ends.
-enum End {
+enum ContainerEnd {
     /// At the first line not indented by four more.
     Indent,
     /// At a closing line.
     Mark(String),
 }
 
-struct Frame {
+struct ContainerFrame {
     /// Spaces before its first line.
     base: usize,
     quote: bool,
-    end: End,
+    end: ContainerEnd,
 }
 
 #[derive(Default)]
-struct Writer {
+struct PreparedMarkdown {
     out: String,
-    frames: Vec<Frame>,
+    frames: Vec<ContainerFrame>,
     /// The mark of the open fence, and the number of frames around it.
     fence: Option<(String, usize)>,
     blanks: usize,
@@ -86,7 +86,7 @@ struct Writer {
     code: Option<&'static str>,
 }
 
-impl Writer {
+impl PreparedMarkdown {
     fn line(&mut self, raw: &str) {
         if raw.trim().is_empty() {
             self.blanks += 1;
@@ -139,11 +139,11 @@ impl Writer {
         for frame in &self.frames {
             let indent = indent(line);
             let strip = match frame.end {
-                End::Indent if indent < frame.base + 4 => break,
-                End::Indent => frame.base + 4,
-                End::Mark(_) => frame.base.min(indent),
+                ContainerEnd::Indent if indent < frame.base + 4 => break,
+                ContainerEnd::Indent => frame.base + 4,
+                ContainerEnd::Mark(_) => frame.base.min(indent),
             };
-            line = cut(line, strip);
+            line = strip_columns(line, strip);
             kept += 1;
         }
         if kept < self.frames.len() {
@@ -158,7 +158,7 @@ impl Writer {
     /// Opens or closes a container, if that is what the line does.
     fn container(&mut self, line: &str) -> bool {
         let bare = line.trim();
-        let marked = |frame: &Frame| matches!(&frame.end, End::Mark(mark) if closes(bare, mark));
+        let marked = |frame: &ContainerFrame| matches!(&frame.end, End::Mark(mark) if closes(bare, mark));
         if let Some(at) = self.frames.iter().rposition(marked) {
             self.frames.truncate(at);
             self.closers = self.closers.saturating_sub(1);
@@ -174,7 +174,7 @@ impl Writer {
             ADMONITIONS.contains(&name).then(|| (mark, name.to_owned(), title.trim().to_owned()))
         });
         if let Some((mark, name, title)) = myst {
-            self.open(line, End::Mark(mark), Some(&name), &title);
+            self.open(line, ContainerEnd::Mark(mark), Some(&name), &title);
             return true;
         }
         for mark in ["!!! ", "???+ ", "??? "] {
@@ -182,12 +182,12 @@ impl Writer {
             let (name, title) = rest.split_once('"').unwrap_or((rest, ""));
             let name = name.split_whitespace().next().unwrap_or("note").to_owned();
             let title = title.trim_end().trim_end_matches('"').to_owned();
-            self.open(line, End::Indent, Some(&name), &title);
+            self.open(line, ContainerEnd::Indent, Some(&name), &title);
             return true;
         }
         for mark in ["=== \"", "===! \""] {
             let Some(title) = bare.strip_prefix(mark) else { continue };
-            self.open(line, End::Indent, None, title.trim_end_matches('"'));
+            self.open(line, ContainerEnd::Indent, None, title.trim_end_matches('"'));
             return true;
         }
         false
@@ -211,7 +211,7 @@ impl Writer {
         let title = title.trim().trim_start_matches(['[', '}']).trim_end_matches(']').trim();
         let known = ADMONITIONS.contains(&name.to_lowercase().as_str());
         if self.closers > 0 && known {
-            self.open(line, End::Mark(mark), Some(name), title);
+            self.open(line, ContainerEnd::Mark(mark), Some(name), title);
         } else {
             self.blanks = self.blanks.max(1);
         }
@@ -219,15 +219,15 @@ impl Writer {
     }
 
     /// Writes a container's label, and enters it.
-    fn open(&mut self, line: &str, end: End, name: Option<&str>, title: &str) {
+    fn open(&mut self, line: &str, end: ContainerEnd, name: Option<&str>, title: &str) {
         self.blanks = self.blanks.max(1);
         let base = indent(line);
-        if self.frames.len() >= DEEPEST {
+        if self.frames.len() >= MAX_CONTAINER_DEPTH {
             self.emit(line);
             return;
         }
         self.flush_blanks();
-        self.frames.push(Frame { base, quote: name.is_some(), end });
+        self.frames.push(ContainerFrame { base, quote: name.is_some(), end });
         let heading = match (name.map(capitalized), title) {
             (Some(name), "") => format!("**{name}**"),
             (Some(name), title) => format!("**{name}: {title}**"),
@@ -271,7 +271,7 @@ impl Writer {
 
     /// A line without shortcodes of Jekyll, Hugo and kramdown. Code spans are left alone.
     fn shortcodes<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
-        if line.len() > LONGEST_LINE || !line.contains('{') {
+        if line.len() > MAX_LINE_BYTES || !line.contains('{') {
             return Cow::Borrowed(line);
         }
         let bare = line.trim();
@@ -355,7 +355,7 @@ fn indent(line: &str) -> usize {
 }
 
 /// Removes up to a number of columns of indentation.
-fn cut(line: &str, columns: usize) -> &str {
+fn strip_columns(line: &str, columns: usize) -> &str {
     let mut left = columns;
     let at = line.find(|c: char| {
         let width = match c {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::document::Kind::{self, Code, List, Paragraph, Quote, Table};
+use crate::document::BlockKind::{self, Code, List, Paragraph, Quote, Table};
 
 fn check(text: &str, want: &str) {
     check_as("a.md", text, want);
@@ -82,7 +82,7 @@ fn links_are_taken_out_and_come_back() {
 fn blocks_have_their_kinds() {
     let text = "p\n\n- l\n\n> q\n\n| a |\n|---|\n| b |\n\n```x\nc\n```\n\n    i\n\n<p>h</p>\n\n***\n\n[^1]: f\n";
     let document = read("a.md", text);
-    let kinds: Vec<Kind> = document.sections[0].blocks.iter().map(|block| block.kind).collect();
+    let kinds: Vec<BlockKind> = document.sections[0].blocks.iter().map(|block| block.kind).collect();
     assert_eq!(kinds, [Paragraph, List, Quote, Table, Code, Code, Paragraph, Paragraph]);
 }
 

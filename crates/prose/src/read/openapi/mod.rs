@@ -2,9 +2,9 @@
 
 mod schema;
 
-use super::markdown::{self, Anchors, Headings};
+use super::markdown::{self, Anchors, HeadingPlacement};
 use crate::{
-    document::{Document, Kind, Writer, squeeze},
+    document::{ProseDocument, BlockKind, DocumentWriter, squeeze},
     format::Unreadable,
 };
 use schema::Schemas;
@@ -13,15 +13,15 @@ use serde_json::{Map, Value};
 const METHODS: [&str; 9] =
     ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 /// Bytes searched for the top-level key that identifies a description.
-const SNIFFED: usize = 1 << 20;
+const SNIFF_BYTES: usize = 1 << 20;
 
 const FORMAT: &str = "OpenAPI";
 /// Maximum aliased nodes in a YAML file; more are an attack on memory.
-const ALIASED: usize = 100_000;
+const MAX_ALIASED_NODES: usize = 100_000;
 
 /// Whether JSON or YAML has `openapi` or `swagger` as a key of its own.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    let start = bytes.get(..SNIFFED).unwrap_or(bytes);
+    let start = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
     let text = String::from_utf8_lossy(start);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with('{') {
@@ -68,7 +68,7 @@ fn end_of_string(text: &str) -> Option<usize> {
 }
 
 /// Reads a description of an API.
-pub(crate) fn read(path: &str, text: &str) -> Result<Document, Unreadable> {
+pub(crate) fn read(path: &str, text: &str) -> Result<ProseDocument, Unreadable> {
     let api = parse(text)?;
     if !api.get("info").is_some_and(Value::is_object)
         && !api.get("paths").is_some_and(Value::is_object)
@@ -76,10 +76,10 @@ pub(crate) fn read(path: &str, text: &str) -> Result<Document, Unreadable> {
         let reason = "it has neither `info` nor `paths`".to_owned();
         return Err(Unreadable::Damaged { format: FORMAT, reason });
     }
-    let mut page = Page {
+    let mut page = OpenApiWriter {
         api: &api,
         schemas: Schemas { api: &api },
-        writer: Writer::default(),
+        writer: DocumentWriter::default(),
         anchors: Anchors::default(),
     };
     page.info();
@@ -107,11 +107,11 @@ fn parse(text: &str) -> Result<Value, Unreadable> {
         budget: serde_saphyr::budget! {
             max_nodes: 1_000_000,
             max_events: 4_000_000,
-            max_recorded_anchor_events: ALIASED,
+            max_recorded_anchor_events: MAX_ALIASED_NODES,
         },
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
     };
-    options.alias_limits.max_total_replayed_events = ALIASED;
+    options.alias_limits.max_total_replayed_events = MAX_ALIASED_NODES;
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let reason = error.to_string();
         let reason = reason.lines().next().unwrap_or_default();
@@ -148,31 +148,31 @@ pub(super) fn line(text: &str) -> String {
     if !text.contains("](") {
         return text.replace('|', "\\|");
     }
-    let mut writer = Writer::default();
-    markdown::write(&mut writer, &mut Anchors::default(), &text, Headings::Bold);
+    let mut writer = DocumentWriter::default();
+    markdown::write(&mut writer, &mut Anchors::default(), &text, HeadingPlacement::Bold);
     let document = writer.finish(None, "");
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     let blocks: Vec<&str> = blocks.map(|block| block.text.plain.as_str()).collect();
     squeeze(&blocks.join(" ")).replace('|', "\\|")
 }
 
-struct Page<'a> {
+struct OpenApiWriter<'a> {
     api: &'a Value,
     schemas: Schemas<'a>,
-    writer: Writer,
+    writer: DocumentWriter,
     anchors: Anchors,
 }
 
 /// An operation and its position.
-struct Operation<'a> {
+struct OpenApiOperation<'a> {
     method: String,
     path: &'a str,
     item: &'a Value,
     body: &'a Value,
 }
 
-impl<'a> Page<'a> {
-    fn markdown(&mut self, text: &str, headings: Headings) {
+impl<'a> OpenApiWriter<'a> {
+    fn markdown(&mut self, text: &str, headings: HeadingPlacement) {
         markdown::write(&mut self.writer, &mut self.anchors, text, headings);
     }
 
@@ -180,12 +180,12 @@ impl<'a> Page<'a> {
         if let Some(anchor) = &anchor {
             self.anchors.take(anchor);
         }
-        let anchor = anchor.or_else(|| self.anchors.of(text));
+        let anchor = anchor.or_else(|| self.anchors.next_anchor(text));
         self.writer.heading(level, text, anchor);
     }
 
     fn list(&mut self, items: &[String]) {
-        self.writer.plain(Kind::List, items.join("\n"));
+        self.writer.plain(BlockKind::List, items.join("\n"));
     }
 
     fn info(&mut self) {
@@ -193,12 +193,12 @@ impl<'a> Page<'a> {
         self.heading(1, &field(info, "title"), None);
         let servers: Vec<String> = self.servers();
         if !servers.is_empty() {
-            self.writer.plain(Kind::Paragraph, "Servers:");
+            self.writer.plain(BlockKind::Paragraph, "Servers:");
             self.list(&servers);
         }
         self.security_schemes();
-        self.markdown(&field(info, "summary"), Headings::Bold);
-        self.markdown(&field(info, "description"), Headings::Below(1));
+        self.markdown(&field(info, "summary"), HeadingPlacement::Bold);
+        self.markdown(&field(info, "description"), HeadingPlacement::Below(1));
     }
 
     fn servers(&self) -> Vec<String> {
@@ -225,7 +225,7 @@ impl<'a> Page<'a> {
             places.iter().filter_map(|place| self.api.pointer(place)?.as_object()).flatten();
         let items: Vec<String> = schemes
             .map(|(name, scheme)| {
-                let scheme = self.schemas.resolved(scheme);
+                let scheme = self.schemas.resolve(scheme);
                 let parts = ["type", "scheme", "bearerFormat", "in", "name", "openIdConnectUrl"];
                 let parts =
                     parts.iter().map(|part| field(scheme, part)).filter(|part| !part.is_empty());
@@ -235,7 +235,7 @@ impl<'a> Page<'a> {
             })
             .collect();
         if !items.is_empty() {
-            self.writer.plain(Kind::Paragraph, "Security schemes:");
+            self.writer.plain(BlockKind::Paragraph, "Security schemes:");
             self.list(&items);
         }
     }
@@ -243,7 +243,7 @@ impl<'a> Page<'a> {
     /// All operations, each under its first tag.
     fn operations(&mut self) {
         let api = self.api;
-        let mut groups: Vec<(String, Value, Vec<Operation<'a>>)> = Vec::new();
+        let mut groups: Vec<(String, Value, Vec<OpenApiOperation<'a>>)> = Vec::new();
         for tag in api.get("tags").and_then(Value::as_array).into_iter().flatten() {
             groups.push((field(tag, "name"), tag.clone(), Vec::new()));
         }
@@ -257,7 +257,7 @@ impl<'a> Page<'a> {
                 let Some(body) = item.get(method).filter(|body| body.is_object()) else { continue };
                 let tag = body.pointer("/tags/0").map(scalar).filter(|tag| !tag.is_empty());
                 let tag = tag.unwrap_or_else(|| "Operations".to_owned());
-                let operation = Operation {
+                let operation = OpenApiOperation {
                     method: format!("{who}{}", method.to_uppercase()),
                     path,
                     item,
@@ -271,25 +271,25 @@ impl<'a> Page<'a> {
         }
         for (name, tag, operations) in groups {
             self.heading(2, &name, None);
-            self.markdown(&field(&tag, "description"), Headings::Bold);
+            self.markdown(&field(&tag, "description"), HeadingPlacement::Bold);
             for operation in &operations {
                 self.operation(operation);
             }
         }
     }
 
-    fn operation(&mut self, operation: &Operation<'a>) {
-        let Operation { method, path, item, body } = operation;
+    fn operation(&mut self, operation: &OpenApiOperation<'a>) {
+        let OpenApiOperation { method, path, item, body } = operation;
         let summary = line(&field(body, "summary"));
         let call = format!("{method} {path}");
         let heading = if summary.is_empty() { call } else { format!("{call}: {summary}") };
         let id = Some(field(body, "operationId")).filter(|id| !id.is_empty());
         self.heading(3, &heading, id);
         if body.get("deprecated") == Some(&Value::Bool(true)) {
-            self.writer.plain(Kind::Paragraph, "Deprecated.");
+            self.writer.plain(BlockKind::Paragraph, "Deprecated.");
         }
         let about = Some(field(body, "description")).filter(|about| !about.is_empty());
-        self.markdown(&about.unwrap_or_else(|| field(item, "description")), Headings::Bold);
+        self.markdown(&about.unwrap_or_else(|| field(item, "description")), HeadingPlacement::Bold);
         self.parameters(item, body);
         self.request(body);
         self.responses(body);
@@ -320,16 +320,16 @@ impl<'a> Page<'a> {
         }
         if !rows.is_empty() {
             let head = "| Parameter | In | Type | Required | Description |\n| --- | --- | --- | --- | --- |";
-            self.writer.plain(Kind::Table, format!("{head}\n{}", rows.join("\n")));
+            self.writer.plain(BlockKind::Table, format!("{head}\n{}", rows.join("\n")));
         }
     }
 
     /// The request's body, and what it is made of.
     fn request(&mut self, body: &Value) {
         let old = body.get("parameters").and_then(Value::as_array).into_iter().flatten();
-        let old = old.map(|parameter| self.schemas.resolved(parameter));
+        let old = old.map(|parameter| self.schemas.resolve(parameter));
         let old = old.into_iter().find(|parameter| field(parameter, "in") == "body");
-        let Some(request) = body.get("requestBody").map(|body| self.schemas.resolved(body)).or(old)
+        let Some(request) = body.get("requestBody").map(|body| self.schemas.resolve(body)).or(old)
         else {
             return;
         };
@@ -337,7 +337,7 @@ impl<'a> Page<'a> {
             if request.get("required") == Some(&Value::Bool(true)) { " (required)" } else { "" };
         let about = line(&field(request, "description"));
         let about = if about.is_empty() { about } else { format!(": {about}") };
-        self.writer.plain(Kind::Paragraph, format!("Request body{required}{about}"));
+        self.writer.plain(BlockKind::Paragraph, format!("Request body{required}{about}"));
         let lines = self.contents(request, 0);
         self.list(&lines);
     }
@@ -378,7 +378,7 @@ impl<'a> Page<'a> {
             lines.extend(self.contents(response, 1));
         }
         if !lines.is_empty() {
-            self.writer.plain(Kind::Paragraph, "Responses:");
+            self.writer.plain(BlockKind::Paragraph, "Responses:");
             self.list(&lines);
         }
     }
@@ -393,7 +393,7 @@ impl<'a> Page<'a> {
             .filter(|need| !need.is_empty());
         let all: Vec<String> = all.collect();
         if !all.is_empty() {
-            self.writer.plain(Kind::Paragraph, format!("Security: {}", all.join(" or ")));
+            self.writer.plain(BlockKind::Paragraph, format!("Security: {}", all.join(" or ")));
         }
     }
 
@@ -408,11 +408,11 @@ impl<'a> Page<'a> {
         self.heading(2, "Schemas", None);
         for (name, schema) in schemas {
             self.heading(3, name, None);
-            self.markdown(&field(schema, "description"), Headings::Bold);
+            self.markdown(&field(schema, "description"), HeadingPlacement::Bold);
             let kind = line(&self.schemas.name(schema));
             let lines = self.schemas.outline_of(name, schema);
             if kind != "object" || lines.is_empty() {
-                self.writer.plain(Kind::Paragraph, kind);
+                self.writer.plain(BlockKind::Paragraph, kind);
             }
             self.list(&lines);
         }

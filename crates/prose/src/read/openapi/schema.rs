@@ -5,13 +5,13 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// Maximum depth of outlined properties; deeper ones are only named.
-const DEEPEST: usize = 3;
+const MAX_PROPERTY_DEPTH: usize = 3;
 /// Maximum lines of one outline.
-const LINES: usize = 60;
+const MAX_OUTLINE_LINES: usize = 60;
 /// Maximum schemas visited for one outline.
-const STEPS: usize = 1000;
+const MAX_VISITED_SCHEMAS: usize = 1000;
 /// Maximum chained references.
-const HOPS: usize = 16;
+const MAX_REFERENCE_HOPS: usize = 16;
 
 /// Schemas of one file.
 pub(super) struct Schemas<'a> {
@@ -20,9 +20,9 @@ pub(super) struct Schemas<'a> {
 
 impl<'a> Schemas<'a> {
     /// Resolves a reference inside this file; other values are returned unchanged.
-    pub(super) fn resolved(&self, value: &'a Value) -> &'a Value {
+    pub(super) fn resolve(&self, value: &'a Value) -> &'a Value {
         let mut value = value;
-        for _ in 0..HOPS {
+        for _ in 0..MAX_REFERENCE_HOPS {
             let target = value.get("$ref").and_then(Value::as_str);
             let Some(place) = target.and_then(|target| target.strip_prefix('#')) else { break };
             match self.api.pointer(&place.replace("%7B", "{").replace("%7D", "}")) {
@@ -42,7 +42,7 @@ impl<'a> Schemas<'a> {
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
             return target.rsplit(['/', '#']).next().unwrap_or(target).replace("~1", "/");
         }
-        if depth > DEEPEST {
+        if depth > MAX_PROPERTY_DEPTH {
             return "any".to_owned();
         }
         for (key, word) in [("oneOf", " or "), ("anyOf", " or "), ("allOf", " and ")] {
@@ -90,7 +90,7 @@ impl<'a> Schemas<'a> {
 
     /// A line for each property, those of objects in it below.
     pub(super) fn outline(&self, schema: &'a Value, indent: usize) -> Vec<String> {
-        let mut outline = Outline { lines: Vec::new(), above: Vec::new(), steps: STEPS };
+        let mut outline = SchemaOutline { lines: Vec::new(), above: Vec::new(), steps: MAX_VISITED_SCHEMAS };
         self.properties(schema, indent, 0, &mut outline);
         outline.lines
     }
@@ -99,7 +99,7 @@ impl<'a> Schemas<'a> {
     pub(super) fn outline_of(&self, name: &str, schema: &'a Value) -> Vec<String> {
         let above = ["components/schemas", "definitions"].map(|place| format!("#/{place}/{name}"));
         let above = above.map(Cow::Owned).into();
-        let mut outline = Outline { lines: Vec::new(), above, steps: STEPS };
+        let mut outline = SchemaOutline { lines: Vec::new(), above, steps: MAX_VISITED_SCHEMAS };
         self.properties(schema, 0, 0, &mut outline);
         outline.lines
     }
@@ -109,25 +109,25 @@ impl<'a> Schemas<'a> {
         schema: &'a Value,
         indent: usize,
         depth: usize,
-        outline: &mut Outline<'a>,
+        outline: &mut SchemaOutline<'a>,
     ) {
         let Some(left) = outline.steps.checked_sub(1) else { return };
         outline.steps = left;
         let target = schema.get("$ref").and_then(Value::as_str);
-        if depth >= DEEPEST * 2
+        if depth >= MAX_PROPERTY_DEPTH * 2
             || target.is_some_and(|target| outline.above.iter().any(|above| above == target))
         {
             return;
         }
         outline.above.extend(target.map(Cow::Borrowed));
-        let whole = self.resolved(schema);
+        let whole = self.resolve(schema);
         let items = whole.get("items").or_else(|| whole.get("additionalProperties"));
         if let Some(items) = items.filter(|items| items.is_object()) {
             self.properties(items, indent, depth + 1, outline);
         }
         for key in ["allOf", "oneOf", "anyOf"] {
             for part in whole.get(key).and_then(Value::as_array).into_iter().flatten().take(20) {
-                if outline.lines.len() < LINES {
+                if outline.lines.len() < MAX_OUTLINE_LINES {
                     self.properties(part, indent, depth + 1, outline);
                 }
             }
@@ -135,9 +135,9 @@ impl<'a> Schemas<'a> {
         let required = whole.get("required").and_then(Value::as_array);
         let properties = whole.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
-            if outline.lines.len() >= LINES {
+            if outline.lines.len() >= MAX_OUTLINE_LINES {
                 // Only once, though every object above is cut short as well.
-                if outline.lines.len() == LINES {
+                if outline.lines.len() == MAX_OUTLINE_LINES {
                     outline.lines.push(format!("{}- …", "  ".repeat(indent)));
                 }
                 break;
@@ -152,7 +152,7 @@ impl<'a> Schemas<'a> {
             outline
                 .lines
                 .push(format!("{}- `{name}` ({kind}{needed}){about}", "  ".repeat(indent)));
-            if indent < DEEPEST {
+            if indent < MAX_PROPERTY_DEPTH {
                 self.properties(property, indent + 1, depth + 1, outline);
             }
         }
@@ -162,7 +162,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-struct Outline<'a> {
+struct SchemaOutline<'a> {
     lines: Vec<String>,
     /// References being followed; a repeated one is a cycle.
     above: Vec<Cow<'a, str>>,

@@ -1,14 +1,14 @@
 //! Builds blocks from lines: paragraphs, lists, code, and tables.
 
 use super::{
-    lines::Line,
-    sheet::{Mark, Sheet, Usual, bare},
+    lines::PdfLine,
+    sheet::{PdfLineRole, PdfPage, Usual, bare},
 };
-use crate::document::{Kind, Writer};
+use crate::document::{BlockKind, DocumentWriter};
 
 /// The block being built.
 #[derive(Debug, Default)]
-enum Open {
+enum OpenPdfBlock {
     #[default]
     Nothing,
     Paragraph {
@@ -20,16 +20,16 @@ enum Open {
         starts: Vec<f64>,
         text_start: f64,
     },
-    Code(Vec<Line>),
+    Code(Vec<PdfLine>),
     Rows(Vec<String>),
 }
 
 /// Writes pages as blocks.
-pub(super) struct Blocks<'u> {
-    pub(super) writer: Writer,
+pub(super) struct PdfBlockWriter<'u> {
+    pub(super) writer: DocumentWriter,
     usual: &'u Usual,
-    open: Open,
-    last: Option<Line>,
+    open: OpenPdfBlock,
+    last: Option<PdfLine>,
     /// The page where the open block began, and the current page.
     began: u32,
     page: u32,
@@ -37,14 +37,14 @@ pub(super) struct Blocks<'u> {
     right: f64,
 }
 
-impl<'u> Blocks<'u> {
+impl<'u> PdfBlockWriter<'u> {
     pub(super) fn new(usual: &'u Usual) -> Self {
-        let (writer, open) = (Writer::default(), Open::Nothing);
+        let (writer, open) = (DocumentWriter::default(), OpenPdfBlock::Nothing);
         Self { writer, usual, open, last: None, began: 0, page: 0, right: 0.0 }
     }
 
     /// Writes a page. A paragraph may continue from the previous page.
-    pub(super) fn page(&mut self, sheet: &Sheet) {
+    pub(super) fn page(&mut self, sheet: &PdfPage) {
         self.page = sheet.number;
         if !matches!(self.open, Open::Paragraph { .. } | Open::List { .. }) {
             self.end();
@@ -58,9 +58,9 @@ impl<'u> Blocks<'u> {
                 self.heading(*level, title);
             }
             match mark {
-                Mark::Skip => {}
-                Mark::Heading(level, title) => self.heading(*level, title),
-                Mark::Text => self.line(line),
+                PdfLineRole::Skip => {}
+                PdfLineRole::Heading(level, title) => self.heading(*level, title),
+                PdfLineRole::Text => self.line(line),
             }
         }
         for (_, level, title) in unseen {
@@ -72,17 +72,17 @@ impl<'u> Blocks<'u> {
     pub(super) fn end(&mut self) {
         self.writer.page(self.began);
         match std::mem::take(&mut self.open) {
-            Open::Nothing => {}
-            Open::Paragraph { text, .. } => self.writer.plain(Kind::Paragraph, text),
-            Open::List { items, .. } => {
+            OpenPdfBlock::Nothing => {}
+            OpenPdfBlock::Paragraph { text, .. } => self.writer.plain(BlockKind::Paragraph, text),
+            OpenPdfBlock::List { items, .. } => {
                 let lines =
                     items.iter().map(|(level, item)| format!("{}{item}", "   ".repeat(*level)));
-                self.writer.plain(Kind::List, lines.collect::<Vec<_>>().join("\n"));
+                self.writer.plain(BlockKind::List, lines.collect::<Vec<_>>().join("\n"));
             }
-            Open::Code(lines) => self.writer.code("", &code(&lines)),
-            Open::Rows(rows) => match table(&rows) {
-                Some(table) => self.writer.plain(Kind::Table, table),
-                None => self.writer.plain(Kind::Paragraph, rows.join("\n")),
+            OpenPdfBlock::Code(lines) => self.writer.code("", &code(&lines)),
+            OpenPdfBlock::Rows(rows) => match table(&rows) {
+                Some(table) => self.writer.plain(BlockKind::Table, table),
+                None => self.writer.plain(BlockKind::Paragraph, rows.join("\n")),
             },
         }
         self.began = self.page;
@@ -95,50 +95,50 @@ impl<'u> Blocks<'u> {
         self.last = None;
     }
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: &PdfLine) {
         let breaks = self.breaks(line);
         let mark = item_mark(&line.text);
         let rows = line.cells > 1 && mark.is_none();
         match (&mut self.open, mark) {
             (_, _) if line.mono => match &mut self.open {
-                Open::Code(lines) => lines.push(line.clone()),
-                _ => self.start(Open::Code(vec![line.clone()])),
+                OpenPdfBlock::Code(lines) => lines.push(line.clone()),
+                _ => self.start(OpenPdfBlock::Code(vec![line.clone()])),
             },
-            (Open::List { .. }, Some((mark, text))) => self.item(line, &mark, &text),
+            (OpenPdfBlock::List { .. }, Some((mark, text))) => self.item(line, &mark, &text),
             (_, Some((mark, text))) if breaks || is_bullet(&mark) => {
                 let (items, starts) = (Vec::new(), Vec::new());
-                self.start(Open::List { items, starts, text_start: 0.0 });
+                self.start(OpenPdfBlock::List { items, starts, text_start: 0.0 });
                 self.item(line, &mark, &text);
             }
-            (Open::Rows(all), _) if rows => all.push(line.text.clone()),
-            (_, _) if rows => self.start(Open::Rows(vec![line.text.clone()])),
-            (Open::List { items, text_start, .. }, _)
+            (OpenPdfBlock::Rows(all), _) if rows => all.push(line.text.clone()),
+            (_, _) if rows => self.start(OpenPdfBlock::Rows(vec![line.text.clone()])),
+            (OpenPdfBlock::List { items, text_start, .. }, _)
                 if line.start > *text_start - line.size * 0.7 && !breaks =>
             {
                 if let Some((_, item)) = items.last_mut() {
                     join(item, &line.text, self.usual);
                 }
             }
-            (Open::Paragraph { text, left }, _) if !breaks => {
+            (OpenPdfBlock::Paragraph { text, left }, _) if !breaks => {
                 join(text, &line.text, self.usual);
                 // Another column or page has its own edge.
                 let higher = self.last.as_ref().is_some_and(|last| last.height < line.height);
                 *left = if higher { line.start } else { left.min(line.start) };
             }
             _ => {
-                self.start(Open::Paragraph { text: line.text.clone(), left: line.start });
+                self.start(OpenPdfBlock::Paragraph { text: line.text.clone(), left: line.start });
             }
         }
         self.last = Some(line.clone());
     }
 
-    fn start(&mut self, open: Open) {
+    fn start(&mut self, open: OpenPdfBlock) {
         self.end();
         self.open = open;
     }
 
-    fn item(&mut self, line: &Line, mark: &str, text: &str) {
-        let Open::List { items, starts, text_start } = &mut self.open else { return };
+    fn item(&mut self, line: &PdfLine, mark: &str, text: &str) {
+        let OpenPdfBlock::List { items, starts, text_start } = &mut self.open else { return };
         starts.retain(|start| *start < line.start - line.size * 0.3);
         let level = starts.len().min(8);
         starts.push(line.start);
@@ -148,7 +148,7 @@ impl<'u> Blocks<'u> {
     }
 
     /// Whether a line starts something new.
-    fn breaks(&self, line: &Line) -> bool {
+    fn breaks(&self, line: &PdfLine) -> bool {
         let Some(last) = &self.last else { return true };
         if (last.size - line.size).abs() > line.size * 0.1 || last.mono != line.mono {
             return true;
@@ -165,8 +165,8 @@ impl<'u> Blocks<'u> {
             return true;
         }
         let indented = match &self.open {
-            Open::Paragraph { left, .. } => line.start > left + line.size * 0.8,
-            Open::Nothing => true,
+            OpenPdfBlock::Paragraph { left, .. } => line.start > left + line.size * 0.8,
+            OpenPdfBlock::Nothing => true,
             _ => false,
         };
         let short = last.end < self.right - (self.right - last.start) * 0.2;
@@ -224,10 +224,10 @@ fn item_mark(line: &str) -> Option<(String, String)> {
 }
 
 /// Lines of code, indented as on their page.
-fn code(lines: &[Line]) -> String {
+fn code(lines: &[PdfLine]) -> String {
     let left = lines.iter().map(|line| line.start).min_by(f64::total_cmp).unwrap_or_default();
     let mut text = String::new();
-    let mut above: Option<&Line> = None;
+    let mut above: Option<&PdfLine> = None;
     for line in lines {
         #[expect(clippy::cast_precision_loss, reason = "a line has few letters")]
         let width = (line.end - line.start) / line.text.chars().count().max(1) as f64;

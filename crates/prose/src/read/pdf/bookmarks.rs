@@ -8,9 +8,9 @@ use hayro_syntax::{
 use std::collections::{HashMap, HashSet};
 
 /// Maximum bookmarks read; more are an attack on time.
-const MOST: usize = 20_000;
+const MAX_BOOKMARKS: usize = 20_000;
 /// Maximum nodes visited in the name tree.
-const NODES: usize = 200_000;
+const MAX_NAME_TREE_NODES: usize = 200_000;
 
 /// A heading in the outline.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) fn bookmarks(pdf: &Pdf) -> Vec<Bookmark> {
     let Some(outline) = root.get::<Dict<'_>>(b"Outlines") else { return Vec::new() };
     let pages = pdf.pages().iter().enumerate();
     let pages = pages.filter_map(|(number, page)| Some((page.raw().obj_id()?, number))).collect();
-    let targets = Targets { pdf, pages, names: names(&root) };
+    let targets = BookmarkTargets { pdf, pages, names: names(&root) };
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     // The next bookmark of each level that is open, outermost first.
@@ -40,7 +40,7 @@ pub(super) fn bookmarks(pdf: &Pdf) -> Vec<Bookmark> {
             open.pop();
             continue;
         };
-        if all.len() >= MOST || !seen.insert(bookmark.obj_id()) {
+        if all.len() >= MAX_BOOKMARKS || !seen.insert(bookmark.obj_id()) {
             break;
         }
         *next = bookmark.get::<Dict<'_>>(b"Next");
@@ -57,13 +57,13 @@ pub(super) fn bookmarks(pdf: &Pdf) -> Vec<Bookmark> {
 }
 
 /// Destinations of bookmarks.
-struct Targets<'a> {
+struct BookmarkTargets<'a> {
     pdf: &'a Pdf,
     pages: HashMap<ObjectIdentifier, usize>,
     names: HashMap<Vec<u8>, Object<'a>>,
 }
 
-impl<'a> Targets<'a> {
+impl<'a> BookmarkTargets<'a> {
     fn of(&self, bookmark: &Dict<'a>) -> Option<(usize, Option<f64>)> {
         let own = bookmark.get::<Object<'a>>(b"Dest");
         let action = || {
@@ -76,8 +76,8 @@ impl<'a> Targets<'a> {
 
     fn place(&self, target: Object<'a>, depth: usize) -> Option<(usize, Option<f64>)> {
         match target {
-            Object::Array(array) => self.spot(&array),
-            Object::Dict(dict) => self.spot(&dict.get::<Array<'a>>(b"D")?),
+            Object::Array(array) => self.destination(&array),
+            Object::Dict(dict) => self.destination(&dict.get::<Array<'a>>(b"D")?),
             Object::String(name) if depth < 2 => {
                 self.place(self.names.get(name.as_bytes())?.clone(), depth + 1)
             }
@@ -89,7 +89,7 @@ impl<'a> Targets<'a> {
     }
 
     /// `[page /XYZ left top zoom]` and its kin.
-    fn spot(&self, array: &Array<'a>) -> Option<(usize, Option<f64>)> {
+    fn destination(&self, array: &Array<'a>) -> Option<(usize, Option<f64>)> {
         let page = match array.raw_iter().next()? {
             MaybeRef::Ref(page) => *self.pages.get(&page.into())?,
             MaybeRef::NotRef(Object::Number(page)) => usize::try_from(page.as_i64()).ok()?,
@@ -110,7 +110,7 @@ impl<'a> Targets<'a> {
             _ => (None, None),
         };
         let page_of = self.pdf.pages().get(page)?;
-        let turned = Matrix::turned(page_of.rotation());
+        let turned = Matrix::from_rotation(page_of.rotation());
         Some((page, top.map(|top| turned.apply(left.unwrap_or(0.0), top).1)))
     }
 }
@@ -119,7 +119,7 @@ impl<'a> Targets<'a> {
 fn names<'a>(root: &Dict<'a>) -> HashMap<Vec<u8>, Object<'a>> {
     let mut names = HashMap::new();
     if let Some(old) = root.get::<Dict<'a>>(b"Dests") {
-        for name in old.keys().take(NODES) {
+        for name in old.keys().take(MAX_NAME_TREE_NODES) {
             if let Some(target) = old.get::<Object<'a>>(&name) {
                 names.insert(name.as_ref().to_vec(), target);
             }
@@ -130,7 +130,7 @@ fn names<'a>(root: &Dict<'a>) -> HashMap<Vec<u8>, Object<'a>> {
     let mut looked = 0;
     while let Some(node) = open.pop() {
         looked += 1;
-        if looked > NODES || names.len() > NODES {
+        if looked > MAX_NAME_TREE_NODES || names.len() > MAX_NAME_TREE_NODES {
             break;
         }
         if let Some(pairs) = node.get::<Array<'a>>(b"Names") {
@@ -142,7 +142,7 @@ fn names<'a>(root: &Dict<'a>) -> HashMap<Vec<u8>, Object<'a>> {
             }
         }
         if let Some(kids) = node.get::<Array<'a>>(b"Kids") {
-            open.extend(kids.iter::<Dict<'a>>().take(NODES));
+            open.extend(kids.iter::<Dict<'a>>().take(MAX_NAME_TREE_NODES));
         }
     }
     names

@@ -10,28 +10,28 @@ use memchr::memmem;
 use std::io::{BufRead, BufReader, Read};
 
 /// Maximum unpacked bytes of all streams except images.
-pub(super) const MOST: u64 = 1 << 30;
+pub(super) const MAX_TOTAL_UNPACKED_BYTES: u64 = 1 << 30;
 /// Maximum unpacked bytes of one stream.
-pub(super) const MOST_OF_ONE: u64 = 256 << 20;
+pub(super) const MAX_STREAM_BYTES: u64 = 256 << 20;
 /// Maximum compression ratio of one deflate layer.
-const TIGHTEST: u64 = 1032;
+const MAX_DEFLATE_RATIO: u64 = 1032;
 /// Maximum filter layers; more are decompression bombs.
-const LAYERS: usize = 4;
+const MAX_FILTER_LAYERS: usize = 4;
 /// Maximum bytes before its data searched for a stream's dictionary.
-const DICTIONARY: usize = 1 << 10;
+const MAX_DICTIONARY_BYTES: usize = 1 << 10;
 
-const TOO_LARGE: Unreadable = Unreadable::TooLarge { limit: MOST };
+const TOO_LARGE: Unreadable = Unreadable::TooLarge { limit: MAX_TOTAL_UNPACKED_BYTES };
 
 /// Rejects a file whose streams unpack to too much. Ignores encrypted streams.
 pub(super) fn check(bytes: &[u8]) -> Result<(), Unreadable> {
-    measured(bytes, MOST).map(|_| ())
+    measure_unpacked(bytes, MAX_TOTAL_UNPACKED_BYTES).map(|_| ())
 }
 
 /// How many bytes the streams of a file unpack to, if they are not too many.
-fn measured(bytes: &[u8], most: u64) -> Result<u64, Unreadable> {
+fn measure_unpacked(bytes: &[u8], most: u64) -> Result<u64, Unreadable> {
     let mut total = 0;
     for (at, data) in streams(bytes) {
-        total += unpacked(data, dictionary(bytes, at), most - total)?;
+        total += unpacked_size(data, dictionary(bytes, at), most - total)?;
     }
     Ok(total)
 }
@@ -43,7 +43,7 @@ pub(super) fn check_encrypted(pdf: &Pdf, bytes: &[u8]) -> Result<(), Unreadable>
         let dictionary = dictionary(bytes, at);
         let Some(id) = identifier(dictionary) else { continue };
         let Some(stream) = pdf.xref().get::<Stream<'_>>(id) else { continue };
-        total += unpacked(&stream.raw_data(), dictionary, MOST - total)?;
+        total += unpacked_size(&stream.raw_data(), dictionary, MAX_TOTAL_UNPACKED_BYTES - total)?;
     }
     Ok(())
 }
@@ -71,7 +71,7 @@ fn streams(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 
 /// The text before the data of a stream, from its object's number on.
 fn dictionary(bytes: &[u8], at: usize) -> &[u8] {
-    let near = bytes.get(at.saturating_sub(DICTIONARY)..at).unwrap_or_default();
+    let near = bytes.get(at.saturating_sub(MAX_DICTIONARY_BYTES)..at).unwrap_or_default();
     let start = memmem::rfind(near, b"endobj").map_or(0, |end| end + 6);
     near.get(start..).unwrap_or_default()
 }
@@ -92,12 +92,12 @@ fn is_picture(dictionary: &[u8]) -> bool {
 }
 
 /// The unpacked bytes of a stream, over all its layers.
-fn unpacked(data: &[u8], dictionary: &[u8], left: u64) -> Result<u64, Unreadable> {
+fn unpacked_size(data: &[u8], dictionary: &[u8], left: u64) -> Result<u64, Unreadable> {
     let picture = is_picture(dictionary);
-    if picture && (data.len() as u64) * TIGHTEST <= MOST_OF_ONE {
+    if picture && (data.len() as u64) * MAX_DEFLATE_RATIO <= MAX_STREAM_BYTES {
         return Ok(0);
     }
-    let limit = if picture { MOST } else { left.min(MOST_OF_ONE) };
+    let limit = if picture { MAX_TOTAL_UNPACKED_BYTES } else { left.min(MAX_STREAM_BYTES) };
     let plain;
     let data = match letters(data, dictionary) {
         Some(bytes) => {
@@ -110,7 +110,7 @@ fn unpacked(data: &[u8], dictionary: &[u8], left: u64) -> Result<u64, Unreadable
         return lzw(data, limit).ok_or(TOO_LARGE);
     }
     let mut total = 0;
-    for layers in 0..LAYERS {
+    for layers in 0..MAX_FILTER_LAYERS {
         let mut layer: Box<dyn BufRead + '_> = Box::new(data);
         for _ in 0..layers {
             layer = Box::new(BufReader::new(ZlibDecoder::new(layer)));
@@ -262,11 +262,11 @@ mod tests {
             ("empty", file(flate, b""), Some(0)),
         ];
         for (name, file, want) in cases {
-            let got = measured(&file, MOST);
+            let got = measure_unpacked(&file, MAX_TOTAL_UNPACKED_BYTES);
             if let Some(want) = want {
                 assert_eq!(got, Ok(want), "{name}");
             }
-            let small = measured(&file, 200_000);
+            let small = measure_unpacked(&file, 200_000);
             let over = want.is_some_and(|size| size > 200_000);
             assert_eq!(small == Err(TOO_LARGE), over, "{name}: {small:?}");
         }

@@ -1,6 +1,6 @@
 //! The characters of a page with their positions, from its content operators.
 
-use super::bounds::{MOST, MOST_OF_ONE};
+use super::bounds::{MAX_TOTAL_UNPACKED_BYTES, MAX_STREAM_BYTES};
 use crate::format::Unreadable;
 use flate2::bufread::ZlibDecoder;
 use hayro_font::{
@@ -15,13 +15,13 @@ use hayro_syntax::{
 use std::{collections::HashMap, io::Read, rc::Rc, sync::Arc};
 
 /// Maximum characters of one page; more are a drawing or an attack on time.
-const LETTERS: usize = 400_000;
+const MAX_PAGE_GLYPHS: usize = 400_000;
 /// Maximum operators of one page.
-const OPERATORS: usize = 4_000_000;
+const MAX_PAGE_OPERATORS: usize = 4_000_000;
 /// Maximum nesting of forms.
-const FORMS: usize = 12;
+const MAX_FORM_DEPTH: usize = 12;
 /// Maximum nesting of saved states.
-const SAVED: usize = 256;
+const MAX_SAVED_STATES: usize = 256;
 
 /// A glyph: a character, or several drawn as one.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(super) struct Glyph {
 
 /// The characters of a page.
 #[derive(Debug, Default)]
-pub(super) struct Letters {
+pub(super) struct PdfPageText {
     pub(super) glyphs: Vec<Glyph>,
     /// Characters without a Unicode mapping.
     pub(super) unknown: usize,
@@ -63,7 +63,7 @@ impl Matrix {
     }
 
     /// How a page is turned before it is shown.
-    pub(super) const fn turned(rotation: Rotation) -> Self {
+    pub(super) const fn from_rotation(rotation: Rotation) -> Self {
         match rotation {
             Rotation::None => Self::SAME,
             Rotation::Horizontal => Self([0.0, -1.0, 1.0, 0.0, 0.0, 0.0]),
@@ -93,16 +93,16 @@ impl Matrix {
 }
 
 /// A font, with properties derived from its name.
-struct Face<'a> {
+struct FontFace<'a> {
     font: Font<'a>,
     mono: bool,
     bold: bool,
 }
 
 #[derive(Clone)]
-struct State<'a> {
+struct PdfTextState<'a> {
     page: Matrix,
-    face: Option<Rc<Face<'a>>>,
+    face: Option<Rc<FontFace<'a>>>,
     size: f64,
     letter_space: f64,
     word_space: f64,
@@ -114,7 +114,7 @@ struct State<'a> {
 /// Reads pages one after the other. Fonts are shared by all of them.
 pub(super) struct Typist<'a> {
     cache: FontCache<'a>,
-    faces: HashMap<(usize, usize), Option<Rc<Face<'a>>>>,
+    faces: HashMap<(usize, usize), Option<Rc<FontFace<'a>>>>,
     fonts: FontResolverFn,
     cmaps: CMapResolverFn,
     unpacked: u64,
@@ -131,7 +131,7 @@ impl<'a> Typist<'a> {
     }
 
     /// The letters of a page, in the order in which they are drawn.
-    pub(super) fn letters(&mut self, page: &Page<'a>) -> Result<Letters, Unreadable> {
+    pub(super) fn letters(&mut self, page: &Page<'a>) -> Result<PdfPageText, Unreadable> {
         let mut content = Vec::new();
         let raw = page.raw();
         if let Some(stream) = raw.get::<Stream<'_>>(b"Contents") {
@@ -142,8 +142,8 @@ impl<'a> Typist<'a> {
                 content.push(b' ');
             }
         }
-        let state = State {
-            page: Matrix::turned(page.rotation()),
+        let state = PdfTextState {
+            page: Matrix::from_rotation(page.rotation()),
             face: None,
             size: 1.0,
             letter_space: 0.0,
@@ -152,7 +152,7 @@ impl<'a> Typist<'a> {
             leading: 0.0,
             rise: 0.0,
         };
-        let mut reading = Reading {
+        let mut reading = PdfContentReader {
             typist: self,
             state,
             saved: Vec::new(),
@@ -160,7 +160,7 @@ impl<'a> Typist<'a> {
             line: Matrix::SAME,
             operators: 0,
             marks: Vec::new(),
-            letters: Letters::default(),
+            letters: PdfPageText::default(),
         };
         reading.run(&content, page.resources(), None, 0)?;
         Ok(reading.letters)
@@ -168,12 +168,12 @@ impl<'a> Typist<'a> {
 
     /// Adds what a stream holds. Damaged ones give what comes before the damage.
     fn unpack(&mut self, stream: &Stream<'_>, to: &mut Vec<u8>) -> Result<(), Unreadable> {
-        let too_large = Unreadable::TooLarge { limit: MOST };
+        let too_large = Unreadable::TooLarge { limit: MAX_TOTAL_UNPACKED_BYTES };
         let before = to.len();
         let plain = stream.dict().get::<Object<'_>>(b"DecodeParms").is_none();
         if plain && stream.filters().as_slice() == [Filter::FlateDecode] {
             let raw = stream.raw_data();
-            let mut data = ZlibDecoder::new(&*raw).take(MOST_OF_ONE + 1);
+            let mut data = ZlibDecoder::new(&*raw).take(MAX_STREAM_BYTES + 1);
             // A damaged stream ends with an error, after what could be read of it.
             data.read_to_end(to).ok();
         } else if let Ok(data) = stream.decoded_data() {
@@ -181,13 +181,13 @@ impl<'a> Typist<'a> {
         }
         let added = (to.len() - before) as u64;
         self.unpacked += added;
-        if added > MOST_OF_ONE || self.unpacked > MOST {
+        if added > MAX_STREAM_BYTES || self.unpacked > MAX_TOTAL_UNPACKED_BYTES {
             return Err(too_large);
         }
         Ok(())
     }
 
-    fn face(&mut self, dict: &Dict<'a>) -> Option<Rc<Face<'a>>> {
+    fn face(&mut self, dict: &Dict<'a>) -> Option<Rc<FontFace<'a>>> {
         let key = (dict.data().as_ptr() as usize, dict.data().len());
         if let Some(face) = self.faces.get(&key) {
             return face.clone();
@@ -196,7 +196,7 @@ impl<'a> Typist<'a> {
             let name = dict.get::<Name<'_>>(b"BaseFont");
             let name = name.map(|name| name.as_str().to_lowercase()).unwrap_or_default();
             let (mono, bold) = (is_mono(&name, dict), is_bold(&name, dict));
-            Rc::new(Face { font, mono, bold })
+            Rc::new(FontFace { font, mono, bold })
         });
         self.faces.insert(key, face.clone());
         face
@@ -235,19 +235,19 @@ fn is_bold(name: &str, dict: &Dict<'_>) -> bool {
 }
 
 /// The state while reading one page.
-struct Reading<'t, 'a> {
+struct PdfContentReader<'t, 'a> {
     typist: &'t mut Typist<'a>,
-    state: State<'a>,
-    saved: Vec<State<'a>>,
+    state: PdfTextState<'a>,
+    saved: Vec<PdfTextState<'a>>,
     text: Matrix,
     line: Matrix,
     operators: usize,
     /// Open marked content, and whether it is a page artifact.
     marks: Vec<bool>,
-    letters: Letters,
+    letters: PdfPageText,
 }
 
-impl<'a> Reading<'_, 'a> {
+impl<'a> PdfContentReader<'_, 'a> {
     /// Follows the operators of a content. What a form lacks, its page has.
     fn run(
         &mut self,
@@ -259,7 +259,7 @@ impl<'a> Reading<'_, 'a> {
         let mut operators = TypedIter::new(content);
         while let Some(operator) = operators.next() {
             self.operators += 1;
-            if self.operators > OPERATORS || self.letters.glyphs.len() > LETTERS {
+            if self.operators > MAX_PAGE_OPERATORS || self.letters.glyphs.len() > MAX_PAGE_GLYPHS {
                 self.letters.cut = true;
                 return Ok(());
             }
@@ -267,7 +267,7 @@ impl<'a> Reading<'_, 'a> {
                 TypedInstruction::XObject(name) => {
                     let inherited = || outer?.get_x_object(name.0);
                     let form = own.get_x_object(name.0).or_else(inherited);
-                    if let Some(form) = form.filter(|_| depth < FORMS) {
+                    if let Some(form) = form.filter(|_| depth < MAX_FORM_DEPTH) {
                         self.form(&form, own, depth)?;
                     }
                 }
@@ -318,7 +318,7 @@ impl<'a> Reading<'_, 'a> {
         use TypedInstruction as Op;
         let state = &mut self.state;
         match operator {
-            Op::SaveState(_) if self.saved.len() < SAVED => self.saved.push(self.state.clone()),
+            Op::SaveState(_) if self.saved.len() < MAX_SAVED_STATES => self.saved.push(self.state.clone()),
             Op::RestoreState(_) => {
                 if let Some(saved) = self.saved.pop() {
                     self.state = saved;
@@ -366,7 +366,7 @@ impl<'a> Reading<'_, 'a> {
     }
 
     fn mark(&mut self, name: &Name<'_>) {
-        if self.marks.len() < SAVED {
+        if self.marks.len() < MAX_SAVED_STATES {
             self.marks.push(name.as_str() == "Artifact");
         }
     }
@@ -400,13 +400,13 @@ impl<'a> Reading<'_, 'a> {
         let Some(face) = self.state.face.clone() else { return };
         let bytes = text.as_bytes();
         let mut at = 0;
-        while at < bytes.len() && self.letters.glyphs.len() <= LETTERS {
+        while at < bytes.len() && self.letters.glyphs.len() <= MAX_PAGE_GLYPHS {
             let (code, length) = face.font.read_code(bytes, at);
             at += length.max(1);
             let advance = face.font.code_advance(code);
             let space = if code == 32 && length == 1 { self.state.word_space } else { 0.0 };
             let space = space + self.state.letter_space;
-            let State { size, scale, .. } = self.state;
+            let PdfTextState { size, scale, .. } = self.state;
             let wide = advance.x / 1000.0 * size * scale;
             let by = if face.font.is_horizontal() {
                 (wide + space * scale, 0.0)
@@ -420,7 +420,7 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    fn letter(&mut self, face: &Face<'a>, code: u32, wide: f64) {
+    fn letter(&mut self, face: &FontFace<'a>, code: u32, wide: f64) {
         let text = match face.font.glyph(face.font.map_code(code), code) {
             FontGlyph::Outline(glyph) => glyph.as_unicode(),
             FontGlyph::Type3(glyph) => glyph.as_unicode(),
@@ -443,7 +443,7 @@ impl<'a> Reading<'_, 'a> {
             () => (3, -y, -end_y, x),
         };
         if [start, end, height, size].iter().all(|number| number.is_finite()) && size > 0.0 {
-            let Face { mono, bold, .. } = *face;
+            let FontFace { mono, bold, .. } = *face;
             self.letters.glyphs.push(Glyph { text, start, end, height, size, mono, bold, turn });
         }
     }

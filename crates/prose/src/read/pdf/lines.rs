@@ -4,19 +4,19 @@ use super::glyphs::Glyph;
 use hayro_font::hayro_cmap::BfString;
 
 /// Minimum gap between words, in font sizes.
-const WORD: f64 = 0.13;
+const WORD_GAP: f64 = 0.13;
 /// Minimum gap between columns and cells, in font sizes.
-const CELL: f64 = 1.6;
+const CELL_GAP: f64 = 1.6;
 /// Maximum vertical distance within a line, in font sizes: superscripts are part of it.
-const LEVEL: f64 = 0.4;
+const MAX_BASELINE_OFFSET: f64 = 0.4;
 /// Minimum side-by-side lines for a page to count as two columns.
-const SIDE_BY_SIDE: usize = 6;
+const MIN_COLUMN_LINES: usize = 6;
 /// Minimum fill of column lines; table cells fill less.
-const FILLED: f64 = 0.6;
+const MIN_COLUMN_FILL: f64 = 0.6;
 
 /// A line of text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line {
+pub(super) struct PdfLine {
     pub(super) text: String,
     pub(super) start: f64,
     pub(super) end: f64,
@@ -33,7 +33,7 @@ pub(super) struct Line {
 
 /// Characters that follow each other without a wide gap.
 #[derive(Debug, Clone, Default)]
-struct Run {
+struct GlyphRun {
     glyphs: Vec<Glyph>,
     start: f64,
     end: f64,
@@ -42,7 +42,7 @@ struct Run {
 }
 
 /// The lines of a page. Lines in an unusual direction come last.
-pub(super) fn lines(glyphs: Vec<Glyph>) -> Vec<Line> {
+pub(super) fn lines(glyphs: Vec<Glyph>) -> Vec<PdfLine> {
     let mut ways: [Vec<Glyph>; 4] = Default::default();
     for glyph in glyphs {
         if let Some(way) = ways.get_mut(usize::from(glyph.turn)) {
@@ -53,7 +53,7 @@ pub(super) fn lines(glyphs: Vec<Glyph>) -> Vec<Line> {
     ways.into_iter().flat_map(of_one_way).collect()
 }
 
-fn of_one_way(glyphs: Vec<Glyph>) -> Vec<Line> {
+fn of_one_way(glyphs: Vec<Glyph>) -> Vec<PdfLine> {
     let rows = rows(runs(glyphs));
     match gutter(&rows) {
         None => rows.iter().map(|row| line(row)).collect(),
@@ -61,8 +61,8 @@ fn of_one_way(glyphs: Vec<Glyph>) -> Vec<Line> {
     }
 }
 
-fn runs(glyphs: Vec<Glyph>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(glyphs: Vec<Glyph>) -> Vec<GlyphRun> {
+    let mut runs: Vec<GlyphRun> = Vec::new();
     for glyph in glyphs {
         let blank = is_blank(&glyph.text);
         match runs.last_mut() {
@@ -79,27 +79,27 @@ fn runs(glyphs: Vec<Glyph>) -> Vec<Run> {
             _ if blank => {}
             _ => {
                 let Glyph { start, end, height, size, .. } = glyph;
-                runs.push(Run { glyphs: vec![glyph], start, end, height, size });
+                runs.push(GlyphRun { glyphs: vec![glyph], start, end, height, size });
             }
         }
     }
     runs
 }
 
-fn follows(run: &Run, glyph: &Glyph) -> bool {
+fn follows(run: &GlyphRun, glyph: &Glyph) -> bool {
     let size = run.size.max(glyph.size);
     let gap = glyph.start - run.end;
-    (glyph.height - run.height).abs() < 0.1 * size && gap > -0.6 * size && gap < CELL * size
+    (glyph.height - run.height).abs() < 0.1 * size && gap > -0.6 * size && gap < CELL_GAP * size
 }
 
 /// Runs on the same level, from the top of the page to its bottom, each row from its start to its end.
-fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
+fn rows(mut runs: Vec<GlyphRun>) -> Vec<Vec<GlyphRun>> {
     runs.sort_by(|a, b| b.height.total_cmp(&a.height));
-    let mut rows: Vec<(f64, f64, Vec<Run>)> = Vec::new();
+    let mut rows: Vec<(f64, f64, Vec<GlyphRun>)> = Vec::new();
     for run in runs {
         let near = rows.iter_mut().rev().take(4).find(|(height, size, row)| {
             let apart = (height - run.height).abs();
-            apart < LEVEL * size.max(run.size) && !covered(row, &run, apart)
+            apart < MAX_BASELINE_OFFSET * size.max(run.size) && !covered(row, &run, apart)
         });
         match near {
             Some((height, size, row)) => {
@@ -120,7 +120,7 @@ fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
 }
 
 /// Whether a run is above or below another run of the row, not next to it.
-fn covered(row: &[Run], run: &Run, apart: f64) -> bool {
+fn covered(row: &[GlyphRun], run: &GlyphRun, apart: f64) -> bool {
     apart > 0.15 * run.size
         && row.iter().any(|other| {
             let shared = other.end.min(run.end) - other.start.max(run.start);
@@ -129,7 +129,7 @@ fn covered(row: &[Run], run: &Run, apart: f64) -> bool {
 }
 
 /// The position of the gap in a two-column page; `None` for other pages.
-fn gutter(rows: &[Vec<Run>]) -> Option<f64> {
+fn gutter(rows: &[Vec<GlyphRun>]) -> Option<f64> {
     let runs = || rows.iter().flatten();
     let left = runs().map(|run| run.start).min_by(f64::total_cmp)?;
     let right = runs().map(|run| run.end).max_by(f64::total_cmp)?;
@@ -152,7 +152,7 @@ fn gutter(rows: &[Vec<Run>]) -> Option<f64> {
         }
         #[expect(clippy::cast_precision_loss, reason = "a page has few lines")]
         let fill = filled / beside.max(1) as f64;
-        let columns = beside >= SIDE_BY_SIDE && across * 2 < beside && fill > FILLED;
+        let columns = beside >= MIN_COLUMN_LINES && across * 2 < beside && fill > MIN_COLUMN_FILL;
         if columns && best.is_none_or(|(known, _)| beside > known) {
             best = Some((beside, at));
         }
@@ -161,7 +161,7 @@ fn gutter(rows: &[Vec<Run>]) -> Option<f64> {
 }
 
 /// Rows of a two-column page: rows across both columns split it, and between them the left column comes first.
-fn in_columns(rows: &[Vec<Run>], gutter: f64) -> Vec<Vec<Run>> {
+fn in_columns(rows: &[Vec<GlyphRun>], gutter: f64) -> Vec<Vec<GlyphRun>> {
     let (mut ordered, mut right) = (Vec::new(), Vec::new());
     for row in rows {
         if row.iter().any(|run| run.start < gutter && run.end > gutter) {
@@ -169,7 +169,7 @@ fn in_columns(rows: &[Vec<Run>], gutter: f64) -> Vec<Vec<Run>> {
             ordered.push(row.clone());
             continue;
         }
-        let (before, after): (Vec<Run>, Vec<Run>) =
+        let (before, after): (Vec<GlyphRun>, Vec<GlyphRun>) =
             row.iter().cloned().partition(|run| run.end <= gutter);
         ordered.extend((!before.is_empty()).then_some(before));
         right.extend((!after.is_empty()).then_some(after));
@@ -179,16 +179,16 @@ fn in_columns(rows: &[Vec<Run>], gutter: f64) -> Vec<Vec<Run>> {
 }
 
 /// The text of a row.
-fn line(row: &[Run]) -> Line {
+fn line(row: &[GlyphRun]) -> PdfLine {
     let glyphs = || row.iter().flat_map(|run| &run.glyphs).filter(|glyph| !is_blank(&glyph.text));
     let count = glyphs().count().max(1);
     let most = |is: fn(&Glyph) -> bool| glyphs().filter(|glyph| is(glyph)).count() * 10 > count * 8;
-    let mut line = Line {
+    let mut line = PdfLine {
         mono: most(|glyph| glyph.mono),
         bold: most(|glyph| glyph.bold),
         size: usual(glyphs().map(|glyph| glyph.size)),
         cells: 1,
-        ..Line::default()
+        ..PdfLine::default()
     };
     let highest = row.iter().max_by(|a, b| a.size.total_cmp(&b.size));
     line.height = highest.map_or(0.0, |run| run.height);
@@ -199,7 +199,7 @@ fn line(row: &[Run]) -> Line {
             Some(last) => {
                 let gap = glyph.start - last.end;
                 let size = glyph.size.max(last.size);
-                if gap > CELL * size {
+                if gap > CELL_GAP * size {
                     line.cells += 1;
                     if line.cells == 2 {
                         line.second = glyph.start;
@@ -217,7 +217,7 @@ fn line(row: &[Run]) -> Line {
 }
 
 /// Writes the gap before a letter: one space, or as many as there is room for in code.
-fn space(line: &mut Line, gap: f64, size: f64, glyph: &Glyph) {
+fn space(line: &mut PdfLine, gap: f64, size: f64, glyph: &Glyph) {
     let width = glyph.end - glyph.start;
     if line.mono && glyph.mono && width > 0.0 {
         #[expect(
@@ -227,9 +227,9 @@ fn space(line: &mut Line, gap: f64, size: f64, glyph: &Glyph) {
         )]
         let count = (gap / width).round().clamp(0.0, 100.0) as usize;
         line.text.extend(std::iter::repeat_n(' ', count));
-    } else if gap > CELL * size {
+    } else if gap > CELL_GAP * size {
         line.text.push_str("  ");
-    } else if gap > WORD * size && !line.text.ends_with(' ') && !is_blank(&glyph.text) {
+    } else if gap > WORD_GAP * size && !line.text.ends_with(' ') && !is_blank(&glyph.text) {
         line.text.push(' ');
     }
 }

@@ -11,50 +11,50 @@ mod sheet;
 
 use super::package::{find, text_of};
 use crate::{
-    document::{Document, squeeze},
+    document::{ProseDocument, squeeze},
     format::Unreadable,
 };
-use blocks::Blocks;
+use blocks::PdfBlockWriter;
 use glyphs::Typist;
 use hayro_syntax::{
     DecryptionError, LoadPdfError, Pdf,
     object::{Dict, Stream},
 };
 use memchr::memmem;
-use sheet::{Mark, Sheet, Usual};
+use sheet::{PdfLineRole, PdfPage, Usual};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Maximum pages read; further ones are reported.
-const PAGES: usize = 20_000;
+const MAX_PAGES: usize = 20_000;
 /// Maximum offset of the PDF header.
-const MARK: usize = 1 << 10;
+const MAX_HEADER_OFFSET: usize = 1 << 10;
 /// Maximum page ranges listed in a problem.
-const RANGES: usize = 20;
-const NAME: &str = "PDF";
+const MAX_LISTED_RANGES: usize = 20;
+const FORMAT_NAME: &str = "PDF";
 
 /// Reads a document.
 pub(crate) fn read(
     path: &str,
     bytes: &[u8],
     stopped: &dyn Fn() -> bool,
-) -> Result<Document, Unreadable> {
+) -> Result<ProseDocument, Unreadable> {
     if bytes.is_empty() {
         return Err(Unreadable::Empty);
     }
-    let start = bytes.get(..bytes.len().min(MARK)).unwrap_or_default();
+    let start = bytes.get(..bytes.len().min(MAX_HEADER_OFFSET)).unwrap_or_default();
     if memmem::find(start, b"%PDF-").is_none() {
         return Err(damaged("it has no PDF header"));
     }
     // A parser panic fails one document, not the server.
-    catch_unwind(AssertUnwindSafe(|| parsed(path, bytes, stopped)))
+    catch_unwind(AssertUnwindSafe(|| parse_document(path, bytes, stopped)))
         .unwrap_or_else(|_| Err(damaged("the PDF parser failed")))
 }
 
 fn damaged(reason: &str) -> Unreadable {
-    Unreadable::Damaged { format: NAME, reason: reason.to_owned() }
+    Unreadable::Damaged { format: FORMAT_NAME, reason: reason.to_owned() }
 }
 
-fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Document, Unreadable> {
+fn parse_document(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<ProseDocument, Unreadable> {
     bounds::check(bytes)?;
     // The parser tries the empty password by itself.
     let pdf = Pdf::new(bytes.to_vec()).map_err(|error| match error {
@@ -68,9 +68,9 @@ fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Docume
         bounds::check_encrypted(&pdf, bytes)?;
     }
     let pages = pdf.pages().len();
-    let mut reading = Pages::default();
+    let mut reading = PdfPages::default();
     let mut typist = Typist::new();
-    for (page, number) in pdf.pages().iter().zip(1..).take(PAGES) {
+    for (page, number) in pdf.pages().iter().zip(1..).take(MAX_PAGES) {
         if stopped() {
             return Err(Unreadable::Stopped);
         }
@@ -91,7 +91,7 @@ fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Docume
     let usual = Usual::of(&sheets);
     sheet::drop_furniture(&mut sheets, &usual);
     sheet::mark_headings(&mut sheets, &usual, &bookmarks::bookmarks(&pdf));
-    let mut blocks = Blocks::new(&usual);
+    let mut blocks = PdfBlockWriter::new(&usual);
     for sheet in &sheets {
         blocks.page(sheet);
     }
@@ -104,17 +104,17 @@ fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Docume
 
 /// The pages read, and their problems.
 #[derive(Default)]
-struct Pages {
-    sheets: Vec<Sheet>,
+struct PdfPages {
+    sheets: Vec<PdfPage>,
     blank: Vec<u32>,
     broken: Vec<u32>,
     cut: Vec<u32>,
     unknown: Vec<u32>,
 }
 
-impl Pages {
-    fn add(&mut self, number: u32, letters: glyphs::Letters) {
-        let glyphs::Letters { glyphs, unknown, cut, pictures } = letters;
+impl PdfPages {
+    fn add(&mut self, number: u32, letters: glyphs::PdfPageText) {
+        let glyphs::PdfPageText { glyphs, unknown, cut, pictures } = letters;
         if unknown > glyphs.len() / 10 {
             self.unknown.push(number);
         } else if glyphs.is_empty() && pictures {
@@ -126,7 +126,7 @@ impl Pages {
         let mut lines = lines::lines(glyphs);
         lines.retain(|line| !line.text.trim().is_empty());
         let marks = vec![Mark::Text; lines.len()];
-        self.sheets.push(Sheet { number, lines, marks, unseen: Vec::new() });
+        self.sheets.push(PdfPage { number, lines, marks, unseen: Vec::new() });
     }
 
     fn problems(&self, pages: usize) -> Vec<String> {
@@ -139,7 +139,7 @@ impl Pages {
         let present = all.iter().filter(|(numbers, _)| !numbers.is_empty());
         let mut problems: Vec<String> =
             present.map(|(numbers, what)| format!("on page {}: {what}", ranges(numbers))).collect();
-        if pages > PAGES {
+        if pages > MAX_PAGES {
             problems.push(format!("only the first {PAGES} of its {pages} pages are read"));
         }
         problems
@@ -155,8 +155,8 @@ fn ranges(numbers: &[u32]) -> String {
             _ => ranges.push((*number, *number)),
         }
     }
-    let more = ranges.len().saturating_sub(RANGES);
-    let written = ranges.iter().take(RANGES).map(|(first, last)| {
+    let more = ranges.len().saturating_sub(MAX_LISTED_RANGES);
+    let written = ranges.iter().take(MAX_LISTED_RANGES).map(|(first, last)| {
         if first == last { first.to_string() } else { format!("{first}-{last}") }
     });
     let mut text = written.collect::<Vec<_>>().join(", ");
@@ -189,7 +189,7 @@ fn title(pdf: &Pdf) -> Option<String> {
 }
 
 /// The largest line of the first page.
-fn largest(sheets: &[Sheet]) -> Option<String> {
+fn largest(sheets: &[PdfPage]) -> Option<String> {
     let first = sheets.first()?;
     let largest = first.lines.iter().max_by(|a, b| a.size.total_cmp(&b.size))?;
     let same = first.lines.iter().skip_while(|line| line.size < largest.size);

@@ -1,20 +1,20 @@
 //! Properties derived from the lines of all pages: the usual size, repeated lines, and headings.
 
-use super::{bookmarks::Bookmark, lines::Line};
+use super::{bookmarks::Bookmark, lines::PdfLine};
 use std::collections::{HashMap, HashSet};
 
 /// Minimum bookmarks for an outline to be used.
-const BOOKMARKS: usize = 3;
+const MIN_BOOKMARKS: usize = 3;
 /// Maximum lines of one heading.
-const HEADING_LINES: usize = 4;
+const MAX_HEADING_LINES: usize = 4;
 /// Maximum bytes of a heading.
-const HEADING: usize = 160;
+const MAX_HEADING_BYTES: usize = 160;
 /// Maximum words kept to recognize hyphenated ones.
-const WORDS: usize = 500_000;
+const MAX_KNOWN_WORDS: usize = 500_000;
 
 /// The role of a line on its page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) enum Mark {
+pub(super) enum PdfLineRole {
     #[default]
     Text,
     /// Repeated on other pages, or written elsewhere.
@@ -25,12 +25,12 @@ pub(super) enum Mark {
 
 /// A page.
 #[derive(Debug, Default)]
-pub(super) struct Sheet {
+pub(super) struct PdfPage {
     /// From 1.
     pub(super) number: u32,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<PdfLine>,
     /// One for each line.
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<PdfLineRole>,
     /// Headings without a line of their own, with the index of the line they precede.
     pub(super) unseen: Vec<(usize, u8, String)>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Usual {
 }
 
 impl Usual {
-    pub(super) fn of(sheets: &[Sheet]) -> Self {
+    pub(super) fn of(sheets: &[PdfPage]) -> Self {
         let (mut sizes, mut words) = (HashMap::new(), HashSet::new());
         let mut gaps = Vec::new();
         for sheet in sheets {
@@ -55,7 +55,7 @@ impl Usual {
                 *sizes.entry(tenths(line.size)).or_insert(0) += line.text.len();
                 let mut all: Vec<&str> = line.text.split_whitespace().collect();
                 all.pop();
-                let room = WORDS.saturating_sub(words.len());
+                let room = MAX_KNOWN_WORDS.saturating_sub(words.len());
                 words.extend(all.into_iter().take(room).map(|word| bare(word).to_lowercase()));
             }
             for [above, below] in sheet.lines.array_windows() {
@@ -88,7 +88,7 @@ fn tenths(size: f64) -> u32 {
 }
 
 /// Skips repeated headers and footers, page numbers, and lines of tables of contents.
-pub(super) fn drop_furniture(sheets: &mut [Sheet], usual: &Usual) {
+pub(super) fn drop_furniture(sheets: &mut [PdfPage], usual: &Usual) {
     let mut texts: HashMap<(bool, String), usize> = HashMap::new();
     let mut places: HashMap<(bool, u32), usize> = HashMap::new();
     let mut numbers: HashMap<u32, usize> = HashMap::new();
@@ -114,19 +114,19 @@ pub(super) fn drop_furniture(sheets: &mut [Sheet], usual: &Usual) {
             if (repeated || head || number)
                 && let Some(mark) = sheet.marks.get_mut(edge.line)
             {
-                *mark = Mark::Skip;
+                *mark = PdfLineRole::Skip;
             }
         }
         for (line, mark) in sheet.lines.iter().zip(&mut sheet.marks) {
             if is_leader(&line.text) {
-                *mark = Mark::Skip;
+                *mark = PdfLineRole::Skip;
             }
         }
     }
 }
 
 /// A line at the top or the bottom of a page.
-struct Edge {
+struct PageEdgeLine {
     line: usize,
     top: bool,
     key: String,
@@ -136,7 +136,7 @@ struct Edge {
     number: bool,
 }
 
-fn edges(sheet: &Sheet, usual: &Usual) -> Vec<Edge> {
+fn edges(sheet: &PdfPage, usual: &Usual) -> Vec<PageEdgeLine> {
     let mut order: Vec<usize> = (0..sheet.lines.len()).collect();
     let height = |at: &usize| sheet.lines.get(*at).map_or(0.0, |line| line.height);
     order.sort_by(|a, b| height(b).total_cmp(&height(a)));
@@ -157,7 +157,7 @@ fn edges(sheet: &Sheet, usual: &Usual) -> Vec<Edge> {
             if nth > 0 && !apart {
                 break;
             }
-            edges.push(Edge {
+            edges.push(PageEdgeLine {
                 line: *at,
                 top,
                 key: key(&line.text),
@@ -207,8 +207,8 @@ fn is_leader(text: &str) -> bool {
 }
 
 /// Marks headings: by the outline if there is one, or else by appearance.
-pub(super) fn mark_headings(sheets: &mut [Sheet], usual: &Usual, bookmarks: &[Bookmark]) {
-    if bookmarks.len() >= BOOKMARKS {
+pub(super) fn mark_headings(sheets: &mut [PdfPage], usual: &Usual, bookmarks: &[Bookmark]) {
+    if bookmarks.len() >= MIN_BOOKMARKS {
         for bookmark in bookmarks {
             if let Some(sheet) = sheets.get_mut(bookmark.page) {
                 by_bookmark(sheet, bookmark);
@@ -219,18 +219,18 @@ pub(super) fn mark_headings(sheets: &mut [Sheet], usual: &Usual, bookmarks: &[Bo
     }
 }
 
-fn by_bookmark(sheet: &mut Sheet, bookmark: &Bookmark) {
+fn by_bookmark(sheet: &mut PdfPage, bookmark: &Bookmark) {
     let wanted = letters(&bookmark.title);
     let title = bookmark.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let level = bookmark.level.min(6);
-    if let Some((at, count)) = found(sheet, &wanted, bookmark.height) {
+    if let Some((at, count)) = find_heading(sheet, &wanted, bookmark.height) {
         // The page has the number that other pages refer to, where the outline leaves it out.
         let lines = sheet.lines.iter().skip(at).take(count).map(|line| line.text.trim());
         let said = lines.collect::<Vec<_>>().join(" ");
         let title = if letters(&said).len() > wanted.len() { said } else { title };
         for (n, mark) in sheet.marks.iter_mut().skip(at).take(count).enumerate() {
-            let heading = || Mark::Heading(level, title.clone());
-            *mark = if n == 0 { heading() } else { Mark::Skip };
+            let heading = || PdfLineRole::Heading(level, title.clone());
+            *mark = if n == 0 { heading() } else { PdfLineRole::Skip };
         }
         // `Chapter 3` above the heading says nothing more.
         let above = at.checked_sub(1);
@@ -238,11 +238,11 @@ fn by_bookmark(sheet: &mut Sheet, bookmark: &Bookmark) {
             && is_chapter(&line.text)
             && let Some(mark) = sheet.marks.get_mut(above)
         {
-            *mark = Mark::Skip;
+            *mark = PdfLineRole::Skip;
         }
         return;
     }
-    let below = |line: &Line| bookmark.height.is_none_or(|height| line.height < height);
+    let below = |line: &PdfLine| bookmark.height.is_none_or(|height| line.height < height);
     let at = sheet.lines.iter().position(below).unwrap_or(sheet.lines.len());
     sheet.unseen.push((at, level, title));
 }
@@ -254,14 +254,14 @@ fn is_chapter(text: &str) -> bool {
 }
 
 /// The lines that say what a bookmark says; of several, the ones nearest to where it leads, or else the largest.
-fn found(sheet: &Sheet, wanted: &str, height: Option<f64>) -> Option<(usize, usize)> {
+fn find_heading(sheet: &PdfPage, wanted: &str, height: Option<f64>) -> Option<(usize, usize)> {
     if wanted.is_empty() {
         return None;
     }
     let mut best: Option<(f64, usize, usize)> = None;
     for start in 0..sheet.lines.len() {
         let mut said = String::new();
-        for (count, line) in sheet.lines.iter().skip(start).take(HEADING_LINES).enumerate() {
+        for (count, line) in sheet.lines.iter().skip(start).take(MAX_HEADING_LINES).enumerate() {
             if sheet.marks.get(start + count).is_none_or(|mark| matches!(mark, Mark::Heading(..))) {
                 break;
             }
@@ -304,11 +304,11 @@ fn letters(text: &str) -> String {
 }
 
 /// The heading score of a line, if it looks like one: its size, larger if bold.
-fn looks(line: &Line, above: Option<&Line>, usual: &Usual) -> Option<u32> {
+fn heading_size(line: &PdfLine, above: Option<&PdfLine>, usual: &Usual) -> Option<u32> {
     let text = line.text.trim();
     let worded = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
     let cells = line.cells > 1 && !text.starts_with(|c: char| c.is_ascii_digit());
-    if !worded || cells || line.mono || text.len() > HEADING {
+    if !worded || cells || line.mono || text.len() > MAX_HEADING_BYTES {
         return None;
     }
     if line.size > usual.size * 1.12 {
@@ -324,29 +324,29 @@ fn looks(line: &Line, above: Option<&Line>, usual: &Usual) -> Option<u32> {
     (line.bold && apart && short && !ends && same).then(|| tenths(usual.size))
 }
 
-fn by_looks(sheets: &mut [Sheet], usual: &Usual) {
+fn by_looks(sheets: &mut [PdfPage], usual: &Usual) {
     let mut found: Vec<(usize, usize, usize, u32)> = Vec::new();
     let (mut sizes, mut letters) = (HashSet::new(), (0, 0));
     for (page, sheet) in sheets.iter().enumerate() {
-        let mut last: Option<&Line> = None;
+        let mut last: Option<&PdfLine> = None;
         for (at, line) in sheet.lines.iter().enumerate() {
-            if sheet.marks.get(at) == Some(&Mark::Skip) {
+            if sheet.marks.get(at) == Some(&PdfLineRole::Skip) {
                 continue;
             }
             letters.0 += line.text.len();
-            let look = looks(line, last, usual);
-            let before = found.last_mut().filter(|(same, first, count, size)| {
+            let look = heading_size(line, last, usual);
+            let before = find_heading.last_mut().filter(|(same, first, count, size)| {
                 let near = last.is_some_and(|last| last.height - line.height < line.size * 1.6);
                 *same == page
                     && first + count == at
                     && Some(*size) == look
                     && near
-                    && *count < HEADING_LINES
+                    && *count < MAX_HEADING_LINES
             });
             match (look, before) {
                 (Some(_), Some((_, _, count, _))) => *count += 1,
                 (Some(size), None) => {
-                    found.push((page, at, 1, size));
+                    find_heading.push((page, at, 1, size));
                     sizes.insert(size);
                 }
                 (None, _) => {}
@@ -361,14 +361,14 @@ fn by_looks(sheets: &mut [Sheet], usual: &Usual) {
     }
     let mut sizes: Vec<u32> = sizes.into_iter().collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
-    for (page, at, count, size) in found {
+    for (page, at, count, size) in find_heading {
         let rank = sizes.iter().position(|known| *known == size).unwrap_or_default();
         let Some(sheet) = sheets.get_mut(page) else { continue };
         let lines = sheet.lines.iter().skip(at).take(count).map(|line| line.text.as_str());
         let text = lines.collect::<Vec<_>>().join(" ");
         let level = u8::try_from(rank + 1).unwrap_or(6).min(6);
         for (n, mark) in sheet.marks.iter_mut().skip(at).take(count).enumerate() {
-            *mark = if n == 0 { Mark::Heading(level, text.clone()) } else { Mark::Skip };
+            *mark = if n == 0 { PdfLineRole::Heading(level, text.clone()) } else { PdfLineRole::Skip };
         }
     }
 }

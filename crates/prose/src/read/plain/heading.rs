@@ -3,34 +3,34 @@
 use super::indent;
 
 /// Maximum bytes of a heading.
-const LONGEST: usize = 80;
+const MAX_HEADING_BYTES: usize = 80;
 
 /// A heading, and the lines of its group below it.
-pub(super) struct Heading<'a> {
+pub(super) struct PlainHeading<'a> {
     pub(super) level: u8,
     pub(super) text: String,
     pub(super) rest: &'a [&'a str],
 }
 
 /// Detects headings, based on the layout of the text before them.
-pub(super) struct Headings {
+pub(super) struct PlainHeadingDetector {
     base: usize,
     /// Characters that headings were underlined with, in the order they came in.
     marks: Vec<(char, bool)>,
 }
 
-impl Headings {
+impl PlainHeadingDetector {
     pub(super) fn new(base: usize) -> Self {
         Self { base, marks: Vec::new() }
     }
 
     /// The heading that a group starts with.
-    pub(super) fn take<'a>(&mut self, group: &'a [&'a str], next: &[&str]) -> Option<Heading<'a>> {
+    pub(super) fn take<'a>(&mut self, group: &'a [&'a str], next: &[&str]) -> Option<PlainHeading<'a>> {
         if let [over, title, under, rest @ ..] = group {
             let mark =
                 rule(over).filter(|mark| rule(under) == Some(*mark) && rule(title).is_none());
             if let Some(mark) = mark.filter(|_| is_title(title)) {
-                return Some(Heading {
+                return Some(PlainHeading {
                     level: self.level(mark, true),
                     text: title.trim().to_owned(),
                     rest,
@@ -41,7 +41,7 @@ impl Headings {
             let mark = rule(under).filter(|_| is_title(title) && rule(title).is_none());
             let fits = under.trim().chars().count() + 3 >= title.trim().chars().count();
             if let Some(mark) = mark.filter(|_| fits && indent(title) == indent(under)) {
-                return Some(Heading {
+                return Some(PlainHeading {
                     level: self.level(mark, false),
                     text: title.trim().to_owned(),
                     rest,
@@ -53,7 +53,7 @@ impl Headings {
             .numbered(line, next)
             .or_else(|| self.shouted(line))
             .or_else(|| self.outdented(line))?;
-        Some(Heading { level, text: line.trim().to_owned(), rest: &[] })
+        Some(PlainHeading { level, text: line.trim().to_owned(), rest: &[] })
     }
 
     fn level(&mut self, mark: char, over: bool) -> u8 {
@@ -101,7 +101,7 @@ fn rule(line: &str) -> Option<char> {
 
 fn is_title(line: &str) -> bool {
     let line = line.trim();
-    line.len() <= LONGEST
+    line.len() <= MAX_HEADING_BYTES
         && line.chars().any(char::is_alphabetic)
         && !line.ends_with(['.', ',', ';', ':'])
         && !line.contains("....")

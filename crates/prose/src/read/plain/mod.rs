@@ -3,22 +3,22 @@
 mod heading;
 mod pages;
 
-use crate::document::{Document, Kind, Writer};
-use heading::Headings;
+use crate::document::{ProseDocument, BlockKind, DocumentWriter};
+use heading::PlainHeadingDetector;
 
 /// Reads a text.
-pub(crate) fn read(path: &str, text: &str) -> Document {
-    let lines = pages::joined(text);
+pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
+    let lines = pages::join_pages(text);
     let groups = groups(&lines);
     let base = base(&groups);
-    let mut headings = Headings::new(base);
-    let mut writer = Writer::default();
+    let mut headings = PlainHeadingDetector::new(base);
+    let mut writer = DocumentWriter::default();
     let mut title = None;
     let mut at = 0;
     while let Some(group) = groups.get(at) {
         let next = groups.get(at + 1).copied().unwrap_or_default();
         if title.is_none() && at < 6 && writer.first_heading().is_none() {
-            title = centred(group, base);
+            title = centered_title(group, base);
             if title.is_some() {
                 at += 1;
                 continue;
@@ -49,10 +49,10 @@ pub(crate) fn read(path: &str, text: &str) -> Document {
                 at += 1;
             }
             let more = groups.get(start..at).unwrap_or_default();
-            writer.plain(Kind::List, list(rest, more));
+            writer.plain(BlockKind::List, list(rest, more));
         } else {
             let lines: Vec<&str> = rest.iter().map(|line| line.trim()).collect();
-            writer.plain(Kind::Paragraph, lines.join("\n"));
+            writer.plain(BlockKind::Paragraph, lines.join("\n"));
         }
     }
     writer.finish(title, path)
@@ -87,7 +87,7 @@ fn base(groups: &[&[&str]]) -> usize {
 }
 
 /// A centered title.
-fn centred(group: &[&str], base: usize) -> Option<String> {
+fn centered_title(group: &[&str], base: usize) -> Option<String> {
     let centred = |line: &&str| {
         line.starts_with(' ') && indent(line) >= base + 8 && !line.trim().contains("   ")
     };

@@ -1,7 +1,7 @@
 //! Text laid out in pages, such as RFCs: drops footers and headers, joins paragraphs across page breaks.
 
 /// The lines of a text, without page headers and footers.
-pub(super) fn joined(text: &str) -> Vec<&str> {
+pub(super) fn join_pages(text: &str) -> Vec<&str> {
     if !text.contains('\u{c}') {
         return text.lines().collect();
     }

@@ -1,21 +1,21 @@
 //! The blocks of a body: titles, paragraphs, literal blocks, quotations and explicit markup.
 
 use super::{
-    DEEPEST, Reader,
-    compose::{Node, flat, prefixed},
-    lines::{dedent, identifier, indent, indented, is_blank, next, rule, title},
+    MAX_BLOCK_DEPTH, RstReader,
+    compose::{RstNode, flat, prefix_lines},
+    lines::{dedent, identifier, indent, end_of_indented, is_blank, next, rule, title},
     names::{label, normal},
     table,
 };
-use crate::document::{Kind, Text};
+use crate::document::{BlockKind, LinkedText};
 
-impl Reader<'_> {
+impl RstReader<'_> {
     /// Reads lines from top to bottom.
-    pub(super) fn body(&mut self, lines: &[&str], out: &mut Vec<Node>) {
-        if self.depth >= DEEPEST {
+    pub(super) fn body(&mut self, lines: &[&str], out: &mut Vec<RstNode>) {
+        if self.depth >= MAX_BLOCK_DEPTH {
             let text: Vec<&str> =
                 lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
-            out.push(Node::paragraph(Text::new(text.join("\n"))));
+            out.push(RstNode::paragraph(LinkedText::new(text.join("\n"))));
             return;
         }
         self.depth += 1;
@@ -33,7 +33,7 @@ impl Reader<'_> {
     }
 
     /// Reads the next block, and returns where it ends.
-    fn block(&mut self, lines: &[&str], at: usize, out: &mut Vec<Node>) -> usize {
+    fn block(&mut self, lines: &[&str], at: usize, out: &mut Vec<RstNode>) -> usize {
         let line = lines.get(at).copied().unwrap_or_default();
         if indent(line) > 0 {
             return self.quotation(lines, at, out);
@@ -50,7 +50,7 @@ impl Reader<'_> {
         }
         if line.starts_with(">>> ") || line == ">>>" {
             let end = paragraph_end(lines, at);
-            out.push(Node::code("python", lines.get(at..end).unwrap_or_default()));
+            out.push(RstNode::code("python", lines.get(at..end).unwrap_or_default()));
             return end;
         }
         if line.starts_with("| ") || line == "|" {
@@ -76,7 +76,7 @@ impl Reader<'_> {
         self.paragraph(lines, at, out)
     }
 
-    fn section(&mut self, text: &str, style: (char, bool), out: &mut Vec<Node>) {
+    fn section(&mut self, text: &str, style: (char, bool), out: &mut Vec<RstNode>) {
         let known = self.styles.iter().position(|known| *known == style);
         let at = known.unwrap_or_else(|| {
             self.styles.push(style);
@@ -86,17 +86,17 @@ impl Reader<'_> {
         let heading = self.inline(text).plain.replace('`', "");
         let anchor = self.label.take().and_then(|label| self.fresh(label));
         let anchor = anchor.or_else(|| self.fresh(identifier(&heading)));
-        out.push(Node::Section(self.level, heading, anchor));
+        out.push(RstNode::Section(self.level, heading, anchor));
     }
 
-    fn paragraph(&mut self, lines: &[&str], at: usize, out: &mut Vec<Node>) -> usize {
+    fn paragraph(&mut self, lines: &[&str], at: usize, out: &mut Vec<RstNode>) -> usize {
         let end = paragraph_end(lines, at);
         let own: Vec<&str> =
             lines.get(at..end).unwrap_or_default().iter().map(|line| line.trim()).collect();
         let text = own.join("\n");
         let Some(before) = text.strip_suffix("::") else {
             let text = self.inline(&text);
-            out.push(Node::paragraph(text));
+            out.push(RstNode::paragraph(text));
             return end;
         };
         let said = match before.trim_end() {
@@ -105,16 +105,16 @@ impl Reader<'_> {
             said => format!("{said}:"),
         };
         let text = self.inline(&said);
-        out.push(Node::paragraph(text));
+        out.push(RstNode::paragraph(text));
         self.literal(lines, end, out)
     }
 
     /// The code block after `::`.
-    pub(super) fn literal(&mut self, lines: &[&str], from: usize, out: &mut Vec<Node>) -> usize {
+    pub(super) fn literal(&mut self, lines: &[&str], from: usize, out: &mut Vec<RstNode>) -> usize {
         let start = next(lines, from);
         let Some(first) = lines.get(start) else { return from };
         let end = if indent(first) > 0 {
-            indented(lines, start)
+            end_of_indented(lines, start)
         } else {
             // Not indented, every line starts with the same mark.
             let mark = first.chars().next().filter(char::is_ascii_punctuation);
@@ -123,41 +123,41 @@ impl Reader<'_> {
             start + quoted.take_while(|line| line.starts_with(mark)).count()
         };
         let code = dedent(lines.get(start..end).unwrap_or_default());
-        out.push(Node::code(&self.highlight, &code));
+        out.push(RstNode::code(&self.highlight, &code));
         end
     }
 
-    fn quotation(&mut self, lines: &[&str], at: usize, out: &mut Vec<Node>) -> usize {
-        let end = indented(lines, at);
+    fn quotation(&mut self, lines: &[&str], at: usize, out: &mut Vec<RstNode>) -> usize {
+        let end = end_of_indented(lines, at);
         let nodes = self.nested(&dedent(lines.get(at..end).unwrap_or_default()));
-        let is_text = |node: &Node| matches!(node, Node::Block(Kind::Paragraph, _));
+        let is_text = |node: &RstNode| matches!(node, Node::Block(Kind::Paragraph, _));
         // Lists and code are often indented without being quoted.
         if nodes.iter().all(is_text) {
-            out.push(Node::Block(Kind::Quote, prefixed(&flat(&nodes), "> ", "> ")));
+            out.push(RstNode::Block(BlockKind::Quote, prefix_lines(&flat(&nodes), "> ", "> ")));
         } else {
             out.extend(nodes);
         }
         end
     }
 
-    fn line_block(&mut self, lines: &[&str], at: usize, out: &mut Vec<Node>) -> usize {
+    fn line_block(&mut self, lines: &[&str], at: usize, out: &mut Vec<RstNode>) -> usize {
         let end = paragraph_end(lines, at);
         let own = lines.get(at..end).unwrap_or_default().iter();
         let own: Vec<&str> =
             own.map(|line| line.strip_prefix('|').unwrap_or(line).trim()).collect();
         let text = self.inline(&own.join("\n"));
-        out.push(Node::paragraph(text));
+        out.push(RstNode::paragraph(text));
         end
     }
 
     /// Everything that starts with two dots.
-    fn explicit(&mut self, lines: &[&str], at: usize, out: &mut Vec<Node>) -> usize {
+    fn explicit(&mut self, lines: &[&str], at: usize, out: &mut Vec<RstNode>) -> usize {
         let line = lines.get(at).copied().unwrap_or_default();
         let rest = line.get(2..).unwrap_or_default().trim_start();
         if rest.is_empty() && lines.get(at + 1).is_none_or(|line| is_blank(line)) {
             return at + 1;
         }
-        let end = indented(lines, at + 1).max(at + 1);
+        let end = end_of_indented(lines, at + 1).max(at + 1);
         let below = lines.get(at + 1..end).unwrap_or_default();
         if let Some((name, value)) = label(rest) {
             if value.is_empty() && below.is_empty() {
@@ -170,7 +170,7 @@ impl Reader<'_> {
             let mut all = vec![text.trim_start()];
             all.extend(dedent(below));
             let text = flat(&self.nested(&all));
-            out.push(Node::paragraph(prefixed(&text, &format!("[{name}] "), "")));
+            out.push(RstNode::paragraph(prefix_lines(&text, &format!("[{name}] "), "")));
             return end;
         }
         if rest.starts_with('|') || rest.starts_with("__:") {

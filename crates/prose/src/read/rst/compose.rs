@@ -1,17 +1,17 @@
 //! Composes texts: joins and indents them, with their links.
 
-use crate::document::{Kind, Link, Text};
+use crate::document::{BlockKind, TextLink, LinkedText};
 
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum RstNode {
     /// Level, heading and anchor.
     Section(u8, String, Option<String>),
     /// A block.
-    Block(Kind, Text),
+    Block(BlockKind, LinkedText),
 }
 
-impl Node {
+impl RstNode {
     /// Code in a fence that is longer than any in it.
     pub(super) fn code(language: &str, lines: &[&str]) -> Self {
         let code = lines.join("\n");
@@ -23,19 +23,19 @@ impl Node {
         } else {
             format!("{fence}{language}\n{code}\n{fence}")
         };
-        Self::Block(Kind::Code, Text::new(text))
+        Self::Block(BlockKind::Code, LinkedText::new(text))
     }
 
-    pub(super) fn paragraph(text: Text) -> Self {
-        Self::Block(Kind::Paragraph, text)
+    pub(super) fn paragraph(text: LinkedText) -> Self {
+        Self::Block(BlockKind::Paragraph, text)
     }
 }
 
 /// Adds a text to another.
-pub(super) fn append(text: &mut Text, more: &Text) {
+pub(super) fn append(text: &mut LinkedText, more: &LinkedText) {
     let start = text.plain.len();
     text.plain.push_str(&more.plain);
-    let moved = more.links.iter().map(|link| Link {
+    let moved = more.links.iter().map(|link| TextLink {
         label: link.label.start + start..link.label.end + start,
         target: link.target.clone(),
     });
@@ -43,7 +43,7 @@ pub(super) fn append(text: &mut Text, more: &Text) {
 }
 
 /// Prefixes the first line of a text, and its other non-blank lines.
-pub(super) fn prefixed(text: &Text, first: &str, rest: &str) -> Text {
+pub(super) fn prefix_lines(text: &LinkedText, first: &str, rest: &str) -> LinkedText {
     let mut plain = String::with_capacity(text.plain.len() + first.len());
     let mut links = text.links.iter().peekable();
     let mut moved = Vec::new();
@@ -60,7 +60,7 @@ pub(super) fn prefixed(text: &Text, first: &str, rest: &str) -> Text {
                 open = Some(shift(link.label.start.max(at)));
             }
             let Some(start) = open.filter(|_| link.label.end <= end) else { break };
-            moved.push(Link {
+            moved.push(TextLink {
                 label: start..shift(link.label.end.max(at)),
                 target: link.target.clone(),
             });
@@ -70,23 +70,23 @@ pub(super) fn prefixed(text: &Text, first: &str, rest: &str) -> Text {
         plain.push_str(line);
         at = end;
     }
-    Text { plain, links: moved }
+    LinkedText { plain, links: moved }
 }
 
 /// Joins parts into one text. Nested sections become lines of code, as they are signatures.
-pub(super) fn flat(nodes: &[Node]) -> Text {
-    let mut all = Text::default();
-    let mut before = Kind::Paragraph;
+pub(super) fn flat(nodes: &[RstNode]) -> LinkedText {
+    let mut all = LinkedText::default();
+    let mut before = BlockKind::Paragraph;
     for node in nodes {
         let (kind, text) = match node {
-            Node::Section(_, heading, _) => (Kind::Paragraph, &Text::new(format!("`{heading}`"))),
-            Node::Block(kind, text) => (*kind, text),
+            RstNode::Section(_, heading, _) => (BlockKind::Paragraph, &LinkedText::new(format!("`{heading}`"))),
+            RstNode::Block(kind, text) => (*kind, text),
         };
         if text.plain.trim().is_empty() {
             continue;
         }
         if !all.plain.is_empty() {
-            let close = kind == Kind::List && before == Kind::Paragraph;
+            let close = kind == BlockKind::List && before == BlockKind::Paragraph;
             all.plain.push_str(if close { "\n" } else { "\n\n" });
         }
         append(&mut all, text);
@@ -96,8 +96,8 @@ pub(super) fn flat(nodes: &[Node]) -> Text {
 }
 
 /// Joins texts with a separator.
-pub(super) fn joined(texts: &[Text], between: &str) -> Text {
-    let mut all = Text::default();
+pub(super) fn join_texts(texts: &[LinkedText], between: &str) -> LinkedText {
+    let mut all = LinkedText::default();
     for (n, text) in texts.iter().enumerate() {
         if n > 0 {
             all.plain.push_str(between);
@@ -108,7 +108,7 @@ pub(super) fn joined(texts: &[Text], between: &str) -> Text {
 }
 
 /// A text as a table cell: on one line, with escaped bars.
-pub(super) fn in_cell(text: &Text) -> Text {
+pub(super) fn in_cell(text: &LinkedText) -> LinkedText {
     let mut plain = String::with_capacity(text.plain.len());
     let mut bars = Vec::new();
     for (at, c) in text.plain.char_indices() {
@@ -122,12 +122,12 @@ pub(super) fn in_cell(text: &Text) -> Text {
         }
     }
     let moved = |at: usize| at + bars.partition_point(|bar| *bar < at);
-    let links = text.links.iter().map(|link| Link {
+    let links = text.links.iter().map(|link| TextLink {
         label: moved(link.label.start)..moved(link.label.end),
         target: link.target.clone(),
     });
     let links = links.collect();
-    Text { plain, links }
+    LinkedText { plain, links }
 }
 
 #[cfg(test)]
@@ -136,16 +136,16 @@ mod tests {
 
     #[test]
     fn links_move_with_the_text() {
-        let mut text = Text::new("a ");
+        let mut text = LinkedText::new("a ");
         text.link("b\nc", "t");
         text.plain.push_str("\n\nd ");
         text.link("e", "u");
-        let quoted = prefixed(&text, "> ", "> ");
+        let quoted = prefix_lines(&text, "> ", "> ");
         assert_eq!(quoted.plain, "> a b\n> c\n>\n> d e");
         let labels: Vec<&str> =
             quoted.links.iter().map(|link| quoted.plain.get(link.label.clone()).unwrap()).collect();
         assert_eq!(labels, ["b\n> c", "e"]);
-        let mut all = Text::new("x");
+        let mut all = LinkedText::new("x");
         append(&mut all, &text);
         assert_eq!(all.plain.get(all.links[1].label.clone()), Some("e"));
     }

@@ -1,13 +1,13 @@
 //! Directives: code, notes, tables, contents and what Sphinx adds.
 
 use super::{
-    Reader,
-    compose::{Node, append, flat, joined, prefixed},
-    lines::{dedent, indented, is_blank, next},
+    RstReader,
+    compose::{RstNode, append, flat, join_texts, prefix_lines},
+    lines::{dedent, end_of_indented, is_blank, next},
     lists::field,
     table::{Rows, csv},
 };
-use crate::document::{Kind, Text};
+use crate::document::{BlockKind, LinkedText};
 
 /// Rows and cells of a list-table are bullets: `* - a`.
 const BULLETS: [char; 3] = ['*', '-', '+'];
@@ -71,13 +71,13 @@ impl<'a> Directive<'a> {
     }
 }
 
-impl Reader<'_> {
+impl RstReader<'_> {
     pub(super) fn directive(
         &mut self,
         name: &str,
         argument: &str,
         below: &[&str],
-        out: &mut Vec<Node>,
+        out: &mut Vec<RstNode>,
     ) {
         let directive = Directive::parse(name, argument, below);
         if self.object(&directive, out) {
@@ -91,9 +91,9 @@ impl Reader<'_> {
             "literalinclude" | "include" | "kernel-include" => {
                 // In angle brackets are files that docutils brings along.
                 if !argument.starts_with('<') {
-                    let mut text = Text::default();
+                    let mut text = LinkedText::default();
                     text.link(argument, argument);
-                    out.push(Node::paragraph(text));
+                    out.push(RstNode::paragraph(text));
                 }
             }
             "highlight" => language(argument).clone_into(&mut self.highlight),
@@ -114,7 +114,7 @@ impl Reader<'_> {
                 let heading = directive.whole_argument();
                 let heading = self.inline(&heading).plain;
                 if !heading.is_empty() {
-                    out.push(Node::paragraph(Text::new(format!("**{heading}**"))));
+                    out.push(RstNode::paragraph(LinkedText::new(format!("**{heading}**"))));
                 }
                 let nodes = self.nested(&directive.body);
                 out.extend(nodes);
@@ -127,7 +127,7 @@ impl Reader<'_> {
         }
     }
 
-    fn code(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) {
+    fn code(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) {
         let language = match directive.name {
             "parsed-literal" | "productionlist" | "testoutput" => "",
             "math" => "math",
@@ -149,31 +149,31 @@ impl Reader<'_> {
         lines.extend(below);
         if directive.name == "parsed-literal" {
             let text = self.inline(&lines.join("\n")).plain.replace('`', "");
-            out.push(Node::code(&language, &[&text]));
+            out.push(RstNode::code(&language, &[&text]));
         } else {
-            out.push(Node::code(&language, &lines));
+            out.push(RstNode::code(&language, &lines));
         }
     }
 
     /// A paragraph, if there is anything to say.
-    fn said(&mut self, text: &str, out: &mut Vec<Node>) {
+    fn said(&mut self, text: &str, out: &mut Vec<RstNode>) {
         let text = self.inline(text);
-        out.push(Node::paragraph(text));
+        out.push(RstNode::paragraph(text));
     }
 
     /// A table of contents as links to the documents.
-    fn contents(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) {
+    fn contents(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) {
         let ending = self.scope.ending;
         let entries = directive.below();
         let entries = entries
             .iter()
             .map(|entry| entry.trim())
             .filter(|entry| !entry.is_empty() && *entry != "self");
-        let items: Vec<Text> = entries
+        let items: Vec<LinkedText> = entries
             .map(|entry| {
                 let (label, target) = super::roles::explicit(entry);
                 let target = target.unwrap_or(entry);
-                let mut text = Text::new("- ");
+                let mut text = LinkedText::new("- ");
                 if target.contains("://") || target.contains('*') {
                     text.link(label, target);
                 } else {
@@ -185,16 +185,16 @@ impl Reader<'_> {
         if let Some(caption) = directive.option("caption") {
             self.said(caption, out);
         }
-        out.push(Node::Block(Kind::List, joined(&items, "\n")));
+        out.push(RstNode::Block(BlockKind::List, join_texts(&items, "\n")));
     }
 
-    fn rows(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) {
+    fn rows(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) {
         let title = directive.whole_argument();
         self.said(&title, out);
         if let Some(file) = directive.option("file").or_else(|| directive.option("url")) {
-            let mut text = Text::default();
+            let mut text = LinkedText::default();
             text.link(file, file);
-            out.push(Node::paragraph(text));
+            out.push(RstNode::paragraph(text));
         }
         let mut rows = if directive.name == "csv-table" {
             csv(&directive.body)
@@ -229,7 +229,7 @@ impl Reader<'_> {
     }
 
     /// Notes and warnings.
-    fn note(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) -> bool {
+    fn note(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) -> bool {
         let name = match directive.name {
             "note" => "Note",
             "warning" => "Warning",
@@ -252,14 +252,14 @@ impl Reader<'_> {
             (name.to_owned(), directive.text())
         };
         let nodes = self.nested(&lines);
-        let mut text = Text::new(format!("**{heading}**\n\n"));
+        let mut text = LinkedText::new(format!("**{heading}**\n\n"));
         append(&mut text, &flat(&nodes));
-        out.push(Node::Block(Kind::Quote, prefixed(&text, "> ", "> ")));
+        out.push(RstNode::Block(BlockKind::Quote, prefix_lines(&text, "> ", "> ")));
         true
     }
 
     /// What changed in a version, in a line.
-    fn change(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) -> bool {
+    fn change(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) -> bool {
         let what = match directive.name {
             "versionadded" | "version-added" => "Added in version",
             "versionchanged" | "version-changed" => "Changed in version",
@@ -281,17 +281,17 @@ impl Reader<'_> {
         let mut lines = vec![rest];
         lines.extend(directive.below());
         let mut nodes = self.nested(&lines).into_iter();
-        let mut text = Text::new(said);
+        let mut text = LinkedText::new(said);
         let first = nodes.next();
         match first {
-            Some(Node::Block(Kind::Paragraph, about)) => {
+            Some(RstNode::Block(BlockKind::Paragraph, about)) => {
                 text.plain.push_str(": ");
                 append(&mut text, &about);
-                out.push(Node::paragraph(text));
+                out.push(RstNode::paragraph(text));
             }
             other => {
                 text.plain.push('.');
-                out.push(Node::paragraph(text));
+                out.push(RstNode::paragraph(text));
                 out.extend(other);
             }
         }
@@ -300,7 +300,7 @@ impl Reader<'_> {
     }
 
     /// Terms with what they mean; several terms may share one meaning.
-    fn glossary(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) {
+    fn glossary(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) {
         let lines = directive.below();
         let mut texts = Vec::new();
         let mut at = next(&lines, 0);
@@ -309,7 +309,7 @@ impl Reader<'_> {
             while lines.get(at).is_some_and(|line| !is_blank(line) && !line.starts_with(' ')) {
                 at += 1;
             }
-            let end = indented(&lines, at).max(at).max(start + 1);
+            let end = end_of_indented(&lines, at).max(at).max(start + 1);
             let terms = lines.get(start..at).unwrap_or_default();
             let terms: Vec<&str> =
                 terms.iter().copied().filter(|term| !term.starts_with("..")).collect();
@@ -318,11 +318,11 @@ impl Reader<'_> {
             }
             at = next(&lines, end);
         }
-        out.push(Node::Block(Kind::List, joined(&texts, "\n")));
+        out.push(RstNode::Block(BlockKind::List, join_texts(&texts, "\n")));
     }
 
     /// A directive that only its own extension knows: what it says is kept.
-    fn unknown(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) {
+    fn unknown(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) {
         let argument = directive.whole_argument();
         let wrapped = matches!(
             directive.name,
@@ -330,7 +330,7 @@ impl Reader<'_> {
         );
         if directive.body.iter().all(|line| is_blank(line)) && !argument.is_empty() && !wrapped {
             let text = self.inline(&argument).plain;
-            out.push(Node::paragraph(Text::new(format!("{}: {text}", directive.name))));
+            out.push(RstNode::paragraph(LinkedText::new(format!("{}: {text}", directive.name))));
         } else if !wrapped {
             self.said(&argument, out);
         }

@@ -1,10 +1,10 @@
 //! Sphinx's domains: functions, classes, options and the like, each a section under its signature.
 
-use super::{Reader, compose::Node, directive::Directive, lines::identifier};
+use super::{RstReader, compose::RstNode, directive::Directive, lines::identifier};
 
-impl Reader<'_> {
+impl RstReader<'_> {
     /// Reads the description of an object. False if the directive is not one.
-    pub(super) fn object(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) -> bool {
+    pub(super) fn object(&mut self, directive: &Directive<'_>, out: &mut Vec<RstNode>) -> bool {
         let (domain, kind) = match directive.name.split_once(':') {
             Some((domain, kind)) => (domain.to_owned(), kind),
             None => (self.domain.clone(), directive.name),
@@ -16,7 +16,7 @@ impl Reader<'_> {
             } else {
                 directive.argument.to_owned()
             };
-            if let (Some(Node::Section(_, _, anchor)), "module") = (out.last_mut(), kind) {
+            if let (Some(RstNode::Section(_, _, anchor)), "module") = (out.last_mut(), kind) {
                 // Sphinx names the section that way when the module comes right below its title.
                 *anchor = Some(format!("module-{}", directive.argument));
             }
@@ -42,10 +42,10 @@ impl Reader<'_> {
         let depth = u8::try_from(self.owners.len()).unwrap_or(6);
         let label = self.label.take();
         let anchor = anchor.or_else(|| label.and_then(|label| self.fresh(label)));
-        out.push(Node::Section(self.level.saturating_add(1 + depth).min(6), heading, anchor));
+        out.push(RstNode::Section(self.level.saturating_add(1 + depth).min(6), heading, anchor));
         if signatures.len() > 1 {
             let lines: Vec<&str> = signatures.iter().map(String::as_str).collect();
-            out.push(Node::code("", &lines));
+            out.push(RstNode::code("", &lines));
         }
         self.owners.push(name);
         let nodes = self.nested(&directive.body);

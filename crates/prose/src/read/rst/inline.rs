@@ -1,14 +1,14 @@
 //! Marks inside a paragraph: literals, roles, links, emphasis and substitutions.
 
-use super::{compose::append, names::Names, roles};
-use crate::document::Text;
+use super::{compose::append, names::RstNames, roles};
+use crate::document::LinkedText;
 
 /// Maximum bytes of a role or substitution name.
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_BYTES: usize = 100;
 
 /// The context that marks of a document refer to.
-pub(super) struct Scope<'a> {
-    pub(super) names: &'a Names,
+pub(super) struct RstScope<'a> {
+    pub(super) names: &'a RstNames,
     /// The ending of the documents beside this one, such as `.rst`.
     pub(super) ending: &'a str,
     /// Anonymous links seen so far.
@@ -18,8 +18,8 @@ pub(super) struct Scope<'a> {
 }
 
 /// A text with its marks read.
-pub(super) fn read(text: &str, scope: &mut Scope<'_>) -> Text {
-    let mut reader = Reader { text, at: 0, out: Text::default(), scope, dead: [false; 4] };
+pub(super) fn read(text: &str, scope: &mut RstScope<'_>) -> LinkedText {
+    let mut reader = RstInlineReader { text, at: 0, out: LinkedText::default(), scope, dead: [false; 4] };
     while let Some(rest) = reader.text.get(reader.at..) {
         let Some(found) = rest.find(['`', '*', '|', '_', '\\', '[', ':']) else {
             reader.out.plain.push_str(rest);
@@ -38,30 +38,30 @@ pub(super) fn read(text: &str, scope: &mut Scope<'_>) -> Text {
 
 /// Marks whose end may be missing: if it is missing once, it is for all that follow.
 #[derive(Clone, Copy)]
-enum Mark {
+enum RstInlineMark {
     Literal,
     Strong,
     Emphasis,
     Phrase,
 }
 
-struct Reader<'a, 'b, 'c> {
+struct RstInlineReader<'a, 'b, 'c> {
     text: &'a str,
     at: usize,
-    out: Text,
-    scope: &'b mut Scope<'c>,
+    out: LinkedText,
+    scope: &'b mut RstScope<'c>,
     dead: [bool; 4],
 }
 
-impl<'a> Reader<'a, '_, '_> {
+impl<'a> RstInlineReader<'a, '_, '_> {
     /// Reads the mark at this position. False if there is none.
     fn mark(&mut self, rest: &'a str) -> bool {
         match rest.as_bytes() {
             [b'\\', ..] => self.escape(rest),
             [b'`', b'`', ..] => self.starts(2) && self.literal(rest),
             [b'`', ..] => self.starts(1) && self.phrase(rest),
-            [b'*', b'*', ..] => self.starts(2) && self.emphasis(rest, "**", Mark::Strong),
-            [b'*', ..] => self.starts(1) && self.emphasis(rest, "*", Mark::Emphasis),
+            [b'*', b'*', ..] => self.starts(2) && self.emphasis(rest, "**", RstInlineMark::Strong),
+            [b'*', ..] => self.starts(1) && self.emphasis(rest, "*", RstInlineMark::Emphasis),
             [b'|', ..] => self.starts(1) && self.substitution(rest),
             [b'[', ..] => self.footnote(rest),
             [b':', ..] => self.starts(1) && self.role(rest),
@@ -89,7 +89,7 @@ impl<'a> Reader<'a, '_, '_> {
     }
 
     /// Where the mark ends that starts at the beginning of `inside`.
-    fn end(&mut self, inside: &str, close: &str, mark: Mark) -> Option<usize> {
+    fn end(&mut self, inside: &str, close: &str, mark: RstInlineMark) -> Option<usize> {
         if self.dead.get(mark as usize).copied().unwrap_or(true) {
             return None;
         }
@@ -116,33 +116,33 @@ impl<'a> Reader<'a, '_, '_> {
 
     fn literal(&mut self, rest: &str) -> bool {
         let inside = rest.get(2..).unwrap_or_default();
-        let Some(end) = self.end(inside, "``", Mark::Literal) else { return false };
+        let Some(end) = self.end(inside, "``", RstInlineMark::Literal) else { return false };
         roles::code(&mut self.out, inside.get(..end).unwrap_or_default(), None);
         self.at += end + 4;
         true
     }
 
-    fn emphasis(&mut self, rest: &str, mark: &str, which: Mark) -> bool {
+    fn emphasis(&mut self, rest: &str, mark: &str, which: RstInlineMark) -> bool {
         let inside = rest.get(mark.len()..).unwrap_or_default();
         let Some(end) = self.end(inside, mark, which) else { return false };
-        self.out.plain.push_str(&unescaped(inside.get(..end).unwrap_or_default()));
+        self.out.plain.push_str(&unescape(inside.get(..end).unwrap_or_default()));
         self.at += end + mark.len() * 2;
         true
     }
 
     fn substitution(&mut self, rest: &str) -> bool {
         let inside = rest.get(1..).unwrap_or_default();
-        let Some(end) = inside.find('|').filter(|end| *end <= LONGEST_NAME) else { return false };
+        let Some(end) = inside.find('|').filter(|end| *end <= MAX_NAME_BYTES) else { return false };
         let name = inside.get(..end).unwrap_or_default();
         let Some(value) = self.scope.names.substitution(name) else { return false };
         let after = inside.get(end + 1..).unwrap_or_default();
         let marks = after.bytes().take_while(|byte| *byte == b'_').count().min(2);
         let names = self.scope.names;
         let value = if self.scope.substituting {
-            Text::new(value)
+            LinkedText::new(value)
         } else {
             // A substitution may contain marks, but not itself again.
-            let mut scope = Scope { names, substituting: true, ..*self.scope };
+            let mut scope = RstScope { names, substituting: true, ..*self.scope };
             read(value, &mut scope)
         };
         match names.target(name).filter(|_| marks > 0) {
@@ -156,7 +156,7 @@ impl<'a> Reader<'a, '_, '_> {
     fn footnote(&mut self, rest: &str) -> bool {
         let inside = rest.get(1..).unwrap_or_default();
         // Only as far as a label goes: the rest may be long, and full of brackets.
-        let length = inside.bytes().take(LONGEST_NAME).position(|byte| b"[] \n".contains(&byte));
+        let length = inside.bytes().take(MAX_NAME_BYTES).position(|byte| b"[] \n".contains(&byte));
         let Some(end) = length.filter(|length| *length > 0).map(|length| length + 1) else {
             return false;
         };
@@ -171,14 +171,14 @@ impl<'a> Reader<'a, '_, '_> {
     /// `` :role:`content` ``
     fn role(&mut self, rest: &str) -> bool {
         let inside = rest.get(1..).unwrap_or_default();
-        let length = inside.bytes().take(LONGEST_NAME).position(|byte| byte == b'`');
+        let length = inside.bytes().take(MAX_NAME_BYTES).position(|byte| byte == b'`');
         let Some(length) = length.and_then(|length| length.checked_sub(1)) else { return false };
         let name = inside.get(..length).unwrap_or_default();
         if !is_role(name) || !inside.get(length..).is_some_and(|rest| rest.starts_with(':')) {
             return false;
         }
         let content = inside.get(length + 2..).unwrap_or_default();
-        let Some(end) = self.end(content, "`", Mark::Phrase) else { return false };
+        let Some(end) = self.end(content, "`", RstInlineMark::Phrase) else { return false };
         roles::write(&mut self.out, name, content.get(..end).unwrap_or_default(), self.scope);
         self.at += 1 + length + 2 + end + 1;
         true
@@ -187,7 +187,7 @@ impl<'a> Reader<'a, '_, '_> {
     /// `` `content` `` as a link, followed by a role, or alone.
     fn phrase(&mut self, rest: &str) -> bool {
         let inside = rest.get(1..).unwrap_or_default();
-        let Some(end) = self.end(inside, "`", Mark::Phrase) else { return false };
+        let Some(end) = self.end(inside, "`", RstInlineMark::Phrase) else { return false };
         let content = inside.get(..end).unwrap_or_default();
         let after = inside.get(end + 1..).unwrap_or_default();
         self.at += end + 2;
@@ -199,12 +199,12 @@ impl<'a> Reader<'a, '_, '_> {
             self.link(content, false);
         } else {
             let role = after.strip_prefix(':').and_then(|rest| rest.split_once(':'));
-            match role.filter(|(name, _)| name.len() <= LONGEST_NAME && is_role(name)) {
+            match role.filter(|(name, _)| name.len() <= MAX_NAME_BYTES && is_role(name)) {
                 Some((name, _)) => {
                     self.at += name.len() + 2;
                     roles::write(&mut self.out, name, content, self.scope);
                 }
-                None => roles::code(&mut self.out, &unescaped(content), None),
+                None => roles::code(&mut self.out, &unescape(content), None),
             }
         }
         true
@@ -212,7 +212,7 @@ impl<'a> Reader<'a, '_, '_> {
 
     fn link(&mut self, content: &str, anonymous: bool) {
         let (label, target) = roles::explicit(content);
-        let label = unescaped(label);
+        let label = unescape(label);
         let target = match target {
             Some(target) => {
                 let named = target.strip_suffix('_').and_then(|name| self.scope.names.target(name));
@@ -234,7 +234,7 @@ impl<'a> Reader<'a, '_, '_> {
     /// `` _`text` `` names a place.
     fn target(&mut self, rest: &str) -> bool {
         let inside = rest.get(2..).unwrap_or_default();
-        let Some(end) = self.end(inside, "`", Mark::Phrase) else { return false };
+        let Some(end) = self.end(inside, "`", RstInlineMark::Phrase) else { return false };
         self.out.plain.push_str(inside.get(..end).unwrap_or_default());
         self.at += end + 3;
         true
@@ -251,7 +251,7 @@ impl<'a> Reader<'a, '_, '_> {
         let free = self.out.plain.get(linked..).unwrap_or_default();
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | ':');
         let start =
-            free.char_indices().rev().take(LONGEST_NAME).take_while(|(_, c)| is_name(*c)).last();
+            free.char_indices().rev().take(MAX_NAME_BYTES).take_while(|(_, c)| is_name(*c)).last();
         let Some((start, _)) = start else { return false };
         let name = free.get(start..).unwrap_or_default().to_owned();
         let target = if marks == 2 {
@@ -275,7 +275,7 @@ fn is_role(name: &str) -> bool {
 }
 
 /// Removes backslash escapes.
-pub(super) fn unescaped(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {

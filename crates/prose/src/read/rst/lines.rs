@@ -10,7 +10,7 @@ pub(super) fn is_blank(line: &str) -> bool {
 }
 
 /// The end of the indented lines from here, without trailing blank ones.
-pub(super) fn indented(lines: &[&str], at: usize) -> usize {
+pub(super) fn end_of_indented(lines: &[&str], at: usize) -> usize {
     let rest = lines.get(at..).unwrap_or_default();
     let length = rest.iter().position(|line| !is_blank(line) && indent(line) == 0);
     let rest = rest.get(..length.unwrap_or(rest.len())).unwrap_or_default();

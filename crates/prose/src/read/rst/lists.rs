@@ -1,22 +1,22 @@
 //! Bullet, enumerated, field, option and definition lists.
 
 use super::{
-    Reader,
-    compose::{Node, append, flat, joined, prefixed},
-    lines::{dedent, indent, indented, is_blank, next, title},
+    RstReader,
+    compose::{RstNode, append, flat, join_texts, prefix_lines},
+    lines::{dedent, indent, end_of_indented, is_blank, next, title},
 };
-use crate::document::{Kind, Text};
+use crate::document::{BlockKind, LinkedText};
 
 /// The marker of an item, its width, and its Markdown form.
-struct Mark {
+struct RstItemMark {
     kind: char,
     width: usize,
     shown: String,
 }
 
-impl Reader<'_> {
+impl RstReader<'_> {
     /// A list whose items have marks, fields or options, if one starts here.
-    pub(super) fn list(&mut self, lines: &[&str], at: usize) -> Option<(usize, Node)> {
+    pub(super) fn list(&mut self, lines: &[&str], at: usize) -> Option<(usize, RstNode)> {
         let line = lines.get(at)?;
         if let Some(first) = bullet(line).or_else(|| enumerator(lines, at)) {
             return Some(self.marked(lines, at, &first));
@@ -27,30 +27,30 @@ impl Reader<'_> {
         option(lines, at).is_some().then(|| self.options(lines, at))
     }
 
-    fn marked(&mut self, lines: &[&str], at: usize, first: &Mark) -> (usize, Node) {
+    fn marked(&mut self, lines: &[&str], at: usize, first: &RstItemMark) -> (usize, RstNode) {
         let mut items = Vec::new();
         let mut here = at;
         let mut end = at;
         while let Some(line) = lines.get(here) {
             let mark = bullet(line).or_else(|| enumerator(lines, here));
             let Some(mark) = mark.filter(|mark| mark.kind == first.kind) else { break };
-            end = indented(lines, here + 1).max(here + 1);
+            end = end_of_indented(lines, here + 1).max(here + 1);
             let below = lines.get(here + 1..end).unwrap_or_default();
             let own = item(line.get(mark.width..).unwrap_or_default(), below, mark.width);
             let text = flat(&self.nested(&own));
             let shown =
                 if mark.shown == "#. " { format!("{}. ", items.len() + 1) } else { mark.shown };
-            items.push(prefixed(&text, &shown, &" ".repeat(shown.len())));
+            items.push(prefix_lines(&text, &shown, &" ".repeat(shown.len())));
             here = next(lines, end);
         }
-        (end, Node::Block(Kind::List, joined(&items, "\n")))
+        (end, RstNode::Block(BlockKind::List, join_texts(&items, "\n")))
     }
 
-    fn fields(&mut self, lines: &[&str], at: usize) -> (usize, Node) {
+    fn fields(&mut self, lines: &[&str], at: usize) -> (usize, RstNode) {
         let mut items = Vec::new();
         let (mut here, mut end) = (at, at);
         while let Some((name, value)) = lines.get(here).and_then(|line| field(line)) {
-            end = indented(lines, here + 1).max(here + 1);
+            end = end_of_indented(lines, here + 1).max(here + 1);
             let own = item(value, lines.get(here + 1..end).unwrap_or_default(), 1);
             let text = flat(&self.nested(&own));
             let top = self.depth == 1;
@@ -66,30 +66,30 @@ impl Reader<'_> {
             }
             let name = self.inline(name);
             let shown = if text.plain.is_empty() { "" } else { ": " };
-            let mut all = Text::default();
-            append(&mut all, &prefixed(&name, "- ", "  "));
+            let mut all = LinkedText::default();
+            append(&mut all, &prefix_lines(&name, "- ", "  "));
             all.plain.push_str(shown);
-            append(&mut all, &prefixed(&text, "", "  "));
+            append(&mut all, &prefix_lines(&text, "", "  "));
             items.push(all);
         }
-        (end, Node::Block(Kind::List, joined(&items, "\n")))
+        (end, RstNode::Block(BlockKind::List, join_texts(&items, "\n")))
     }
 
-    fn options(&mut self, lines: &[&str], at: usize) -> (usize, Node) {
+    fn options(&mut self, lines: &[&str], at: usize) -> (usize, RstNode) {
         let mut items = Vec::new();
         let (mut here, mut end) = (at, at);
         while let Some((names, about)) = option(lines, here) {
-            end = indented(lines, here + 1).max(here + 1);
+            end = end_of_indented(lines, here + 1).max(here + 1);
             let own = item(about, lines.get(here + 1..end).unwrap_or_default(), 1);
             let text = flat(&self.nested(&own));
-            items.push(prefixed(&text, &format!("- `{names}`: "), "  "));
+            items.push(prefix_lines(&text, &format!("- `{names}`: "), "  "));
             here = next(lines, end);
         }
-        (end, Node::Block(Kind::List, joined(&items, "\n")))
+        (end, RstNode::Block(BlockKind::List, join_texts(&items, "\n")))
     }
 
     /// Terms, each with an indented text right below.
-    pub(super) fn definitions(&mut self, lines: &[&str], at: usize) -> Option<(usize, Vec<Node>)> {
+    pub(super) fn definitions(&mut self, lines: &[&str], at: usize) -> Option<(usize, Vec<RstNode>)> {
         if !is_term(lines, at) {
             return None;
         }
@@ -104,7 +104,7 @@ impl Reader<'_> {
         let mut items = Vec::new();
         let (mut here, mut end) = (at, at);
         while is_term(lines, here) && !lines.get(here).is_some_and(|line| line.ends_with("::")) {
-            end = indented(lines, here + 1);
+            end = end_of_indented(lines, here + 1);
             let term = lines.get(here).copied().unwrap_or_default().to_owned();
             items.push(self.definition(&[&term], lines.get(here + 1..end).unwrap_or_default()));
             here = next(lines, end);
@@ -113,21 +113,21 @@ impl Reader<'_> {
     }
 
     /// `- term: definition`
-    pub(super) fn definition(&mut self, terms: &[&str], below: &[&str]) -> Text {
-        let terms: Vec<Text> =
-            terms.iter().map(|term| self.inline(&classified(term.trim_end_matches(':')))).collect();
-        let mut all = prefixed(&joined(&terms, ", "), "- ", "  ");
+    pub(super) fn definition(&mut self, terms: &[&str], below: &[&str]) -> LinkedText {
+        let terms: Vec<LinkedText> =
+            terms.iter().map(|term| self.inline(&format_classifiers(term.trim_end_matches(':')))).collect();
+        let mut all = prefix_lines(&join_texts(&terms, ", "), "- ", "  ");
         let nodes = self.nested(&dedent(below));
         let text = flat(&nodes);
         let inline = matches!(nodes.first(), Some(Node::Block(Kind::Paragraph, _)));
         all.plain.push_str(if inline { ": " } else { ":\n" });
-        append(&mut all, &prefixed(&text, if inline { "" } else { "  " }, "  "));
+        append(&mut all, &prefix_lines(&text, if inline { "" } else { "  " }, "  "));
         all
     }
 }
 
 /// `term : kind` as `term (kind)`.
-fn classified(term: &str) -> String {
+fn format_classifiers(term: &str) -> String {
     match term.split_once(" : ") {
         Some((term, kind)) => format!("{} ({})", term.trim_end(), kind.trim()),
         None => term.to_owned(),
@@ -144,25 +144,25 @@ fn item<'a>(first: &'a str, below: &[&'a str], width: usize) -> Vec<&'a str> {
     all
 }
 
-fn bullet(line: &str) -> Option<Mark> {
+fn bullet(line: &str) -> Option<RstItemMark> {
     let kind = line.chars().next().filter(|c| matches!(c, '-' | '*' | '+' | '•' | '‣'))?;
     let rest = line.get(kind.len_utf8()..)?;
     if !rest.is_empty() && !rest.starts_with(' ') {
         return None;
     }
     let spaces = rest.len() - rest.trim_start().len();
-    Some(Mark { kind, width: kind.len_utf8() + spaces, shown: "- ".to_owned() })
+    Some(RstItemMark { kind, width: kind.len_utf8() + spaces, shown: "- ".to_owned() })
 }
 
 /// `1.`, `#.`, `(a)` and the like. The line below must be blank, indented, or the next item.
-fn enumerator(lines: &[&str], at: usize) -> Option<Mark> {
+fn enumerator(lines: &[&str], at: usize) -> Option<RstItemMark> {
     let mark = number(lines.get(at)?)?;
     let below = lines.get(at + 1).copied().unwrap_or_default();
     let ends = is_blank(below) || indent(below) > 0 || number(below).is_some();
     (ends && title(lines, at).is_none()).then_some(mark)
 }
 
-fn number(line: &str) -> Option<Mark> {
+fn number(line: &str) -> Option<RstItemMark> {
     let (word, rest) = line.split_once(' ')?;
     let inner = word.strip_prefix('(').unwrap_or(word);
     let inner = inner.strip_suffix([')', '.'])?;
@@ -176,7 +176,7 @@ fn number(line: &str) -> Option<Mark> {
     }
     let kind = if digits || inner == "#" { '1' } else { 'a' };
     let spaces = rest.len() - rest.trim_start().len();
-    Some(Mark { kind, width: word.len() + 1 + spaces, shown: format!("{inner}. ") })
+    Some(RstItemMark { kind, width: word.len() + 1 + spaces, shown: format!("{inner}. ") })
 }
 
 /// Name and value of `:name: value`.

@@ -11,30 +11,30 @@ mod names;
 mod roles;
 mod table;
 
-use crate::document::{Document, Text, Writer};
-use compose::Node;
-use inline::Scope;
-use names::Names;
+use crate::document::{ProseDocument, LinkedText, DocumentWriter};
+use compose::RstNode;
+use inline::RstScope;
+use names::RstNames;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum nesting of blocks; deeper ones are text.
-const DEEPEST: usize = 24;
+const MAX_BLOCK_DEPTH: usize = 24;
 
 /// Reads a reStructuredText document.
-pub(crate) fn read(path: &str, text: &str) -> Document {
-    let expanded: Vec<String> = text.lines().map(expanded).collect();
+pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
+    let expanded: Vec<String> = text.lines().map(expand_tabs).collect();
     let lines: Vec<&str> = expanded.iter().map(String::as_str).collect();
-    let names = Names::of(&lines);
+    let names = RstNames::of(&lines);
     let ending = if path.ends_with(".rst.txt") { ".rst.txt" } else { ".rst" };
     let mut reader =
-        Reader::new(Scope { names: &names, ending, anonymous: 0, substituting: false });
+        RstReader::new(RstScope { names: &names, ending, anonymous: 0, substituting: false });
     let mut nodes = Vec::new();
     reader.body(&lines, &mut nodes);
-    let mut writer = Writer::default();
+    let mut writer = DocumentWriter::default();
     for node in nodes {
         match node {
-            Node::Section(level, heading, anchor) => writer.heading(level, &heading, anchor),
-            Node::Block(kind, text) => writer.block(kind, text),
+            RstNode::Section(level, heading, anchor) => writer.heading(level, &heading, anchor),
+            RstNode::Block(kind, text) => writer.block(kind, text),
         }
     }
     let mut document = writer.finish(None, path);
@@ -44,7 +44,7 @@ pub(crate) fn read(path: &str, text: &str) -> Document {
 }
 
 /// Links to `open` as `module.open`, where that is what the document calls it.
-fn qualify(document: &mut Document, anchors: &HashSet<String>) {
+fn qualify(document: &mut ProseDocument, anchors: &HashSet<String>) {
     let mut short: HashMap<&str, Option<&str>> = HashMap::new();
     for anchor in anchors {
         // The last name, and the last two: a method may be written with its class.
@@ -66,7 +66,7 @@ fn qualify(document: &mut Document, anchors: &HashSet<String>) {
 }
 
 /// Expands tabs, and trims the end of a line.
-fn expanded(line: &str) -> String {
+fn expand_tabs(line: &str) -> String {
     let line = line.trim_end();
     if !line.contains('\t') {
         return line.to_owned();
@@ -87,8 +87,8 @@ fn expanded(line: &str) -> String {
 }
 
 /// The state while a document is read from top to bottom.
-struct Reader<'a> {
-    scope: Scope<'a>,
+struct RstReader<'a> {
+    scope: RstScope<'a>,
     /// Lines around titles, outermost first.
     styles: Vec<(char, bool)>,
     /// Of the section that is open.
@@ -107,8 +107,8 @@ struct Reader<'a> {
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn new(scope: Scope<'a>) -> Self {
+impl<'a> RstReader<'a> {
+    fn new(scope: RstScope<'a>) -> Self {
         Self {
             scope,
             styles: Vec::new(),
@@ -125,12 +125,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn inline(&mut self, text: &str) -> Text {
+    fn inline(&mut self, text: &str) -> LinkedText {
         inline::read(text, &mut self.scope)
     }
 
     /// The parts of nested lines.
-    fn nested(&mut self, lines: &[&str]) -> Vec<Node> {
+    fn nested(&mut self, lines: &[&str]) -> Vec<RstNode> {
         let mut nodes = Vec::new();
         self.body(lines, &mut nodes);
         nodes

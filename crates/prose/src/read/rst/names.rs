@@ -5,18 +5,18 @@ use crate::document::squeeze;
 use std::collections::HashMap;
 
 /// Maximum lines between a label and its title.
-const NEAR: usize = 12;
+const MAX_LABEL_DISTANCE_LINES: usize = 12;
 
 /// The names of one document.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct RstNames {
     targets: HashMap<String, String>,
     titles: HashMap<String, String>,
     substitutions: HashMap<String, String>,
     anonymous: Vec<String>,
 }
 
-impl Names {
+impl RstNames {
     /// Collects all names of a document.
     pub(super) fn of(lines: &[&str]) -> Self {
         let mut names = Self::default();
@@ -123,11 +123,11 @@ pub(super) fn label(rest: &str) -> Option<(&str, &str)> {
 /// The lines below that are indented further.
 fn below<'a>(lines: &'a [&'a str], at: usize) -> impl Iterator<Item = &'a str> {
     let own = lines.get(at).map_or(0, |line| indent(line));
-    let rest = lines.get(at + 1..).unwrap_or_default().iter().take(NEAR);
+    let rest = lines.get(at + 1..).unwrap_or_default().iter().take(MAX_LABEL_DISTANCE_LINES);
     rest.take_while(move |line| !is_blank(line) && indent(line) > own).map(|line| line.trim())
 }
 
-fn continued(lines: &[&str], at: usize) -> String {
+fn join_continuation(lines: &[&str], at: usize) -> String {
     below(lines, at).collect()
 }
 
@@ -138,7 +138,7 @@ fn spaced(lines: &[&str], at: usize) -> String {
 /// The title below a label.
 fn titled<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
     let mut here = at + 1;
-    while here < at + NEAR {
+    while here < at + MAX_LABEL_DISTANCE_LINES {
         here = next(lines, here);
         if let Some(title) = title(lines, here) {
             return Some(title.text);

@@ -1,11 +1,11 @@
 //! Roles: the text and link target of `` :role:`content` ``.
 
 use super::{
-    inline::{self, Scope, unescaped},
+    inline::{self, RstScope, unescape},
     lines::identifier,
     names::normal,
 };
-use crate::document::Text;
+use crate::document::LinkedText;
 
 /// Text and target of `text <target>`.
 pub(super) fn explicit(content: &str) -> (&str, Option<&str>) {
@@ -18,7 +18,7 @@ pub(super) fn explicit(content: &str) -> (&str, Option<&str>) {
 }
 
 /// Adds a code span, in marks that its text does not have.
-pub(super) fn code(out: &mut Text, content: &str, target: Option<String>) {
+pub(super) fn code(out: &mut LinkedText, content: &str, target: Option<String>) {
     let span = match content {
         "" => return,
         content if content.contains('`') => format!("`` {content} ``"),
@@ -31,16 +31,16 @@ pub(super) fn code(out: &mut Text, content: &str, target: Option<String>) {
 }
 
 /// Writes the text of a role.
-pub(super) fn write(out: &mut Text, role: &str, content: &str, scope: &Scope<'_>) {
+pub(super) fn write(out: &mut LinkedText, role: &str, content: &str, scope: &RstScope<'_>) {
     let base = role.rsplit(':').next().unwrap_or(role);
     let (text, target) = explicit(content);
-    let text = &unescaped(text);
+    let text = &unescape(text);
     match base {
         "ref" | "numref" | "token" | "eq" => {
             let label = target.unwrap_or(text);
             let title =
                 scope.names.title(label).filter(|_| target.is_none() && !scope.substituting);
-            let title = title.map(|title| shown(title, scope));
+            let title = title.map(|title| render_title(title, scope));
             out.link(title.as_deref().unwrap_or(text), format!("#{}", normal(label)));
         }
         "doc" => {
@@ -78,13 +78,13 @@ pub(super) fn write(out: &mut Text, role: &str, content: &str, scope: &Scope<'_>
 }
 
 /// Renders a title with its marks.
-fn shown(title: &str, scope: &Scope<'_>) -> String {
-    let mut scope = Scope { substituting: true, ..*scope };
+fn render_title(title: &str, scope: &RstScope<'_>) -> String {
+    let mut scope = RstScope { substituting: true, ..*scope };
     inline::read(title, &mut scope).plain
 }
 
 fn numbered(
-    out: &mut Text,
+    out: &mut LinkedText,
     kind: &str,
     text: &str,
     target: Option<&str>,
@@ -133,18 +133,18 @@ fn is_object(base: &str) -> bool {
 }
 
 /// Something that a program has a name for, linked by that name.
-fn object(out: &mut Text, role: &str, base: &str, content: &str) {
-    let content = unescaped(content);
+fn object(out: &mut LinkedText, role: &str, base: &str, content: &str) {
+    let content = unescape(content);
     if let Some(silent) = content.strip_prefix('!') {
         let silent = silent.trim_start_matches('~');
-        code(out, &called(silent, base), None);
+        code(out, &format_callable(silent, base), None);
         return;
     }
     let (text, target) = explicit(&content);
     let name = target.unwrap_or(text).trim_start_matches(['~', '.']);
     let short = text.strip_prefix('~').map(|text| text.rsplit('.').next().unwrap_or(text));
     let shown = short.unwrap_or(text.trim_start_matches('.'));
-    let shown = if target.is_some() { shown.to_owned() } else { called(shown, base) };
+    let shown = if target.is_some() { shown.to_owned() } else { format_callable(shown, base) };
     let name = name.trim_end_matches("()");
     let in_c =
         role.starts_with("c:") || base.starts_with('c') && !matches!(base, "class" | "const");
@@ -157,7 +157,7 @@ fn object(out: &mut Text, role: &str, base: &str, content: &str) {
 }
 
 /// Shows functions as calls.
-fn called(name: &str, base: &str) -> String {
+fn format_callable(name: &str, base: &str) -> String {
     let function = matches!(base, "func" | "meth" | "cfunc") && !name.ends_with(')');
     if function { format!("{name}()") } else { name.to_owned() }
 }

@@ -1,11 +1,11 @@
 //! Tables: grid, simple, and those of the table directives.
 
 use super::{
-    Reader,
-    compose::{Node, append, in_cell},
+    RstReader,
+    compose::{RstNode, append, in_cell},
     lines::{indent, is_blank},
 };
-use crate::document::{Kind, Text};
+use crate::document::{BlockKind, LinkedText};
 
 /// Rows of cells, and how many of them are the head.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub(super) struct Rows {
     pub(super) rows: Vec<Vec<String>>,
 }
 
-impl Reader<'_> {
+impl RstReader<'_> {
     /// Rows as a Markdown table; several rows of a head are one.
-    pub(super) fn table(&mut self, table: &Rows) -> Node {
+    pub(super) fn table(&mut self, table: &Rows) -> RstNode {
         let width = table.rows.iter().map(Vec::len).max().unwrap_or_default();
-        let mut text = Text::default();
+        let mut text = LinkedText::default();
         let head = table.rows.get(..table.head).unwrap_or_default();
         let titles: Vec<String> = (0..width)
             .map(|at| {
@@ -33,10 +33,10 @@ impl Reader<'_> {
             text.plain.push('\n');
             self.row(row, width, &mut text);
         }
-        Node::Block(Kind::Table, text)
+        RstNode::Block(BlockKind::Table, text)
     }
 
-    fn row(&mut self, cells: &[String], width: usize, text: &mut Text) {
+    fn row(&mut self, cells: &[String], width: usize, text: &mut LinkedText) {
         let first = text.plain.is_empty();
         text.plain.push('|');
         for at in 0..width {

@@ -2,12 +2,12 @@
 
 use super::*;
 
-const SOON: Duration = Duration::from_secs(15);
+const EVENT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Receives changes until the wanted one.
-async fn hear(changes: &mut broadcast::Receiver<Change>, wanted: &Change) {
+async fn hear(changes: &mut broadcast::Receiver<ProviderChange>, wanted: &ProviderChange) {
     let heard = async { while changes.recv().await.unwrap() != *wanted {} };
-    tokio::time::timeout(SOON, heard).await.unwrap_or_else(|_| panic!("not heard: {wanted:?}"));
+    tokio::time::timeout(EVENT_TIMEOUT, heard).await.unwrap_or_else(|_| panic!("not heard: {wanted:?}"));
 }
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn a_changed_file_is_announced_and_reread() {
         "src/users.ts",
         &format!("{USERS}\nexport function deleteUser(id: string): void {{}}\n"),
     );
-    hear(&mut changes, &Change::Updated(uri.into())).await;
+    hear(&mut changes, &ProviderChange::Updated(uri.into())).await;
     assert!(annotations(&suite, uri).await.unwrap().to_string().contains("deleteUser"));
 }
 
@@ -34,12 +34,12 @@ async fn reading_a_changed_file_first_does_not_hide_the_change() {
     let mut changes = suite.changes().unwrap();
     put(folder.path(), "src/users.ts", "export function only() {}");
     annotations(&suite, uri).await.unwrap();
-    hear(&mut changes, &Change::Updated(uri.into())).await;
+    hear(&mut changes, &ProviderChange::Updated(uri.into())).await;
 }
 
 /// Waits until the listed resources are as wanted, and returns their paths.
 async fn listed(suite: &CodeSuite, wanted: &[&str]) {
-    let end = Instant::now() + SOON;
+    let end = Instant::now() + EVENT_TIMEOUT;
     loop {
         let all = suite.resources().await;
         let paths: Vec<String> = all.into_iter().filter_map(|one| one.title).collect();
@@ -62,7 +62,7 @@ async fn files_that_come_and_go_change_the_list() {
     put(folder.path(), "src/ignored.ts", "function no() {}");
     put(folder.path(), "scratch/a.ts", "function no() {}");
     put(folder.path(), "src/new/deep/late.ts", "function late() {}");
-    hear(&mut changes, &Change::Resources).await;
+    hear(&mut changes, &ProviderChange::Resources).await;
     listed(&suite, &["src/auth.ts", "src/users.ts", "src/new/deep/late.ts"]).await;
     put(folder.path(), "src/new/deep/later.ts", "function later() {}");
     listed(
@@ -90,9 +90,9 @@ async fn a_folder_can_be_subscribed_to() {
         assert!(suite.watch(uri), "{uri}");
         let mut changes = suite.changes().unwrap();
         put(folder.path(), "src/deep/new.ts", "export function only() {}");
-        hear(&mut changes, &Change::Updated(uri.into())).await;
+        hear(&mut changes, &ProviderChange::Updated(uri.into())).await;
         fs::remove_dir_all(folder.path().join("src/deep")).unwrap();
-        hear(&mut changes, &Change::Updated(uri.into())).await;
+        hear(&mut changes, &ProviderChange::Updated(uri.into())).await;
     }
 }
 
@@ -102,7 +102,7 @@ async fn a_file_named_by_itself_is_found_whatever_the_project_ignores() {
     put(folder.path(), ".gitignore", "ignored.ts\n");
     put(folder.path(), "ignored.ts", "/** Melts the cheese */\nexport function fondue() {}\n");
     call(&suite, "parse_files", json!({"files": ["ignored.ts"]})).await.unwrap();
-    let end = Instant::now() + SOON;
+    let end = Instant::now() + EVENT_TIMEOUT;
     loop {
         let args = json!({"query": "melts the cheese", "options": {"threshold": 0.0}});
         let got = call(&suite, "query_annotations", args).await.unwrap().structured.unwrap();
@@ -120,7 +120,7 @@ async fn a_call_waits_for_a_named_file_that_the_index_lacks() {
     put(folder.path(), "ignored.ts", "export function fondue() {}\n");
     index_is_built(&suite).await;
     for (file, waits) in [("src/users.ts", 0), ("ignored.ts", 1)] {
-        let listener = Arc::new(Listener::default());
+        let listener = Arc::new(RecordingAudience::default());
         let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
         call_in(&suite, "parse_files", json!({"files": [file]}), &context).await.unwrap();
         assert_eq!(listener.waits.load(Ordering::Relaxed), waits, "{file}");
@@ -134,7 +134,7 @@ async fn a_subscriber_needs_nothing_parsed_before() {
     assert!(suite.watch(uri));
     let mut changes = suite.changes().unwrap();
     put(folder.path(), "src/users.ts", "export function only() {}");
-    hear(&mut changes, &Change::Updated(uri.into())).await;
+    hear(&mut changes, &ProviderChange::Updated(uri.into())).await;
     assert!(!suite.watch("ast://project/src/none.ts"));
     assert!(!suite.watch("techdoc://x/docs"));
 }

@@ -1,16 +1,16 @@
 //! `AsciiDoc`, as Asciidoctor reads it, line by line.
 
-use super::draft::Draft;
+use super::draft::DocumentFactsBuilder;
 
 /// Fences of blocks without markup.
 const FENCES: [&str; 5] = ["----", "....", "++++", "////", "```"];
 
 /// Longer lines are treated as data.
-const LONGEST_LINE: usize = 10_000;
+const MAX_LINE_BYTES: usize = 10_000;
 
 /// Reads a document.
-pub(super) fn read(draft: &mut Draft, text: &str) {
-    let mut reader = Reader { draft, images: String::new(), language: None };
+pub(super) fn read(draft: &mut DocumentFactsBuilder, text: &str) {
+    let mut reader = AsciiDocFactsReader { draft, images: String::new(), language: None };
     let mut lines = (1..).zip(text.lines());
     while let Some((number, line)) = lines.next() {
         let line = line.trim_end();
@@ -28,15 +28,15 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
     reader.draft.gap();
 }
 
-struct Reader<'d> {
-    draft: &'d mut Draft,
+struct AsciiDocFactsReader<'d> {
+    draft: &'d mut DocumentFactsBuilder,
     /// Image folder.
     images: String,
     /// Language of the next block.
     language: Option<String>,
 }
 
-impl Reader<'_> {
+impl AsciiDocFactsReader<'_> {
     fn block(&mut self, fence: &str, opening: &str, block: &str, number: u32) {
         let language = self.language.take();
         match fence.chars().next() {
@@ -120,7 +120,7 @@ impl Reader<'_> {
 
     /// Reads inline macros and code.
     fn inline(&mut self, line: &str, number: u32) {
-        if line.len() > LONGEST_LINE {
+        if line.len() > MAX_LINE_BYTES {
             return self.draft.text(line);
         }
         for path in macros_of(line, "image:") {

@@ -19,7 +19,7 @@ const SESSIONS: [&str; 12] = [
 ];
 const PROMPTS: [&str; 4] = ["$ ", "% ", "❯ ", "➜ "];
 /// Longer commands are treated as scripts.
-const LONGEST: usize = 300;
+const MAX_COMMAND_BYTES: usize = 300;
 
 /// Whether a code block in this language may contain commands.
 pub(super) fn may_hold(language: Option<&str>) -> bool {
@@ -41,7 +41,7 @@ pub(super) fn of(language: Option<&str>, block: &str) -> Vec<(u32, String)> {
             continue;
         };
         let mut command = command.to_owned();
-        while let Some(start) = command.strip_suffix('\\').filter(|start| start.len() <= LONGEST) {
+        while let Some(start) = command.strip_suffix('\\').filter(|start| start.len() <= MAX_COMMAND_BYTES) {
             let next = lines.next().map_or("", |(_, line)| line.trim());
             command = format!("{} {}", start.trim_end(), next.trim_start_matches("> "));
         }
@@ -51,7 +51,7 @@ pub(super) fn of(language: Option<&str>, block: &str) -> Vec<(u32, String)> {
         }
         let command =
             command.split_once(" # ").map_or(command.as_str(), |(before, _)| before).trim();
-        if !command.is_empty() && !command.starts_with('#') && command.len() <= LONGEST {
+        if !command.is_empty() && !command.starts_with('#') && command.len() <= MAX_COMMAND_BYTES {
             found.push((number, command.to_owned()));
         }
     }

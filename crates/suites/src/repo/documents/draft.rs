@@ -1,29 +1,29 @@
 //! A document while it is parsed: all formats write their findings here, so the size limits apply in one place.
 
-use super::{anchors::Slugs, commands, prose::Prose};
-use crate::repo::facts::{CodeBlock, DocumentFacts, Format, Heading, Link, Mention, anchor_key};
+use super::{anchors::Slugs, commands, prose::ProseFingerprint};
+use crate::repo::facts::{CodeBlock, DocumentFacts, DocumentFormat, DocumentHeading, DocumentLink, Mention, anchor_key};
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
 };
 
 /// Shingles kept per document.
-const RUNS: usize = 256;
+const MAX_SHINGLES: usize = 256;
 /// Shingles kept per HTML page: there may be tens of thousands of pages.
-const RUNS_OF_A_PAGE: usize = 64;
+const MAX_HTML_SHINGLES: usize = 64;
 /// Longer targets are treated as data.
-const LONGEST_TARGET: usize = 500;
+const MAX_TARGET_BYTES: usize = 500;
 /// Longer inline code is not a mention.
-const LONGEST_MENTION: usize = 120;
+const MAX_MENTION_BYTES: usize = 120;
 /// Longer headings are truncated.
-const LONGEST_HEADING: usize = 200;
+const MAX_HEADING_CHARS: usize = 200;
 
 /// Facts of a document read so far.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct DocumentFactsBuilder {
     facts: DocumentFacts,
     slugs: Slugs,
-    prose: Prose,
+    prose: ProseFingerprint,
     seen: HashSet<u64>,
     /// The open heading: level, line and text.
     heading: Option<(u8, u32, String)>,
@@ -31,9 +31,9 @@ pub(super) struct Draft {
     code: Option<(u32, String)>,
 }
 
-impl Draft {
+impl DocumentFactsBuilder {
     /// Creates an empty draft.
-    pub(super) fn new(path: &str, format: Format) -> Self {
+    pub(super) fn new(path: &str, format: DocumentFormat) -> Self {
         let facts = DocumentFacts {
             path: path.into(),
             format,
@@ -50,7 +50,7 @@ impl Draft {
         Self {
             facts,
             slugs,
-            prose: Prose::keeping(kept_runs(format)),
+            prose: ProseFingerprint::keeping(kept_runs(format)),
             seen,
             heading: None,
             code: None,
@@ -67,7 +67,7 @@ impl Draft {
             heading.push_str(text);
         }
         if let Some((_, code)) =
-            self.code.as_mut().filter(|(_, code)| code.len() <= LONGEST_MENTION)
+            self.code.as_mut().filter(|(_, code)| code.len() <= MAX_MENTION_BYTES)
         {
             code.push_str(text);
         }
@@ -119,11 +119,11 @@ impl Draft {
     pub(super) fn name_heading(&mut self, text: &str) {
         let anchors = &mut self.facts.anchors;
         match self.facts.format {
-            Format::Markdown => self.slugs.markdown(text, anchors),
-            Format::Restructured => self.slugs.restructured(text, anchors),
-            Format::AsciiDoc => self.slugs.asciidoc(text, anchors),
+            DocumentFormat::Markdown => self.slugs.markdown(text, anchors),
+            DocumentFormat::Restructured => self.slugs.restructured(text, anchors),
+            DocumentFormat::AsciiDoc => self.slugs.asciidoc(text, anchors),
             // HTML pages have only explicit anchors.
-            Format::Html | Format::Text => {}
+            DocumentFormat::Html | DocumentFormat::Text => {}
         }
     }
 
@@ -132,8 +132,8 @@ impl Draft {
         if words.is_empty() {
             return;
         }
-        cut(&mut words, LONGEST_HEADING);
-        self.facts.headings.push(Heading { level, text: words.into(), line });
+        cut(&mut words, MAX_HEADING_CHARS);
+        self.facts.headings.push(DocumentHeading { level, text: words.into(), line });
     }
 
     /// Sets the document title; the first one wins.
@@ -155,11 +155,11 @@ impl Draft {
     pub(super) fn link(&mut self, target: &str, line: u32, image: bool) {
         let target = target.trim();
         let is_data = target.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"));
-        if target.is_empty() || target.len() > LONGEST_TARGET || is_data {
+        if target.is_empty() || target.len() > MAX_TARGET_BYTES || is_data {
             return;
         }
         if self.is_new(&(0_u8, target, image)) {
-            self.facts.links.push(Link { line, target: target.into(), image });
+            self.facts.links.push(DocumentLink { line, target: target.into(), image });
         }
     }
 
@@ -190,7 +190,7 @@ impl Draft {
     /// Adds a code mention.
     pub(super) fn mention(&mut self, text: &str, line: u32, command: bool) {
         let text = text.trim();
-        let longest = if command { LONGEST_TARGET } else { LONGEST_MENTION };
+        let longest = if command { MAX_TARGET_BYTES } else { MAX_MENTION_BYTES };
         if text.is_empty() || text.len() > longest {
             return;
         }
@@ -229,7 +229,7 @@ impl Draft {
         self.title(&first.unwrap_or_default());
         if let Some(title) = &mut self.facts.title {
             let mut words = title.to_string();
-            cut(&mut words, LONGEST_HEADING);
+            cut(&mut words, MAX_HEADING_CHARS);
             *title = words.into();
         }
         (self.facts.words, self.facts.shingles) = self.prose.finish();
@@ -251,8 +251,8 @@ impl Draft {
 }
 
 /// Number of shingles kept per document: a document with this many may have had more.
-pub(in crate::repo) fn kept_runs(format: Format) -> usize {
-    if format == Format::Html { RUNS_OF_A_PAGE } else { RUNS }
+pub(in crate::repo) fn kept_runs(format: DocumentFormat) -> usize {
+    if format == DocumentFormat::Html { MAX_HTML_SHINGLES } else { MAX_SHINGLES }
 }
 
 /// Returns the language in a code block's header: `rust,ignore`, `{.python}`, `js{1,3}`, `js:title`.
@@ -270,13 +270,13 @@ fn cut(text: &mut String, longest: usize) {
 
 /// Converts byte offsets to line numbers. Increasing offsets cost each byte once.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct LineCounter<'a> {
     text: &'a [u8],
     at: usize,
     line: u32,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCounter<'a> {
     /// Creates a counter for a text.
     pub(super) fn of(text: &'a str) -> Self {
         Self { text: text.as_bytes(), at: 0, line: 1 }

@@ -1,19 +1,19 @@
 //! Markdown and MDX, with the HTML inside them.
 
 use super::{
-    draft::{Draft, Lines},
-    html::Scanner,
+    draft::{DocumentFactsBuilder, LineCounter},
+    html::HtmlFactsScanner,
     places::ends_in,
-    restructured::{self, Body},
+    restructured::{self, DirectiveBody},
 };
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::{borrow::Cow, ops::Range};
 
 /// Longer braces are not attributes.
-const LONGEST_MARK: usize = 300;
+const MAX_ATTRIBUTE_BYTES: usize = 300;
 
 /// Parses a document; with `modules`, `import` and `export` lines are not text, as in MDX.
-pub(super) fn read(draft: &mut Draft, text: &str, modules: bool) {
+pub(super) fn read(draft: &mut DocumentFactsBuilder, text: &str, modules: bool) {
     let text = if modules { without_modules(draft, text) } else { Cow::Borrowed(text) };
     find_marks(draft, &text);
     let (front, body) = split_front(&text);
@@ -28,13 +28,13 @@ pub(super) fn read(draft: &mut Draft, text: &str, modules: bool) {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_HEADING_ATTRIBUTES
         | Options::ENABLE_GFM;
-    let mut reader = Reader {
+    let mut reader = MarkdownFactsReader {
         draft,
         text: &text,
-        lines: Lines::of(&text),
-        scanner: Scanner::inside_markdown(),
+        lines: LineCounter::of(&text),
+        scanner: HtmlFactsScanner::inside_markdown(),
         nested: 0,
-        inside: Inside::Text,
+        inside: MarkdownContext::Text,
         picture: 0,
         pictured: false,
         heading: String::new(),
@@ -46,7 +46,7 @@ pub(super) fn read(draft: &mut Draft, text: &str, modules: bool) {
 }
 
 /// What the next text belongs to.
-enum Inside {
+enum MarkdownContext {
     Text,
     /// Everything up to its end was read at its start.
     Html,
@@ -58,14 +58,14 @@ enum Inside {
     },
 }
 
-struct Reader<'d, 'a> {
-    draft: &'d mut Draft,
+struct MarkdownFactsReader<'d, 'a> {
+    draft: &'d mut DocumentFactsBuilder,
     text: &'a str,
-    lines: Lines<'a>,
-    scanner: Scanner,
+    lines: LineCounter<'a>,
+    scanner: HtmlFactsScanner,
     /// Open quotations, lists and notes: a heading in them does not belong to the document outline.
     nested: u32,
-    inside: Inside,
+    inside: MarkdownContext,
     /// Open images: their text is not displayed.
     picture: u32,
     /// Whether the open heading contains an image.
@@ -74,7 +74,7 @@ struct Reader<'d, 'a> {
     heading: String,
 }
 
-impl Reader<'_, '_> {
+impl MarkdownFactsReader<'_, '_> {
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
@@ -127,10 +127,10 @@ impl Reader<'_, '_> {
                     CodeBlockKind::Indented => (String::new(), false),
                 };
                 self.inside =
-                    Inside::Code { start: range.start, info, fenced, block: String::new() };
+                    MarkdownContext::Code { start: range.start, info, fenced, block: String::new() };
             }
             Tag::HtmlBlock => {
-                self.inside = Inside::Html;
+                self.inside = MarkdownContext::Html;
                 let html = self.text.get(range.clone()).unwrap_or_default();
                 self.scanner.take(self.draft, html, range.start, &mut self.lines);
             }
@@ -157,8 +157,8 @@ impl Reader<'_, '_> {
                 self.nested = self.nested.saturating_sub(1);
             }
             TagEnd::CodeBlock | TagEnd::HtmlBlock => {
-                let inside = std::mem::replace(&mut self.inside, Inside::Text);
-                if let Inside::Code { start, info, fenced, block } = inside {
+                let inside = std::mem::replace(&mut self.inside, MarkdownContext::Text);
+                if let MarkdownContext::Code { start, info, fenced, block } = inside {
                     self.code_block(start, &info, &block, fenced);
                 }
             }
@@ -170,9 +170,9 @@ impl Reader<'_, '_> {
 
     fn text(&mut self, text: &str) {
         match &mut self.inside {
-            Inside::Html => {}
-            Inside::Code { block, .. } => block.push_str(text),
-            Inside::Text => {
+            MarkdownContext::Html => {}
+            MarkdownContext::Code { block, .. } => block.push_str(text),
+            MarkdownContext::Text => {
                 if self.draft.has_open_heading() {
                     self.heading.push_str(text);
                 }
@@ -197,12 +197,12 @@ impl Reader<'_, '_> {
             && !name.contains([' ', '='])
         {
             match restructured::directive(self.draft, name, argument.trim(), (block, first)) {
-                Body::Read => return,
-                Body::Prose => {
+                DirectiveBody::Read => return,
+                DirectiveBody::Prose => {
                     self.draft.text(block);
                     return self.draft.gap();
                 }
-                Body::Unknown => {}
+                DirectiveBody::Unknown => {}
             }
         }
         self.draft.code_block(line, info, block, first);
@@ -238,7 +238,7 @@ fn title_in(front: &str) -> &str {
 }
 
 /// Blanks out `import` and `export` lines without moving the rest.
-fn without_modules<'a>(draft: &mut Draft, text: &'a str) -> Cow<'a, str> {
+fn without_modules<'a>(draft: &mut DocumentFactsBuilder, text: &'a str) -> Cow<'a, str> {
     let mut kept = String::new();
     let (mut blank, mut inside, mut fenced) = (true, false, false);
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
@@ -259,7 +259,7 @@ fn without_modules<'a>(draft: &mut Draft, text: &'a str) -> Cow<'a, str> {
 }
 
 /// A document included by an import.
-fn import(draft: &mut Draft, line: &str, number: u32) {
+fn import(draft: &mut DocumentFactsBuilder, line: &str, number: u32) {
     let quoted = line.trim_end_matches(';').trim_end().strip_suffix(['"', '\'']);
     let path = quoted.and_then(|line| line.rsplit(['"', '\'']).next()).unwrap_or_default();
     if ends_in(path, &["md", "mdx"]) {
@@ -268,11 +268,11 @@ fn import(draft: &mut Draft, line: &str, number: u32) {
 }
 
 /// Finds extensions to Markdown: anchors in braces, and parts generated by other tools.
-fn find_marks(draft: &mut Draft, text: &str) {
-    let mut lines = Lines::of(text);
+fn find_marks(draft: &mut DocumentFactsBuilder, text: &str) {
+    let mut lines = LineCounter::of(text);
     for at in memchr::memchr_iter(b'{', text.as_bytes()) {
         let after = text.as_bytes().get(at + 1..).unwrap_or_default();
-        let near = after.get(..LONGEST_MARK).unwrap_or(after);
+        let near = after.get(..MAX_ATTRIBUTE_BYTES).unwrap_or(after);
         let Some(length) = memchr::memchr2(b'}', b'\n', near) else { continue };
         let mark = text.get(at + 1..at + 1 + length).unwrap_or_default();
         match mark.as_bytes() {

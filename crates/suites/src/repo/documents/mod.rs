@@ -20,10 +20,10 @@ pub(super) use anchors::slug;
 pub(super) use draft::kept_runs;
 
 use super::{
-    facts::{DocumentFacts, Format},
+    facts::{DocumentFacts, DocumentFormat},
     tree::{folder_of, name_of},
 };
-use draft::Draft;
+use draft::DocumentFactsBuilder;
 use tokei::LanguageType;
 
 /// Name prefixes of plain text documents for people, without an extension or with `.txt`.
@@ -73,28 +73,28 @@ const FOR_PROGRAMS: [&str; 9] = [
 ];
 
 /// Returns the format of a file if it is a document.
-pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<Format> {
+pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<DocumentFormat> {
     let name = name_of(path);
     if name.to_ascii_lowercase().ends_with(".rst.inc") {
-        return Some(Format::Restructured);
+        return Some(DocumentFormat::Restructured);
     }
     match language {
-        Some(LanguageType::Markdown | LanguageType::Mdx) => Some(Format::Markdown),
-        Some(LanguageType::Html) => Some(Format::Html),
-        Some(LanguageType::ReStructuredText) => Some(Format::Restructured),
-        Some(LanguageType::AsciiDoc) => Some(Format::AsciiDoc),
-        Some(LanguageType::Text) => is_text(path).then_some(Format::Text),
+        Some(LanguageType::Markdown | LanguageType::Mdx) => Some(DocumentFormat::Markdown),
+        Some(LanguageType::Html) => Some(DocumentFormat::Html),
+        Some(LanguageType::ReStructuredText) => Some(DocumentFormat::Restructured),
+        Some(LanguageType::AsciiDoc) => Some(DocumentFormat::AsciiDoc),
+        Some(LanguageType::Text) => is_text(path).then_some(DocumentFormat::Text),
         Some(_) => None,
         None => {
             let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
             match ending.as_deref() {
-                Some("mkd" | "mkdn" | "mdown" | "mdwn" | "qmd" | "rmd") => Some(Format::Markdown),
-                Some("xhtml") => Some(Format::Html),
-                Some("rest") => Some(Format::Restructured),
+                Some("mkd" | "mkdn" | "mdown" | "mdwn" | "qmd" | "rmd") => Some(DocumentFormat::Markdown),
+                Some("xhtml") => Some(DocumentFormat::Html),
+                Some("rest") => Some(DocumentFormat::Restructured),
                 Some("asc") if name.to_ascii_lowercase().starts_with("readme") => {
-                    Some(Format::AsciiDoc)
+                    Some(DocumentFormat::AsciiDoc)
                 }
-                None => is_conventional(name).then_some(Format::Text),
+                None => is_conventional(name).then_some(DocumentFormat::Text),
                 Some(_) => None,
             }
         }
@@ -102,18 +102,18 @@ pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<Forma
 }
 
 /// Extracts the facts of a document.
-pub(super) fn read(path: &str, format: Format, text: &str) -> DocumentFacts {
+pub(super) fn read(path: &str, format: DocumentFormat, text: &str) -> DocumentFacts {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Sphinx can be configured for any extension, and some projects use `.txt`.
-    let restructured = format == Format::Text && restructured::looks_like(text);
-    let format = if restructured { Format::Restructured } else { format };
-    let mut draft = Draft::new(path, format);
+    let restructured = format == DocumentFormat::Text && restructured::looks_like(text);
+    let format = if restructured { DocumentFormat::Restructured } else { format };
+    let mut draft = DocumentFactsBuilder::new(path, format);
     match format {
-        Format::Markdown => markdown::read(&mut draft, text, places::ends_in(path, &["mdx"])),
-        Format::Html => html::read(&mut draft, text),
-        Format::Restructured => restructured::read(&mut draft, text),
-        Format::AsciiDoc => asciidoc::read(&mut draft, text),
-        Format::Text => {
+        DocumentFormat::Markdown => markdown::read(&mut draft, text, places::ends_in(path, &["mdx"])),
+        DocumentFormat::Html => html::read(&mut draft, text),
+        DocumentFormat::Restructured => restructured::read(&mut draft, text),
+        DocumentFormat::AsciiDoc => asciidoc::read(&mut draft, text),
+        DocumentFormat::Text => {
             let has_word = |line: &&str| line.chars().any(char::is_alphanumeric);
             draft.title(text.lines().find(has_word).unwrap_or_default());
             draft.text(text);

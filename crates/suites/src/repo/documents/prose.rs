@@ -1,31 +1,31 @@
 //! Running text: word count and shingles of eight words.
 
 /// Words per shingle.
-const RUN: usize = 8;
+const SHINGLE_WORDS: usize = 8;
 /// Constants of the FNV-1a word hash.
-const PRIME: u64 = 0x0000_0100_0000_01b3;
-const START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
+const FNV_OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The prose of one document, added piece by piece: a word may span two pieces.
 #[derive(Debug)]
-pub(super) struct Prose {
+pub(super) struct ProseFingerprint {
     words: u64,
     word: u64,
     /// Whether the current word has a letter or digit.
     begun: bool,
-    last: [u64; RUN],
+    last: [u64; SHINGLE_WORDS],
     lowest: Vec<u64>,
     keep: usize,
     /// Upper bound of the lowest shingle hashes.
     limit: u64,
 }
 
-impl Prose {
+impl ProseFingerprint {
     /// Keeps up to `keep` shingles.
     pub(super) fn keeping(keep: usize) -> Self {
         let limit = if keep == 0 { 0 } else { u64::MAX };
         let lowest = Vec::new();
-        Self { words: 0, word: START, begun: false, last: [0; RUN], lowest, keep, limit }
+        Self { words: 0, word: FNV_OFFSET_BASIS, begun: false, last: [0; SHINGLE_WORDS], lowest, keep, limit }
     }
 
     /// Adds text, continuing the previous piece.
@@ -53,8 +53,8 @@ impl Prose {
         if let Some(last) = self.last.last_mut() {
             *last = self.word;
         }
-        self.word = START;
-        if self.words >= RUN as u64 && self.limit > 0 {
+        self.word = FNV_OFFSET_BASIS;
+        if self.words >= SHINGLE_WORDS as u64 && self.limit > 0 {
             self.keep_run();
         }
     }
@@ -101,7 +101,7 @@ impl Prose {
     }
 
     fn add(&mut self, byte: u8) {
-        self.word = (self.word ^ u64::from(byte)).wrapping_mul(PRIME);
+        self.word = (self.word ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
         self.begun = true;
     }
 
@@ -109,7 +109,7 @@ impl Prose {
         let joined = self
             .last
             .iter()
-            .fold(START, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(PRIME));
+            .fold(FNV_OFFSET_BASIS, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(FNV_PRIME));
         // The lowest hashes are a fair sample only if every bit of the shingle affects the upper bits.
         let mixed = (joined ^ (joined >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let hash = mixed ^ (mixed >> 32);
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn read(parts: &[&str], keep: usize) -> (u64, Vec<u64>) {
-        let mut prose = Prose::keeping(keep);
+        let mut prose = ProseFingerprint::keeping(keep);
         for part in parts {
             prose.take(part);
         }

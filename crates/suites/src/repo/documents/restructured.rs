@@ -1,6 +1,6 @@
 //! reStructuredText, as docutils and Sphinx read it, line by line.
 
-use super::draft::{Draft, Lines};
+use super::draft::{DocumentFactsBuilder, LineCounter};
 
 /// Directives with a code block, and their default language.
 const CODE: [(&str, &str); 14] = [
@@ -76,11 +76,11 @@ const NAMES: [&str; 12] = [
 ];
 
 /// Longer paragraphs are treated as data.
-const LONGEST_PARAGRAPH: usize = 50_000;
+const MAX_PARAGRAPH_BYTES: usize = 50_000;
 
 /// How the block of a directive was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum DirectiveBody {
     /// It was processed.
     Read,
     /// It is prose.
@@ -90,11 +90,11 @@ pub(super) enum Body {
 }
 
 /// Parses a document.
-pub(super) fn read(draft: &mut Draft, text: &str) {
+pub(super) fn read(draft: &mut DocumentFactsBuilder, text: &str) {
     let mut starts = vec![0];
     starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
     let lines = text.lines().collect();
-    let mut reader = Reader { draft, text, lines, starts, at: 0, styles: Vec::new() };
+    let mut reader = RstFactsReader { draft, text, lines, starts, at: 0, styles: Vec::new() };
     while reader.at < reader.lines.len() {
         reader.step();
     }
@@ -113,8 +113,8 @@ pub(super) fn looks_like(text: &str) -> bool {
     text.lines().take(2_000).any(is_mark)
 }
 
-struct Reader<'d, 'a> {
-    draft: &'d mut Draft,
+struct RstFactsReader<'d, 'a> {
+    draft: &'d mut DocumentFactsBuilder,
     text: &'a str,
     lines: Vec<&'a str>,
     /// Start offset of each line.
@@ -124,7 +124,7 @@ struct Reader<'d, 'a> {
     styles: Vec<(char, bool)>,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> RstFactsReader<'_, 'a> {
     fn step(&mut self) {
         let line = self.line(self.at);
         let trimmed = line.trim();
@@ -204,7 +204,7 @@ impl<'a> Reader<'_, 'a> {
                 let stop = self.starts.get(end).copied().unwrap_or(self.text.len());
                 let block = self.text.get(start..stop).unwrap_or_default();
                 let body = directive(self.draft, name, argument.trim(), (block, line + 1));
-                if body == Body::Read {
+                if body == DirectiveBody::Read {
                     self.at = end;
                 } else {
                     self.inline(argument, self.at);
@@ -283,11 +283,11 @@ impl<'a> Reader<'_, 'a> {
 
     /// Parses inline roles, links and code.
     fn inline(&mut self, text: &str, at: usize) {
-        if text.len() > LONGEST_PARAGRAPH {
+        if text.len() > MAX_PARAGRAPH_BYTES {
             return self.draft.text(text);
         }
-        let mut lines = Lines::of(text);
-        let line_at = |place: usize, lines: &mut Lines<'_>| {
+        let mut lines = LineCounter::of(text);
+        let line_at = |place: usize, lines: &mut LineCounter<'_>| {
             u32::try_from(at).unwrap_or(u32::MAX).saturating_add(lines.at(place))
         };
         let mut rest = text;
@@ -337,11 +337,11 @@ impl<'a> Reader<'_, 'a> {
 
 /// Parses a directive with its block.
 pub(super) fn directive(
-    draft: &mut Draft,
+    draft: &mut DocumentFactsBuilder,
     name: &str,
     argument: &str,
     (block, first): (&str, u32),
-) -> Body {
+) -> DirectiveBody {
     let line = first.saturating_sub(1);
     let (options, skipped) = options_of(block);
     let option =
@@ -351,12 +351,12 @@ pub(super) fn directive(
         let code = block.splitn(skipped + 1, '\n').last().unwrap_or_default();
         let start = first.saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX));
         draft.code_block(line, language, code, start);
-        return Body::Read;
+        return DirectiveBody::Read;
     }
     match name {
         "image" | "figure" | "thumbnail" => {
             draft.link(argument, line, true);
-            return if name == "figure" { Body::Prose } else { Body::Read };
+            return if name == "figure" { DirectiveBody::Prose } else { DirectiveBody::Read };
         }
         "include" | "literalinclude" | "mdinclude" => {
             draft.include(argument, line);
@@ -379,13 +379,13 @@ pub(super) fn directive(
         }
         _ if name.starts_with("auto") || name.starts_with("doxygen") => {
             draft.include(name, line);
-            return Body::Prose;
+            return DirectiveBody::Prose;
         }
         _ if UNSEEN.contains(&name) => {}
-        _ if PROSE.contains(&name) => return Body::Prose,
-        _ => return Body::Unknown,
+        _ if PROSE.contains(&name) => return DirectiveBody::Prose,
+        _ => return DirectiveBody::Unknown,
     }
-    Body::Read
+    DirectiveBody::Read
 }
 
 /// Returns the options at the start of a block and the number of lines before its contents.

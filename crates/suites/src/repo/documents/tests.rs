@@ -1,5 +1,5 @@
 use super::{format, read};
-use crate::repo::facts::{DocumentFacts, Format, anchor_key};
+use crate::repo::facts::{DocumentFacts, DocumentFormat, anchor_key};
 use tokei::LanguageType;
 
 /// Describes a document's facts, one per line, for comparison in tests.
@@ -29,11 +29,11 @@ fn told(facts: &DocumentFacts) -> Vec<String> {
     lines
 }
 
-fn check(path: &str, format: Format, text: &str, want: &[&str]) {
+fn check(path: &str, format: DocumentFormat, text: &str, want: &[&str]) {
     assert_eq!(told(&read(path, format, text)), want, "{text}");
 }
 
-fn check_anchors(path: &str, format: Format, text: &str, known: &[&str], unknown: &[&str]) {
+fn check_anchors(path: &str, format: DocumentFormat, text: &str, known: &[&str], unknown: &[&str]) {
     let facts = read(path, format, text);
     for (names, want) in [(known, true), (unknown, false)] {
         for name in names {
@@ -47,17 +47,17 @@ fn check_anchors(path: &str, format: Format, text: &str, known: &[&str], unknown
 fn documents_are_recognized_by_name() {
     use LanguageType as L;
     let cases = [
-        ("a.md", Some(L::Markdown), Some(Format::Markdown)),
-        ("a.mdx", Some(L::Mdx), Some(Format::Markdown)),
-        ("a.mkd", None, Some(Format::Markdown)),
-        ("a.html", Some(L::Html), Some(Format::Html)),
-        ("a.rst", Some(L::ReStructuredText), Some(Format::Restructured)),
-        ("docs/map.rst.inc", None, Some(Format::Restructured)),
-        ("a.adoc", Some(L::AsciiDoc), Some(Format::AsciiDoc)),
-        ("README", None, Some(Format::Text)),
-        ("LICENSE-MIT", None, Some(Format::Text)),
-        ("docs/intro.txt", Some(L::Text), Some(Format::Text)),
-        ("NEWS.txt", Some(L::Text), Some(Format::Text)),
+        ("a.md", Some(L::Markdown), Some(DocumentFormat::Markdown)),
+        ("a.mdx", Some(L::Mdx), Some(DocumentFormat::Markdown)),
+        ("a.mkd", None, Some(DocumentFormat::Markdown)),
+        ("a.html", Some(L::Html), Some(DocumentFormat::Html)),
+        ("a.rst", Some(L::ReStructuredText), Some(DocumentFormat::Restructured)),
+        ("docs/map.rst.inc", None, Some(DocumentFormat::Restructured)),
+        ("a.adoc", Some(L::AsciiDoc), Some(DocumentFormat::AsciiDoc)),
+        ("README", None, Some(DocumentFormat::Text)),
+        ("LICENSE-MIT", None, Some(DocumentFormat::Text)),
+        ("docs/intro.txt", Some(L::Text), Some(DocumentFormat::Text)),
+        ("NEWS.txt", Some(L::Text), Some(DocumentFormat::Text)),
         ("data/words.txt", Some(L::Text), None),
         ("CMakeLists.txt", Some(L::Text), None),
         ("docs/requirements.txt", Some(L::Text), None),
@@ -74,7 +74,7 @@ fn documents_are_recognized_by_name() {
 fn markdown_is_read_whole() {
     check(
         "a.md",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         "---\ntitle: \"Front\"\n---\n# *Some* `code`\n\nSee [a](a.md#b), [again](a.md#b) and ![p](p.png).\n\
          [r][ref] <https://x.org> <me@x.org>\n\n> # Quoted\n\n```rust,ignore\nlet x;\n```\n\n```sh\n$ make all\nok\n```\n\n\
          [ref]: <c d.md>\n",
@@ -99,7 +99,7 @@ fn markdown_is_read_whole() {
 fn two_rules_are_no_front_matter() {
     check(
         "a.md",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         "# A\n\n---\n## B\n\ntext\n---\n",
         &["title A", "# A 1", "## B 4", "## text 6", "words 3"],
     );
@@ -109,7 +109,7 @@ fn two_rules_are_no_front_matter() {
 fn html_in_markdown_is_read() {
     check(
         "a.md",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         "<h1 align=\"center\">\n\n  Big *Name*\n\n</h1>\n\n<p><a\n  href=\"b.md\">B</a><img src=c.png></p>\n\nUse <kbd>x</kbd> and \
          <code>y()</code> <a href=\"d.md\">d</a>.\n\n<!-- <a href=\"no.md\"> -->\n\n`<a href=\"no.md\">`\n",
         &[
@@ -125,7 +125,7 @@ fn html_in_markdown_is_read() {
     );
     check_anchors(
         "a.md",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         "<a name=\"One\"></a>\n<h2 id=two>Three four</h2>\n\n## Five {#six}\n\ntext {: #seven .x }\n\n(eight)=\n\n[^n]: note\n\n\
          ## ![nine](n.png) ten\n\n> # Eleven\n",
         &[
@@ -149,7 +149,7 @@ fn html_in_markdown_is_read() {
 fn modules_and_components_are_no_text() {
     check(
         "a.mdx",
-        Format::Markdown,
+        DocumentFormat::Markdown,
         "import Part from './_part.mdx'\nexport const x = {\n  a: '[no](no.md)',\n}\n\n# T\n\n<Tabs>\n\n[yes](yes.md)\n\n</Tabs>\n\n\
          <Link to=\"/docs/a\">a</Link> <img src={x} />\n\n```js\nimport y from 'z'\n```\n",
         &[
@@ -178,10 +178,10 @@ fn what_others_write_is_marked() {
         ("```{toctree}\n:maxdepth: 1\n\nguide/intro\n```", "doc:guide/intro"),
     ];
     for (text, want) in cases {
-        let facts = read("a.md", Format::Markdown, text);
+        let facts = read("a.md", DocumentFormat::Markdown, text);
         assert!(facts.links.iter().any(|link| &*link.target == want), "{text}: {:?}", facts.links);
     }
-    let plain = read("a.md", Format::Markdown, "::: tip\nx\n:::\n\n{{ title }}\n");
+    let plain = read("a.md", DocumentFormat::Markdown, "::: tip\nx\n:::\n\n{{ title }}\n");
     assert_eq!(plain.links, []);
 }
 
@@ -189,7 +189,7 @@ fn what_others_write_is_marked() {
 fn pages_are_read_whole() {
     check(
         "a.html",
-        Format::Html,
+        DocumentFormat::Html,
         "<html><head><title>A &amp; B</title><link rel=stylesheet href=s.css><link rel=canonical href=c.html>\n\
          <style>p { x }</style></head><body><nav>Menu <a href=\"n.html\">n</a></nav>\n<h1 id=top1>One <b>two</b></h1>\n\
          <p>three&nbsp;four <code>five()</code> <a href='b.html#c'>b</a><img src=i.png srcset=\"i2.png 2x, i3.png 3x\">\n\
@@ -211,7 +211,7 @@ fn pages_are_read_whole() {
     );
     check_anchors(
         "a.html",
-        Format::Html,
+        DocumentFormat::Html,
         "<h1 id=One>Two</h1><a name='x&amp;y'>",
         &["one", "x&y"],
         &["two"],
@@ -222,7 +222,7 @@ fn pages_are_read_whole() {
 fn pages_of_programs_keep_what_can_be_checked() {
     let text = "<meta name=generator content=rustdoc><h1>A</h1><h3>B</h3><code>c</code><a href=d.html>one two three four five \
                 six seven eight nine</a>";
-    let facts = read("a.html", Format::Html, text);
+    let facts = read("a.html", DocumentFormat::Html, text);
     assert_eq!(told(&facts), ["title A", "# A 1", "link d.html 1", "words 11"]);
     assert!(facts.shingles.is_empty());
     for template in [
@@ -238,7 +238,7 @@ fn pages_of_programs_keep_what_can_be_checked() {
 fn restructured_text_is_read_whole() {
     check(
         "a.rst",
-        Format::Restructured,
+        DocumentFormat::Restructured,
         "=====\nTitle\n=====\n\n.. _label: \n\nPart\n----\n\nSee `text <b.rst>`_, :doc:`/guide/intro`, :ref:`x <label>` and ``code``,\n\
          :class:`~pkg.Foo`::\n\n    $ make\n\n.. image:: p.png\n   :alt: no\n\n.. code-block:: python\n   :linenos:\n\n   x = 1\n\n\
          .. toctree::\n   :maxdepth: 2\n\n   a\n   Text <b/c>\n\n.. a comment\n   over two lines\n\n.. _site: https://x.org\n\n\
@@ -265,7 +265,7 @@ fn restructured_text_is_read_whole() {
     );
     check_anchors(
         "a.rst",
-        Format::Restructured,
+        DocumentFormat::Restructured,
         ".. _My Label:\n\nA Title\n=======\n",
         &["my-label", "a-title"],
         &["title"],
@@ -275,10 +275,10 @@ fn restructured_text_is_read_whole() {
 #[test]
 fn text_with_directives_is_restructured() {
     let facts =
-        read("docs/a.txt", Format::Text, "Title\n=====\n\n.. versionadded:: 1.0\n\nText here.\n");
+        read("docs/a.txt", DocumentFormat::Text, "Title\n=====\n\n.. versionadded:: 1.0\n\nText here.\n");
     assert_eq!((facts.format, facts.title.as_deref()), (Format::Restructured, Some("Title")));
     let plain =
-        read("NOTES.txt", Format::Text, "====\n The notes \n====\n\nOne [a](b.md) two ...\n");
+        read("NOTES.txt", DocumentFormat::Text, "====\n The notes \n====\n\nOne [a](b.md) two ...\n");
     assert_eq!(plain.format, Format::Text);
     assert_eq!(told(&plain), ["title The notes", "words 5"]);
 }
@@ -287,7 +287,7 @@ fn text_with_directives_is_restructured() {
 fn asciidoc_is_read_whole() {
     check(
         "a.adoc",
-        Format::AsciiDoc,
+        DocumentFormat::AsciiDoc,
         "= Title\n:imagesdir: img\n\n[[first]]\n== Part `one`\n\nSee link:b.html[b], xref:c.adoc#d[c], <<first>> and `code`.\nAt \
          https://x.org[x].\n\nimage::p.png[]\n\n[source,sh]\n----\nmake\n----\n\n// link:no.html[]\ninclude::part.adoc[]\n",
         &[
@@ -308,7 +308,7 @@ fn asciidoc_is_read_whole() {
     );
     check_anchors(
         "a.adoc",
-        Format::AsciiDoc,
+        DocumentFormat::AsciiDoc,
         "[#one]\n== Two Three\n\n[[four]]text [[five]]\n",
         &["one", "_two_three", "two-three", "four", "five"],
         &["three"],
@@ -322,7 +322,7 @@ fn nothing_is_too_odd_to_read() {
         "|", "= ", "\u{0}", "é`é<é",
     ];
     for format in
-        [Format::Markdown, Format::Html, Format::Restructured, Format::AsciiDoc, Format::Text]
+        [DocumentFormat::Markdown, DocumentFormat::Html, DocumentFormat::Restructured, DocumentFormat::AsciiDoc, DocumentFormat::Text]
     {
         for text in odd {
             let facts = read("docs/a.mdx", format, text);

@@ -1,43 +1,43 @@
 //! Names in documented Cargo commands: examples, binaries, tests, packages, features, and `xtask` tasks.
 
 use super::{
-    Doubt, Found, Ground, flags,
-    known::Known,
-    likeness,
-    shell::{Step, Word},
+    SuspectMention, DocumentDrift, SuspicionBasis, flags,
+    project_index::ProjectIndex,
+    edit_distance,
+    shell::{DocumentedCommand, CommandWord},
 };
 use crate::repo::report::{MentionKind, Severity};
 use std::{cell::OnceCell, collections::BTreeSet};
 
 /// Maximum number of manifests searched for a name.
-const SEARCHED: usize = 500;
+const MAX_SEARCHED_MANIFESTS: usize = 500;
 
 /// Names in all manifests.
 #[derive(Default)]
-pub(super) struct Crates {
-    names: OnceCell<Option<Names>>,
+pub(super) struct CargoIndex {
+    names: OnceCell<Option<CargoNames>>,
 }
 
 #[derive(Default)]
-struct Names {
+struct CargoNames {
     /// Packages and targets, with `_` for `-`.
     targets: BTreeSet<String>,
     features: BTreeSet<String>,
 }
 
-impl Crates {
-    fn names(&self, known: &Known<'_>) -> Option<&Names> {
+impl CargoIndex {
+    fn names(&self, known: &ProjectIndex<'_>) -> Option<&CargoNames> {
         self.names.get_or_init(|| read(known)).as_ref()
     }
 }
 
 /// Reads every `Cargo.toml`; `None` if there are none or too many, or one cannot be read.
-fn read(known: &Known<'_>) -> Option<Names> {
+fn read(known: &ProjectIndex<'_>) -> Option<CargoNames> {
     let paths: Vec<&str> = known.files().ending("Cargo.toml").collect();
-    if paths.is_empty() || paths.len() > SEARCHED {
+    if paths.is_empty() || paths.len() > MAX_SEARCHED_MANIFESTS {
         return None;
     }
-    let mut names = Names::default();
+    let mut names = CargoNames::default();
     for path in paths {
         let text = known.today.tree.text(path).ok()?;
         let value: toml::Table = toml::from_str(&text).ok()?;
@@ -46,7 +46,7 @@ fn read(known: &Known<'_>) -> Option<Names> {
     Some(names)
 }
 
-impl Names {
+impl CargoNames {
     fn take(&mut self, manifest: &toml::Table) {
         let table = |key: &str| manifest.get(key).and_then(toml::Value::as_table);
         let name =
@@ -71,7 +71,7 @@ impl Names {
 }
 
 /// Checks the names in a Cargo command.
-pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
+pub(super) fn check_cargo(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut DocumentDrift) {
     let Some(("cargo", arguments)) = step.program() else { return };
     let arguments = match arguments {
         [toolchain, rest @ ..] if toolchain.text.starts_with('+') => rest,
@@ -91,21 +91,21 @@ pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     }
 }
 
-fn doubt(step: &Step<'_>, mention: String, evidence: String, suggestion: Option<String>) -> Doubt {
-    Doubt {
+fn doubt(step: &DocumentedCommand<'_>, mention: String, evidence: String, suggestion: Option<String>) -> SuspectMention {
+    SuspectMention {
         line: step.line,
         mention,
         kind: MentionKind::Command,
         evidence,
         severity: Severity::High,
         suggestion,
-        ground: Ground::Presumed,
+        ground: SuspicionBasis::Presumed,
         family: None,
     }
 }
 
 /// Checks a task of the project's `xtask`.
-fn xtask(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
+fn xtask(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, rest: &[CommandWord], found: &mut DocumentDrift) {
     let Some(name) = rest.first().filter(|word| !word.opaque && is_name(&word.text)) else {
         return;
     };
@@ -120,7 +120,7 @@ fn xtask(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
 }
 
 /// Checks targets named by options.
-fn targets(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
+fn targets(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, rest: &[CommandWord], found: &mut DocumentDrift) {
     let mut words = rest.iter().take_while(|word| word.text != "--");
     while let Some(word) = words.next() {
         let (option, value) = match word.text.split_once('=') {
@@ -152,7 +152,7 @@ fn targets(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found)
 }
 
 /// Returns the folder of a kind of target.
-fn place(kind: &str) -> &'static str {
+fn target_folder(kind: &str) -> &'static str {
     match kind {
         "example" => "examples",
         "bin" => "src/bin",
@@ -161,9 +161,9 @@ fn place(kind: &str) -> &'static str {
     }
 }
 
-fn target(known: &Known<'_>, step: &Step<'_>, kind: &str, name: &str, found: &mut Found) {
+fn target(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, kind: &str, name: &str, found: &mut DocumentDrift) {
     let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
-    let folder = place(kind);
+    let folder = target_folder(kind);
     // A package published without them proves nothing.
     let Some(_) = known.folders().ending(folder).next() else { return };
     found.checked += 1;
@@ -181,11 +181,11 @@ fn target(known: &Known<'_>, step: &Step<'_>, kind: &str, name: &str, found: &mu
     let stems = files
         .filter_map(|path| crate::repo::tree::name_of(path).strip_suffix(".rs"))
         .chain(names.targets.iter().map(String::as_str));
-    let near = likeness::nearest(&known.effort, name, stems).map(|near| format!("--{kind} {near}"));
+    let near = edit_distance::nearest(&known.effort, name, stems).map(|near| format!("--{kind} {near}"));
     found.doubts.push(doubt(step, format!("--{kind} {name}"), evidence, near));
 }
 
-fn package(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
+fn package(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, name: &str, found: &mut DocumentDrift) {
     let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
     let several = known.files().ending("Cargo.toml").nth(1).is_some();
     if !several || known.is_dependency(name) {
@@ -197,12 +197,12 @@ fn package(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
     }
     let evidence = "no package in this project has that name".to_owned();
     let all = names.targets.iter().map(String::as_str);
-    let near = likeness::nearest(&known.effort, &name.replace('-', "_"), all);
+    let near = edit_distance::nearest(&known.effort, &name.replace('-', "_"), all);
     let near = near.map(|near| format!("-p {}", near.replace('_', "-")));
     found.doubts.push(doubt(step, format!("-p {name}"), evidence, near));
 }
 
-fn feature(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
+fn feature(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, name: &str, found: &mut DocumentDrift) {
     let name = match name.split_once('/') {
         Some((package, name)) if known.is_own_name(package) => name,
         Some(_) => return,
@@ -217,7 +217,7 @@ fn feature(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
         return;
     }
     let evidence = "no Cargo.toml in this project has a feature with that name".to_owned();
-    let near = likeness::nearest(&known.effort, name, names.features.iter().map(String::as_str));
+    let near = edit_distance::nearest(&known.effort, name, names.features.iter().map(String::as_str));
     let near = near.map(|near| format!("--features {near}"));
     found.doubts.push(doubt(step, format!("--features {name}"), evidence, near));
 }

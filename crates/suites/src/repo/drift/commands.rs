@@ -1,12 +1,12 @@
 //! Finds missing scripts, targets and subcommands that documents mention.
 
 use super::{
-    Doubt, Family, Found, Ground,
-    known::Known,
-    likeness, outdated,
-    runners::{Runner, Verdict},
+    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis,
+    project_index::ProjectIndex,
+    edit_distance, outdated,
+    runners::{Runner, TargetStatus},
     scope,
-    shell::{Folder, Step, Word},
+    shell::{CommandFolder, DocumentedCommand, CommandWord},
 };
 use crate::repo::{
     facts::DocumentFacts,
@@ -43,7 +43,7 @@ const COMMON: [&str; 24] = [
 ];
 
 /// A target in a documented command.
-struct Request<'a> {
+struct RunInstruction<'a> {
     runner: Runner,
     /// As typed, up to the name: `npm run build`.
     shown: String,
@@ -52,32 +52,32 @@ struct Request<'a> {
 }
 
 /// Checks every command in a document.
-pub(super) fn look(
-    known: &Known<'_>,
+pub(super) fn check_commands(
+    known: &ProjectIndex<'_>,
     document: &DocumentFacts,
-    steps: &[Step<'_>],
-    found: &mut Found,
+    steps: &[DocumentedCommand<'_>],
+    found: &mut DocumentDrift,
 ) {
     let developers = scope::is_for_developers(known, &document.path);
-    let family = (!developers).then(|| Family::Scripts(document.path.to_string()));
-    for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
+    let family = (!developers).then(|| MentionFamily::Scripts(document.path.to_string()));
+    for step in steps.iter().filter(|step| step.folder != CommandFolder::Elsewhere) {
         for request in requests(step) {
             let own = developers || COMMON.binary_search(&request.name).is_err();
             if own && is_plain(request.name) {
-                ask(known, step, &request, family.as_ref(), found);
+                check_request(known, step, &request, family.as_ref(), found);
             }
         }
-        super::cargo::look(known, step, found);
-        super::tasks::look(known, step, found);
+        super::cargo::check_cargo(known, step, found);
+        super::tasks::check_tasks(known, step, found);
     }
 }
 
-fn ask(
-    known: &Known<'_>,
-    step: &Step<'_>,
-    request: &Request<'_>,
-    family: Option<&Family>,
-    found: &mut Found,
+fn check_request(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    request: &RunInstruction<'_>,
+    family: Option<&MentionFamily>,
+    found: &mut DocumentDrift,
 ) {
     let mut folders = step.folders();
     let joined: Vec<String> = request
@@ -94,14 +94,14 @@ fn ask(
     }
     let verdict = known.runners.find(known, request.runner, &folders, request.name);
     let (evidence, suggestion) = match verdict {
-        Verdict::Unsure => return,
-        Verdict::There => {
+        TargetStatus::Unsure => return,
+        TargetStatus::There => {
             found.checked += 1;
             found.here.extend(family.map(|family| (family.clone(), request.shown.clone())));
             return;
         }
-        Verdict::Absent { file, offer } => {
-            let near = likeness::nearest(
+        TargetStatus::Absent { file, offer } => {
+            let near = edit_distance::nearest(
                 &known.effort,
                 request.name,
                 offer.names.iter().map(String::as_str),
@@ -111,7 +111,7 @@ fn ask(
                 near.map(|near| request.shown.replace(request.name, near)),
             )
         }
-        Verdict::Gone { file } => {
+        TargetStatus::Gone { file } => {
             let past = known.today.past.and_then(|past| past.files.get(file.as_str()));
             let when = past.and_then(|past| past.changes.first()).map(|at| outdated::date(*at));
             let when = when.map(|date| format!(" on {date}")).unwrap_or_default();
@@ -119,22 +119,22 @@ fn ask(
         }
     };
     found.checked += 1;
-    found.doubts.push(Doubt {
+    found.doubts.push(SuspectMention {
         line: step.line,
         mention: request.shown.clone(),
         kind: MentionKind::Command,
         evidence,
         severity: Severity::High,
         suggestion,
-        ground: Ground::Presumed,
+        ground: SuspicionBasis::Presumed,
         family: family.cloned(),
     });
 }
 
 /// Returns the targets that a command runs.
-fn requests<'a>(step: &'a Step<'_>) -> Vec<Request<'a>> {
+fn requests<'a>(step: &'a DocumentedCommand<'_>) -> Vec<RunInstruction<'a>> {
     let Some((program, arguments)) = step.program() else { return Vec::new() };
-    let given = Given::new(program, arguments);
+    let given = RunnerArguments::new(program, arguments);
     let [first, rest @ ..] = given.plain.as_slice() else { return Vec::new() };
     let one =
         |runner, shown: String, name| vec![Request { runner, shown, name, folder: given.folder }];
@@ -160,7 +160,7 @@ fn requests<'a>(step: &'a Step<'_>) -> Vec<Request<'a>> {
             .plain
             .iter()
             .filter(|name| !name.contains(['=', '.', '/']))
-            .map(|name| Request {
+            .map(|name| RunInstruction {
                 runner: Runner::Make,
                 shown: format!("make {name}"),
                 name,
@@ -177,15 +177,15 @@ fn is_script(program: &str, name: &str) -> bool {
 }
 
 /// Arguments of a runner.
-struct Given<'a> {
+struct RunnerArguments<'a> {
     /// Positional arguments.
     plain: Vec<&'a str>,
     folder: Option<&'a str>,
     options: Vec<&'a str>,
 }
 
-impl<'a> Given<'a> {
-    fn new(program: &str, arguments: &'a [Word]) -> Self {
+impl<'a> RunnerArguments<'a> {
+    fn new(program: &str, arguments: &'a [CommandWord]) -> Self {
         let mut given = Self { plain: Vec::new(), folder: None, options: Vec::new() };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {

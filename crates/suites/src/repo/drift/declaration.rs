@@ -1,7 +1,7 @@
 //! Whether a type or module may have members that its source does not spell out, through a foreign base class, a derive
 //! or a wildcard re-export. Reads only the few files involved.
 
-use super::known::{Declared, Known};
+use super::project_index::{SymbolDeclaration, ProjectIndex};
 use crate::repo::tree::name_of;
 
 /// Base classes that add no names that documents mention.
@@ -62,25 +62,25 @@ const PLAIN_ATTRIBUTES: [&str; 14] = [
 ];
 
 /// Maximum number of modules with one name; with more, nothing is certain.
-const MODULES: usize = 20;
+const MAX_MODULES_PER_NAME: usize = 20;
 
 /// Maximum depth of base classes to follow.
-const DEPTH: usize = 4;
+const MAX_BASE_CLASS_DEPTH: usize = 4;
 
 /// Whether a project symbol may have members that appear in no source file.
-pub(super) fn may_have_more(known: &Known<'_>, holder: &str) -> bool {
+pub(super) fn may_have_more(known: &ProjectIndex<'_>, holder: &str) -> bool {
     if let Some(more) = known.holders.borrow().get(holder) {
         return *more;
     }
     let more = match known.symbols().get(holder) {
-        Some(all) => all.iter().any(|declared| type_has_more(known, holder, *declared, DEPTH)),
+        Some(all) => all.iter().any(|declared| type_has_more(known, holder, *declared, MAX_BASE_CLASS_DEPTH)),
         None => module_has_more(known, holder),
     };
     known.holders.borrow_mut().insert(holder.to_owned(), more);
     more
 }
 
-fn type_has_more(known: &Known<'_>, name: &str, declared: Declared<'_>, depth: usize) -> bool {
+fn type_has_more(known: &ProjectIndex<'_>, name: &str, declared: SymbolDeclaration<'_>, depth: usize) -> bool {
     // Without remaining step budget, nothing is certain.
     let bytes = known.today.tree.file(declared.path).map_or(0, |file| file.bytes);
     if !known.effort.spend(usize::try_from(bytes).unwrap_or(usize::MAX)) {
@@ -104,7 +104,7 @@ fn type_has_more(known: &Known<'_>, name: &str, declared: Declared<'_>, depth: u
         if PLAIN_BASES.binary_search(&base.as_str()).is_ok() {
             return false;
         }
-        let base = super::known::last_part(base);
+        let base = super::project_index::last_part(base);
         let Some(next) = known.symbols().get(base).filter(|_| depth > 0 && base != name) else {
             return true;
         };
@@ -192,14 +192,14 @@ fn script_bases(name: &str, head: &str, text: &str) -> Option<Vec<String>> {
 }
 
 /// Whether a package or module re-exports everything from another one.
-fn module_has_more(known: &Known<'_>, name: &str) -> bool {
+fn module_has_more(known: &ProjectIndex<'_>, name: &str) -> bool {
     let roots = ["lib.rs", "mod.rs", "__init__.py", "index.ts", "index.js", "index.tsx"];
     let mut files: Vec<String> = Vec::new();
-    for folder in known.folders().ending(name).take(MODULES + 1) {
+    for folder in known.folders().ending(name).take(MAX_MODULES_PER_NAME + 1) {
         files.extend(roots.iter().map(|root| format!("{folder}/{root}")));
     }
     for ending in ["rs", "py", "ts", "js", "tsx"] {
-        let named = known.files().ending(&format!("{name}.{ending}")).take(MODULES + 1);
+        let named = known.files().ending(&format!("{name}.{ending}")).take(MAX_MODULES_PER_NAME + 1);
         files.extend(named.map(str::to_owned));
     }
     for manifest in known.today.manifests {
@@ -217,7 +217,7 @@ fn module_has_more(known: &Known<'_>, name: &str) -> bool {
     files.retain(|path| tree.file(path).is_some());
     // A name that is neither a symbol nor a module of the project comes from elsewhere.
     files.is_empty()
-        || files.len() > MODULES
+        || files.len() > MAX_MODULES_PER_NAME
         || files.iter().any(|path| {
             tree.text(path).map_or(true, |text| {
                 ["::*;", "import *", "export *", "__getattr__", "module.exports = require"]

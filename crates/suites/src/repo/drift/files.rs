@@ -4,12 +4,12 @@
 //! contains files of the same kind.
 
 use super::{
-    Doubt, Found, Ground,
-    known::{Known, above},
-    likeness,
+    SuspectMention, DocumentDrift, SuspicionBasis,
+    project_index::{ProjectIndex, above},
+    edit_distance,
     names::{CONVENTIONAL, MADE, WRITTEN},
     scope,
-    shell::{Folder, Step, Word},
+    shell::{CommandFolder, DocumentedCommand, CommandWord},
 };
 use crate::repo::{
     facts::DocumentFacts,
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 /// How a document mentions a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum PathMentionKind {
     /// In running text.
     Named,
     /// In a command that needs it.
@@ -31,12 +31,12 @@ enum Manner {
 }
 
 /// A path that a document mentions.
-struct Named<'a> {
+struct PathMention<'a> {
     line: u32,
     /// As written.
     mention: &'a str,
     path: String,
-    manner: Manner,
+    manner: PathMentionKind,
     /// Whether the document is for contributors.
     inward: bool,
     /// Folders that the path may be relative to, nearest first.
@@ -44,11 +44,11 @@ struct Named<'a> {
 }
 
 /// Checks every path in a document.
-pub(super) fn look(
-    known: &Known<'_>,
+pub(super) fn check_files(
+    known: &ProjectIndex<'_>,
     document: &DocumentFacts,
-    steps: &[Step<'_>],
-    found: &mut Found,
+    steps: &[DocumentedCommand<'_>],
+    found: &mut DocumentDrift,
 ) {
     let home = folder_of(&document.path);
     let inward = scope::is_for_developers(known, &document.path);
@@ -58,25 +58,25 @@ pub(super) fn look(
         }
         if let Some(path) = as_path(&mention.text) {
             let bases = above(home).collect();
-            let (line, manner, mention) = (mention.line, Manner::Named, mention.text.as_ref());
-            check(known, &Named { line, mention, path, manner, inward, bases }, found);
+            let (line, manner, mention) = (mention.line, PathMentionKind::Named, mention.text.as_ref());
+            check(known, &PathMention { line, mention, path, manner, inward, bases }, found);
         }
     }
-    for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
+    for step in steps.iter().filter(|step| step.folder != CommandFolder::Elsewhere) {
         let entered = step.program().is_some_and(|(program, _)| matches!(program, "cd" | "pushd"));
         for word in needed(step) {
             let slashed = if entered { format!("{word}/") } else { word.to_owned() };
             let Some(path) = as_path(&slashed) else { continue };
             let bases = step.folders();
-            let manner = if entered { Manner::Entered } else { Manner::Run };
+            let manner = if entered { PathMentionKind::Entered } else { PathMentionKind::Run };
             let line = step.line;
-            let named = Named { line, mention: word, path, manner, inward, bases };
+            let named = PathMention { line, mention: word, path, manner, inward, bases };
             check(known, &named, found);
         }
     }
 }
 
-fn check(known: &Known<'_>, named: &Named<'_>, found: &mut Found) {
+fn check(known: &ProjectIndex<'_>, named: &PathMention<'_>, found: &mut DocumentDrift) {
     if is_placeholder(&named.path) {
         return;
     }
@@ -95,10 +95,10 @@ fn check(known: &Known<'_>, named: &Named<'_>, found: &mut Found) {
     }
 }
 
-impl Named<'_> {
-    fn doubt(&self, evidence: String, severity: Severity, suggestion: Option<String>) -> Doubt {
-        let ground = if severity == Severity::High { Ground::Certain } else { Ground::Presumed };
-        Doubt {
+impl PathMention<'_> {
+    fn doubt(&self, evidence: String, severity: Severity, suggestion: Option<String>) -> SuspectMention {
+        let ground = if severity == Severity::High { SuspicionBasis::Certain } else { SuspicionBasis::Presumed };
+        SuspectMention {
             line: self.line,
             mention: self.mention.to_owned(),
             kind: MentionKind::File,
@@ -116,7 +116,7 @@ impl Named<'_> {
 }
 
 /// Checks for a deleted file in git history.
-fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
+fn gone(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> Option<SuspectMention> {
     let past = known.today.past?;
     let candidates = named.bases.iter().filter_map(|base| join(base, &named.path));
     let is_gone = |path: &String| past.files.get(path.as_str()).is_some_and(|past| past.gone);
@@ -125,25 +125,25 @@ fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let path = exact.or_else(|| only_ending(known, end))?;
     let lower = name_of(end).to_lowercase();
     let conventional = CONVENTIONAL.binary_search(&lower.as_str()).is_ok();
-    let run = named.manner == Manner::Run && named.inward;
+    let run = named.manner == PathMentionKind::Run && named.inward;
     if named.is_bare() && (!is_written(end) || (conventional && !run)) {
         return None;
     }
     let now = today(known, &path);
-    let evidence = tell(&path, past.files.get(path.as_str()), now.as_deref());
+    let evidence = describe_removal(&path, past.files.get(path.as_str()), now.as_deref());
     let suggestion = now.or_else(|| namesake(known, end));
     Some(named.doubt(evidence, Severity::High, suggestion))
 }
 
 /// Returns the only deleted file with this path suffix, for a path relative to an unknown folder.
-fn only_ending(known: &Known<'_>, end: &str) -> Option<String> {
+fn only_ending(known: &ProjectIndex<'_>, end: &str) -> Option<String> {
     let mut ending = known.gone().ending(end);
     let path = ending.next().filter(|_| !end.starts_with(".."))?;
     ending.next().is_none().then(|| path.to_owned())
 }
 
 /// Returns the current path of a renamed file, following all renames.
-fn today(known: &Known<'_>, path: &str) -> Option<String> {
+fn today(known: &ProjectIndex<'_>, path: &str) -> Option<String> {
     let past = known.today.past?;
     let next = |path: &&str| past.files.get(*path).and_then(|past| past.renamed_to.as_deref());
     let names = std::iter::successors(next(&path), |path| next(path));
@@ -152,7 +152,7 @@ fn today(known: &Known<'_>, path: &str) -> Option<String> {
 }
 
 /// Returns the only current file with the same name.
-fn namesake(known: &Known<'_>, path: &str) -> Option<String> {
+fn namesake(known: &ProjectIndex<'_>, path: &str) -> Option<String> {
     let name = name_of(path);
     if CONVENTIONAL.binary_search(&name.to_lowercase().as_str()).is_ok() {
         return None;
@@ -162,7 +162,7 @@ fn namesake(known: &Known<'_>, path: &str) -> Option<String> {
     same.next().is_none().then(|| first.to_owned())
 }
 
-fn tell(path: &str, past: Option<&FilePast>, now: Option<&str>) -> String {
+fn describe_removal(path: &str, past: Option<&FilePast>, now: Option<&str>) -> String {
     let when =
         past.and_then(|past| past.changes.first()).map(|seconds| super::outdated::date(*seconds));
     let when = when.map(|date| format!(" on {date}")).unwrap_or_default();
@@ -176,12 +176,12 @@ fn tell(path: &str, past: Option<&FilePast>, now: Option<&str>) -> String {
 }
 
 /// Checks for a folder whose files are all deleted in git history.
-fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
+fn gone_folder(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> Option<SuspectMention> {
     let past = known.today.past?;
     let end = named.path.trim_start_matches("./").trim_end_matches('/');
     let explicit = named.mention.ends_with('/') || named.mention.starts_with("./");
     // A bare word may be anything; with a slash, or after `cd`, it is a folder.
-    if !(end.contains('/') || explicit || named.manner == Manner::Entered) {
+    if !(end.contains('/') || explicit || named.manner == PathMentionKind::Entered) {
         return None;
     }
     let tried = named.bases.iter().filter_map(|base| join(base, end));
@@ -217,7 +217,7 @@ fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
 }
 
 /// Checks for a missing file in an existing folder with files of the same kind.
-fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
+fn absent(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> Option<SuspectMention> {
     // If the complete history does not contain the path, it never existed: an example, or a file to create.
     if known.today.past.is_some_and(|past| past.complete)
         || named.is_bare()
@@ -238,8 +238,8 @@ fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     if alike.len() < 2 {
         return None;
     }
-    let severity = if named.manner == Manner::Run { Severity::Medium } else { Severity::Low };
-    let near = likeness::nearest(&known.effort, &path, alike.iter().copied()).map(str::to_owned);
+    let severity = if named.manner == PathMentionKind::Run { Severity::Medium } else { Severity::Low };
+    let near = edit_distance::nearest(&known.effort, &path, alike.iter().copied()).map(str::to_owned);
     let suggestion = near.or_else(|| namesake(known, &path));
     let evidence =
         format!("{folder} has {} .{ending} files, and this is not one of them", alike.len());
@@ -247,9 +247,9 @@ fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
 }
 
 /// Returns the paths that a command needs.
-fn needed<'a>(step: &'a Step<'_>) -> Vec<&'a str> {
+fn needed<'a>(step: &'a DocumentedCommand<'_>) -> Vec<&'a str> {
     let Some((program, arguments)) = step.program() else { return Vec::new() };
-    let plain = |word: &'a Word| (!word.opaque).then_some(word.text.as_str());
+    let plain = |word: &'a CommandWord| (!word.opaque).then_some(word.text.as_str());
     let script = || {
         let first = arguments.iter().find(|word| !word.text.starts_with('-'));
         let flags = arguments.iter().take_while(|word| word.text.starts_with('-'));
@@ -348,7 +348,7 @@ pub(super) fn is_placeholder(path: &str) -> bool {
 }
 
 /// Whether a build or tool may create the missing path.
-fn is_made(known: &Known<'_>, named: &Named<'_>) -> bool {
+fn is_made(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> bool {
     let tree = known.today.tree;
     let path = named.path.trim_start_matches("./").trim_start_matches("../");
     let name = name_of(path);

@@ -1,9 +1,9 @@
 //! Finds options of the project's programs that documents show but no code contains.
 
 use super::{
-    Doubt, Family, Found, Ground,
-    known::Known,
-    shell::{Folder, Step, Word},
+    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis,
+    project_index::ProjectIndex,
+    shell::{CommandFolder, DocumentedCommand, CommandWord},
 };
 use crate::repo::{
     report::{MentionKind, Severity},
@@ -41,24 +41,24 @@ const PASSING: [&str; 12] = [
 ];
 
 /// Checks every option that a document passes to a program of the project.
-pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
-    for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
+pub(super) fn check_flags(known: &ProjectIndex<'_>, steps: &[DocumentedCommand<'_>], found: &mut DocumentDrift) {
+    for step in steps.iter().filter(|step| step.folder != CommandFolder::Elsewhere) {
         let Some((program, arguments)) = own(known, step) else { continue };
-        let family = Family::Flags(program.to_owned());
+        let family = MentionFamily::Flags(program.to_owned());
         for flag in flags(arguments) {
             found.checked += 1;
             if is_in_code(known, flag) {
                 found.here.push((family.clone(), flag.to_owned()));
                 continue;
             }
-            found.doubts.push(Doubt {
+            found.doubts.push(SuspectMention {
                 line: step.line,
                 mention: format!("--{flag}"),
                 kind: MentionKind::Flag,
-                evidence: unspelt(program, flag),
+                evidence: missing_spelling_evidence(program, flag),
                 severity: Severity::Medium,
                 suggestion: None,
-                ground: Ground::Certain,
+                ground: SuspicionBasis::Certain,
                 family: Some(family.clone()),
             });
         }
@@ -66,12 +66,12 @@ pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
 }
 
 /// Describes why an option or subcommand is suspect.
-pub(super) fn unspelt(program: &str, name: &str) -> String {
+pub(super) fn missing_spelling_evidence(program: &str, name: &str) -> String {
     format!("{program} belongs to this project, and no source file contains {name} in any spelling")
 }
 
 /// Returns the project's program that a command runs, and its arguments.
-pub(super) fn own<'a>(known: &Known<'_>, step: &'a Step<'_>) -> Option<(&'a str, &'a [Word])> {
+pub(super) fn own<'a>(known: &ProjectIndex<'_>, step: &'a DocumentedCommand<'_>) -> Option<(&'a str, &'a [CommandWord])> {
     let (program, arguments) = step.program()?;
     let text = |at: usize| arguments.get(at).map(|word| word.text.as_str());
     let after = |at: usize| arguments.get(at..).unwrap_or_default();
@@ -114,7 +114,7 @@ pub(super) fn own<'a>(known: &Known<'_>, step: &'a Step<'_>) -> Option<(&'a str,
 }
 
 /// Returns the long options without their values.
-fn flags(arguments: &[Word]) -> Vec<&str> {
+fn flags(arguments: &[CommandWord]) -> Vec<&str> {
     let mut flags = Vec::new();
     for word in arguments {
         let text = word.text.as_str();
@@ -144,7 +144,7 @@ const HANDLERS: [&str; 10] =
     ["arg_", "cmd_", "command_", "do_", "flag_", "handle_", "opt_", "option_", "run_", "set_"];
 
 /// Whether an option or subcommand appears in the code in any spelling that libraries use.
-pub(super) fn is_in_code(known: &Known<'_>, name: &str) -> bool {
+pub(super) fn is_in_code(known: &ProjectIndex<'_>, name: &str) -> bool {
     let words = known.today.words;
     let positive = ["no-", "not-", "without-", "with-", "disable-", "enable-", "skip-"];
     let bare = positive.iter().filter_map(|prefix| name.strip_prefix(prefix));

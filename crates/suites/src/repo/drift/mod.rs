@@ -8,12 +8,12 @@
 mod cargo;
 mod commands;
 mod declaration;
-mod effort;
+mod step_budget;
 mod files;
 mod flags;
-mod ignored;
-mod known;
-mod likeness;
+mod gitignore;
+mod project_index;
+mod edit_distance;
 mod names;
 mod outdated;
 mod phrases;
@@ -25,47 +25,47 @@ mod tasks;
 
 use super::{
     facts::{DocumentFacts, Symbol},
-    history::Past,
+    history::ProjectPast,
     report::{Drift, Manifest, MentionKind, Project, Severity, Stale},
-    tree::{Halt, Tree},
-    words::Words,
+    tree::{HaltCheck, ProjectTree},
+    words::WordSet,
 };
-use known::Known;
-use scope::Surroundings;
+use project_index::ProjectIndex;
+use scope::MentionContext;
 use std::collections::{HashMap, HashSet};
 
 /// More names than this are counted and not listed.
-const STALE: usize = 300;
+const MAX_LISTED_STALE: usize = 300;
 
 /// The current project that documents are compared with.
-pub(super) struct Today<'a> {
-    pub(super) tree: &'a Tree,
+pub(super) struct CurrentProject<'a> {
+    pub(super) tree: &'a ProjectTree,
     /// Every word of the code.
-    pub(super) words: &'a Words,
+    pub(super) words: &'a WordSet,
     /// Public symbols by file.
     pub(super) symbols: &'a HashMap<Box<str>, Vec<Symbol>>,
     pub(super) manifests: &'a [Manifest],
     pub(super) project: &'a Project,
     /// Git history, if available.
-    pub(super) past: Option<&'a Past>,
+    pub(super) past: Option<&'a ProjectPast>,
 }
 
 /// A mention that seems to be gone, before its context is read.
 #[derive(Debug)]
-struct Doubt {
+struct SuspectMention {
     line: u32,
     mention: String,
     kind: MentionKind,
     evidence: String,
     severity: Severity,
     suggestion: Option<String>,
-    ground: Ground,
-    family: Option<Family>,
+    ground: SuspicionBasis,
+    family: Option<MentionFamily>,
 }
 
 /// Evidence for a suspect mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ground {
+enum SuspicionBasis {
     /// It existed once, or can be nowhere else: only words about the past clear it.
     Certain,
     /// It was not found: words about an example, or about something to create, also clear it.
@@ -74,7 +74,7 @@ enum Ground {
 
 /// Names checked in the same way: if most of them are not found, the check is wrong, not the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Family {
+enum MentionFamily {
     /// Options of a program.
     Flags(String),
     /// Variables with a prefix.
@@ -89,50 +89,50 @@ enum Family {
 
 /// Results of checking one document.
 #[derive(Debug, Default)]
-struct Found {
+struct DocumentDrift {
     checked: u64,
     /// Names by family that exist.
-    here: Vec<(Family, String)>,
-    doubts: Vec<Doubt>,
+    here: Vec<(MentionFamily, String)>,
+    doubts: Vec<SuspectMention>,
 }
 
 /// Distinct names of one family.
 #[derive(Debug, Default)]
-struct Tally {
+struct FamilyTally {
     here: HashSet<String>,
     absent: HashSet<String>,
 }
 
-impl Tally {
-    fn is_credible(&self, family: &Family) -> bool {
+impl FamilyTally {
+    fn is_credible(&self, family: &MentionFamily) -> bool {
         let (least, share) = match family {
             // The first word after a program may be an argument: only many known ones prove otherwise.
-            Family::Subcommands(_) => (4, 4),
-            Family::Flags(_) | Family::Variables(_) => (2, 2),
+            MentionFamily::Subcommands(_) => (4, 4),
+            MentionFamily::Flags(_) | MentionFamily::Variables(_) => (2, 2),
             // The symbol's container is already known to belong to the project.
-            Family::Symbols | Family::Scripts(_) => (1, 1),
+            MentionFamily::Symbols | MentionFamily::Scripts(_) => (1, 1),
         };
         self.here.len() >= least && self.here.len() >= share * self.absent.len()
     }
 }
 
 /// Checks the names in all documents until the deadline.
-pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_>) -> Drift {
-    let known = Known::new(today, halt);
+pub(super) fn find(today: &CurrentProject<'_>, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Drift {
+    let known = ProjectIndex::new(today, halt);
     let mut drift = Drift::default();
-    let mut tallies: HashMap<Family, Tally> = HashMap::new();
+    let mut tallies: HashMap<MentionFamily, FamilyTally> = HashMap::new();
     let mut stale = Vec::new();
     for document in documents.iter().filter(|document| scope::is_of_today(document)) {
         if halt() {
             break;
         }
-        known.effort.start(document.mentions.len());
-        let Found { checked, here, doubts } = look(&known, document);
+        project_index.effort.start(document.mentions.len());
+        let DocumentDrift { checked, here, doubts } = check_document(&project_index, document);
         drift.checked += checked;
         for (family, name) in here {
             tallies.entry(family).or_default().here.insert(name);
         }
-        let doubts = confirm(&known, document, doubts);
+        let doubts = confirm(&project_index, document, doubts);
         for doubt in &doubts {
             if let Some(family) = doubt.family.clone() {
                 tallies.entry(family).or_default().absent.insert(doubt.mention.clone());
@@ -140,12 +140,12 @@ pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_
         }
         stale.extend(doubts.into_iter().map(|doubt| (document, doubt)));
     }
-    let credible = |family: &Family| tallies.get(family).is_some_and(|all| all.is_credible(family));
+    let credible = |family: &MentionFamily| tallies.get(family).is_some_and(|all| all.is_credible(family));
     stale.retain(|(_, doubt)| doubt.family.as_ref().is_none_or(credible));
-    drift.stale = stale.into_iter().map(|(document, doubt)| tell(document, doubt)).collect();
+    drift.stale = stale.into_iter().map(|(document, doubt)| to_stale(document, doubt)).collect();
     drift.stale.sort_by(|one, other| key(one).cmp(&key(other)));
     drift.stale_count = drift.stale.len() as u64;
-    drift.stale.truncate(STALE);
+    drift.stale.truncate(MAX_LISTED_STALE);
     if let Some(past) = today.past {
         drift.outdated = outdated::find(&known, past, documents, halt);
     }
@@ -153,13 +153,13 @@ pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_
 }
 
 /// Checks everything that one document mentions.
-fn look(known: &Known<'_>, document: &DocumentFacts) -> Found {
+fn check_document(known: &ProjectIndex<'_>, document: &DocumentFacts) -> DocumentDrift {
     let steps = shell::steps(known, document);
-    let mut found = Found::default();
-    files::look(known, document, &steps, &mut found);
-    symbols::look(known, document, &steps, &mut found);
-    flags::look(known, &steps, &mut found);
-    commands::look(known, document, &steps, &mut found);
+    let mut found = DocumentDrift::default();
+    files::check_files(known, document, &steps, &mut found);
+    symbols::check_symbols(known, document, &steps, &mut found);
+    flags::check_flags(known, &steps, &mut found);
+    commands::check_commands(known, document, &steps, &mut found);
     found
 }
 
@@ -175,13 +175,13 @@ fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
 }
 
 /// Returns the mentions not explained by their context, without duplicates.
-fn confirm(known: &Known<'_>, document: &DocumentFacts, mut doubts: Vec<Doubt>) -> Vec<Doubt> {
+fn confirm(known: &ProjectIndex<'_>, document: &DocumentFacts, mut doubts: Vec<SuspectMention>) -> Vec<SuspectMention> {
     if doubts.is_empty() {
         return doubts;
     }
     // Without the text, no context can clear a mention, so none is reported.
     let Ok(text) = known.today.tree.text(&document.path) else { return Vec::new() };
-    let around = Surroundings::new(document, &text);
+    let around = MentionContext::new(document, &text);
     let mut named = HashSet::new();
     doubts.retain(|doubt| {
         !around.clear(known, doubt) && named.insert((doubt.kind, doubt.mention.clone()))
@@ -189,7 +189,7 @@ fn confirm(known: &Known<'_>, document: &DocumentFacts, mut doubts: Vec<Doubt>) 
     doubts
 }
 
-fn tell(document: &DocumentFacts, doubt: Doubt) -> Stale {
+fn to_stale(document: &DocumentFacts, doubt: SuspectMention) -> Stale {
     Stale {
         path: document.path.to_string(),
         line: u64::from(doubt.line),

@@ -1,33 +1,33 @@
 //! Documents unchanged since the code they mention changed.
 
 use super::{
-    known::{Known, above},
+    project_index::{ProjectIndex, above},
     scope,
 };
 use crate::repo::{
     facts::DocumentFacts,
-    history::Past,
+    history::ProjectPast,
     languages,
     report::{Nature, Outdated},
-    tree::{Halt, folder_of, join},
+    tree::{HaltCheck, folder_of, join},
 };
 use std::collections::{BTreeSet, HashSet};
 
 /// Maximum number of listed documents.
-const DOCUMENTS: usize = 100;
+const MAX_LISTED_DOCUMENTS: usize = 100;
 /// Maximum number of listed files per document.
-const FILES: usize = 10;
+const MAX_LISTED_FILES: usize = 10;
 /// Minimum number of commits: fewer may not have affected what the document says.
-const CHANGES: usize = 5;
+const MIN_COMMITS: usize = 5;
 /// Minimum time between document and code changes.
-const APART: i64 = 30 * 24 * 60 * 60;
+const MIN_AGE_SECONDS: i64 = 30 * 24 * 60 * 60;
 
 /// Finds outdated documents, most changes first.
 pub(super) fn find(
-    known: &Known<'_>,
-    past: &Past,
+    known: &ProjectIndex<'_>,
+    past: &ProjectPast,
     documents: &[DocumentFacts],
-    halt: Halt<'_>,
+    halt: HaltCheck<'_>,
 ) -> Vec<Outdated> {
     let mut all = Vec::new();
     for document in documents.iter().filter(|document| scope::is_of_today(document)) {
@@ -39,11 +39,11 @@ pub(super) fn find(
     all.sort_by(|one, other| {
         other.changes.cmp(&one.changes).then_with(|| one.path.cmp(&other.path))
     });
-    all.truncate(DOCUMENTS);
+    all.truncate(MAX_LISTED_DOCUMENTS);
     all
 }
 
-fn judge(known: &Known<'_>, past: &Past, document: &DocumentFacts) -> Option<Outdated> {
+fn judge(known: &ProjectIndex<'_>, past: &ProjectPast, document: &DocumentFacts) -> Option<Outdated> {
     let last = *past.files.get(&document.path)?.changes.first()?;
     let mut commits = HashSet::new();
     let mut changed = Vec::new();
@@ -56,20 +56,20 @@ fn judge(known: &Known<'_>, past: &Past, document: &DocumentFacts) -> Option<Out
         }
     }
     let newest = commits.iter().max()?;
-    if commits.len() < CHANGES || newest - last < APART {
+    if commits.len() < MIN_COMMITS || newest - last < MIN_AGE_SECONDS {
         return None;
     }
     changed.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
     Some(Outdated {
         path: document.path.to_string(),
         last_change: date(last),
-        changed: changed.into_iter().take(FILES).map(|(_, path)| path).collect(),
+        changed: changed.into_iter().take(MAX_LISTED_FILES).map(|(_, path)| path).collect(),
         changes: commits.len() as u64,
     })
 }
 
 /// Returns the source files that a document mentions or links to, each once.
-fn named(known: &Known<'_>, document: &DocumentFacts) -> BTreeSet<String> {
+fn named(known: &ProjectIndex<'_>, document: &DocumentFacts) -> BTreeSet<String> {
     let home = folder_of(&document.path);
     let links = document.links.iter().filter(|link| !link.image).map(|link| link.target.as_ref());
     let mentions = document.mentions.iter().filter(|mention| !mention.command);
@@ -83,7 +83,7 @@ fn named(known: &Known<'_>, document: &DocumentFacts) -> BTreeSet<String> {
     found.collect()
 }
 
-fn is_source(known: &Known<'_>, path: &str) -> bool {
+fn is_source(known: &ProjectIndex<'_>, path: &str) -> bool {
     let language = known.today.tree.file(path).and_then(|file| file.language);
     language.is_some_and(|language| languages::nature(language) == Nature::Program)
 }

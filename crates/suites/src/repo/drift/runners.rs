@@ -1,7 +1,7 @@
 //! Files that define runnable names: scripts, targets, recipes, tasks. Reads only the names.
 
-use super::known::{Known, above};
-use crate::repo::tree::{Tree, folder_of, join, name_of};
+use super::project_index::{ProjectIndex, above};
+use crate::repo::tree::{ProjectTree, folder_of, join, name_of};
 use serde_json::Value;
 use std::{
     cell::RefCell,
@@ -10,9 +10,9 @@ use std::{
 };
 
 /// Maximum number of files of one kind searched for a name.
-const SEARCHED: usize = 300;
+const MAX_SEARCHED_FILES: usize = 300;
 /// Maximum include depth of Makefiles.
-const INCLUDES: usize = 4;
+const MAX_INCLUDE_DEPTH: usize = 4;
 
 /// A tool that runs targets by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,8 +67,8 @@ impl Runner {
         }
     }
 
-    fn read(self, tree: &Tree, path: &str) -> Offer {
-        let Ok(text) = tree.text(path) else { return Offer::unread() };
+    fn read(self, tree: &ProjectTree, path: &str) -> RunnerTargets {
+        let Ok(text) = tree.text(path) else { return RunnerTargets::unread() };
         match self {
             // A file with comments is not parsed, so it may contain anything.
             Self::Deno if name_of(path) != "package.json" => {
@@ -79,7 +79,7 @@ impl Runner {
             }
             Self::Task => task(&text),
             Self::Poe => poe(&text),
-            Self::Make => make(tree, folder_of(path), &text, INCLUDES),
+            Self::Make => make(tree, folder_of(path), &text, MAX_INCLUDE_DEPTH),
             Self::Just => just(&text),
             Self::Nox => nox(&text),
         }
@@ -88,7 +88,7 @@ impl Runner {
 
 /// Targets in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct RunnerTargets {
     pub(super) names: BTreeSet<String>,
     /// Prefixes and suffixes of pattern targets: `test-%`.
     patterns: Vec<(String, String)>,
@@ -96,7 +96,7 @@ pub(super) struct Offer {
     open: bool,
 }
 
-impl Offer {
+impl RunnerTargets {
     fn unread() -> Self {
         Self { open: true, ..Self::default() }
     }
@@ -118,25 +118,25 @@ impl Offer {
 
 /// Whether a target exists.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(super) enum TargetStatus {
     /// A file defines it.
     There,
     /// Unknown.
     Unsure,
     /// The file that should define it does not.
-    Absent { file: String, offer: Rc<Offer> },
+    Absent { file: String, offer: Rc<RunnerTargets> },
     /// The file that defined it was deleted.
     Gone { file: String },
 }
 
 /// Cache of files read so far.
 #[derive(Default)]
-pub(super) struct Runners {
-    read: RefCell<HashMap<(Runner, String), Rc<Offer>>>,
+pub(super) struct RunnerFileCache {
+    read: RefCell<HashMap<(Runner, String), Rc<RunnerTargets>>>,
 }
 
-impl Runners {
-    fn offer(&self, tree: &Tree, runner: Runner, path: &str) -> Rc<Offer> {
+impl RunnerFileCache {
+    fn offer(&self, tree: &ProjectTree, runner: Runner, path: &str) -> Rc<RunnerTargets> {
         let key = (runner, path.to_owned());
         if let Some(offer) = self.read.borrow().get(&key) {
             return Rc::clone(offer);
@@ -149,11 +149,11 @@ impl Runners {
     /// Looks up a name: first in the given folders and their ancestors, then in the rest of the project.
     pub(super) fn find(
         &self,
-        known: &Known<'_>,
+        known: &ProjectIndex<'_>,
         runner: Runner,
         folders: &[&str],
         name: &str,
-    ) -> Verdict {
+    ) -> TargetStatus {
         let tree = known.today.tree;
         let mut near: Vec<String> = Vec::new();
         for folder in folders.iter().flat_map(|folder| above(folder)) {
@@ -164,28 +164,28 @@ impl Runners {
             }
         }
         if near.iter().any(|path| self.offer(tree, runner, path).has(name)) {
-            return Verdict::There;
+            return TargetStatus::There;
         }
         let named = runner.files().iter().flat_map(|file| known.files().ending(file));
-        let all: Vec<&str> = named.take(SEARCHED + 1).collect();
-        if all.len() > SEARCHED {
-            return Verdict::Unsure;
+        let all: Vec<&str> = named.take(MAX_SEARCHED_FILES + 1).collect();
+        if all.len() > MAX_SEARCHED_FILES {
+            return TargetStatus::Unsure;
         }
-        let offers: Vec<Rc<Offer>> =
+        let offers: Vec<Rc<RunnerTargets>> =
             all.iter().map(|path| self.offer(tree, runner, path)).collect();
         if !known.effort.spend(offers.iter().map(|offer| 1 + offer.patterns.len()).sum()) {
-            return Verdict::Unsure;
+            return TargetStatus::Unsure;
         }
         if offers.iter().any(|offer| offer.has(name)) {
-            return Verdict::There;
+            return TargetStatus::There;
         }
         if let Some(file) = near.into_iter().next() {
             let offer = self.offer(tree, runner, &file);
-            return Verdict::Absent { file, offer };
+            return TargetStatus::Absent { file, offer };
         }
         let made = runner.sources().iter().any(|file| known.files().ending(file).next().is_some());
         if !all.is_empty() || made {
-            return Verdict::Unsure;
+            return TargetStatus::Unsure;
         }
         let mut gone = folders
             .iter()
@@ -195,20 +195,20 @@ impl Runners {
         let is_gone = |path: &String| {
             past.and_then(|files| files.get(path.as_str())).is_some_and(|past| past.gone)
         };
-        gone.find(is_gone).map_or(Verdict::Unsure, |file| Verdict::Gone { file })
+        gone.find(is_gone).map_or(TargetStatus::Unsure, |file| TargetStatus::Gone { file })
     }
 }
 
 /// Returns the keys of a nested object.
-fn keys(value: Option<Value>, key: &str) -> Offer {
-    let Some(value) = value else { return Offer::unread() };
+fn keys(value: Option<Value>, key: &str) -> RunnerTargets {
+    let Some(value) = value else { return RunnerTargets::unread() };
     let inner = value.get(key);
     let names = inner.and_then(Value::as_object).into_iter().flat_map(|map| map.keys().cloned());
-    Offer { names: names.collect(), ..Offer::default() }
+    RunnerTargets { names: names.collect(), ..RunnerTargets::default() }
 }
 
-fn task(text: &str) -> Offer {
-    let Ok(value) = serde_saphyr::from_str::<Value>(text) else { return Offer::unread() };
+fn task(text: &str) -> RunnerTargets {
+    let Ok(value) = serde_saphyr::from_str::<Value>(text) else { return RunnerTargets::unread() };
     let included = value.get("includes").is_some();
     let tasks = value.get("tasks").and_then(Value::as_object);
     let aliases: Vec<String> = tasks
@@ -224,12 +224,12 @@ fn task(text: &str) -> Offer {
     offer
 }
 
-fn poe(text: &str) -> Offer {
-    let Ok(value) = toml::from_str::<Value>(text) else { return Offer::unread() };
+fn poe(text: &str) -> RunnerTargets {
+    let Ok(value) = toml::from_str::<Value>(text) else { return RunnerTargets::unread() };
     let Some(poe) =
         value.get("tool").and_then(|tool| tool.get("poe")).or_else(|| value.get("tool.poe"))
     else {
-        return Offer::unread();
+        return RunnerTargets::unread();
     };
     let included = poe.get("include").is_some();
     let mut offer = keys(Some(poe.clone()), "tasks");
@@ -238,14 +238,14 @@ fn poe(text: &str) -> Offer {
 }
 
 /// Returns every word of the file: sessions are functions, or named in a decorator.
-fn nox(text: &str) -> Offer {
+fn nox(text: &str) -> RunnerTargets {
     let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')));
     let names = words.filter(|word| !word.is_empty()).map(|word| word.replace('-', "_")).collect();
-    Offer { names, ..Offer::default() }
+    RunnerTargets { names, ..RunnerTargets::default() }
 }
 
-fn just(text: &str) -> Offer {
-    let mut offer = Offer::default();
+fn just(text: &str) -> RunnerTargets {
+    let mut offer = RunnerTargets::default();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
@@ -266,8 +266,8 @@ fn just(text: &str) -> Offer {
     offer
 }
 
-fn make(tree: &Tree, folder: &str, text: &str, depth: usize) -> Offer {
-    let mut offer = Offer::default();
+fn make(tree: &ProjectTree, folder: &str, text: &str, depth: usize) -> RunnerTargets {
+    let mut offer = RunnerTargets::default();
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
     for line in joined.lines().filter(|line| !line.starts_with(['\t', '#'])) {
         let line = line.split('#').next().unwrap_or_default();
@@ -297,7 +297,7 @@ fn make(tree: &Tree, folder: &str, text: &str, depth: usize) -> Offer {
     offer
 }
 
-impl Offer {
+impl RunnerTargets {
     fn take_target(&mut self, target: &str) {
         if let Some((start, end)) = target.split_once('%') {
             self.patterns.push((start.to_owned(), end.to_owned()));
@@ -310,16 +310,16 @@ impl Offer {
     }
 }
 
-fn include(tree: &Tree, folder: &str, path: &str, depth: usize) -> Offer {
+fn include(tree: &ProjectTree, folder: &str, path: &str, depth: usize) -> RunnerTargets {
     let tried = [folder, ""];
     let mut tried = tried.iter().filter_map(|base| join(base, path));
     let found = tried.find(|path| tree.file(path).is_some()).filter(|_| depth > 0);
     // Generated include files contain file dependencies, not targets.
     if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "d") {
-        return Offer::default();
+        return RunnerTargets::default();
     }
     match found.map(|path| tree.text(&path)) {
         Some(Ok(text)) => make(tree, folder, &text, depth - 1),
-        _ => Offer::unread(),
+        _ => RunnerTargets::unread(),
     }
 }

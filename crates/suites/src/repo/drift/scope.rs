@@ -4,8 +4,8 @@
 //! `renamed` in it. Knows words, not what they name.
 
 use super::{
-    Doubt, Family, Ground,
-    known::Known,
+    SuspectMention, MentionFamily, SuspicionBasis,
+    project_index::ProjectIndex,
     phrases::{EXAMPLES, FOLDERS, FOREIGN, HEADINGS, INVENTED, NAMES, PAST, STRONG},
 };
 use crate::repo::{
@@ -15,16 +15,16 @@ use crate::repo::{
 };
 
 /// Lines below a mention in which a phrase counts.
-const BELOW: u32 = 6;
+const PHRASE_LINES_BELOW: u32 = 6;
 
 /// Lines above a mention in which a word counts.
-const ABOVE: u32 = 15;
+const WORD_LINES_ABOVE: u32 = 15;
 
 /// Maximum number of blank lines between a code block and its introduction.
-const BLANK: u32 = 50;
+const MAX_BLANK_LINES: u32 = 50;
 
 /// Bytes of a line that are read: people do not write longer lines.
-const LONGEST_LINE: usize = 2_000;
+const MAX_LINE_BYTES: usize = 2_000;
 
 /// Whether a document describes the current project.
 pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
 }
 
 /// Whether a document is for contributors, not users.
-pub(super) fn is_for_developers(known: &Known<'_>, path: &str) -> bool {
+pub(super) fn is_for_developers(known: &ProjectIndex<'_>, path: &str) -> bool {
     const WORDS: [&str; 22] = [
         "agents",
         "architecture",
@@ -96,9 +96,9 @@ fn is_numbered(stem: &str) -> bool {
 
 /// Whether a title or heading is about the past or plans.
 fn is_of_past(heading: &str) -> bool {
-    let plain = plain(heading);
+    let plain = normalize_words(heading);
     let version = heading.trim_start_matches(|c: char| !c.is_alphanumeric());
-    HEADINGS.iter().any(|phrase| holds(&plain, phrase))
+    HEADINGS.iter().any(|phrase| contains_phrase(&plain, phrase))
         || version.split_whitespace().next().is_some_and(|word| {
             is_version(&word.trim_end_matches([':', ']', ')']).to_ascii_lowercase())
                 && word.contains('.')
@@ -107,14 +107,14 @@ fn is_of_past(heading: &str) -> bool {
 }
 
 /// Lowercases a text and puts one space around each word.
-fn plain(text: &str) -> String {
+fn normalize_words(text: &str) -> String {
     let mut plain = String::with_capacity(text.len() + 2);
     plain.push(' ');
     for letter in text.chars() {
         if letter.is_alphanumeric() {
-            plain.extend(letter.to_lowercase());
-        } else if !plain.ends_with(' ') {
-            plain.push(' ');
+            normalize_words.extend(letter.to_lowercase());
+        } else if !normalize_words.ends_with(' ') {
+            normalize_words.push(' ');
         }
     }
     if !plain.ends_with(' ') {
@@ -124,7 +124,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Whether a normalized text contains a phrase of whole words.
-fn holds(plain: &str, phrase: &str) -> bool {
+fn contains_phrase(plain: &str, phrase: &str) -> bool {
     plain.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();
         plain.get(..at).is_some_and(|before| before.ends_with(' '))
@@ -133,7 +133,7 @@ fn holds(plain: &str, phrase: &str) -> bool {
 }
 
 /// The text around the mentions in one document.
-pub(super) struct Surroundings<'a> {
+pub(super) struct MentionContext<'a> {
     document: &'a DocumentFacts,
     /// Lines of headings, and start lines of code blocks, in order.
     headings: Vec<u32>,
@@ -142,7 +142,7 @@ pub(super) struct Surroundings<'a> {
     text: &'a str,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> MentionContext<'a> {
     /// Creates the context of a document with its text.
     pub(super) fn new(document: &'a DocumentFacts, text: &'a str) -> Self {
         let mut headings: Vec<u32> = document.headings.iter().map(|one| one.line).collect();
@@ -153,18 +153,18 @@ impl<'a> Surroundings<'a> {
     }
 
     /// Whether nearby words or headings explain why the name is missing.
-    pub(super) fn clear(&self, known: &Known<'_>, doubt: &Doubt) -> bool {
+    pub(super) fn clear(&self, known: &ProjectIndex<'_>, doubt: &SuspectMention) -> bool {
         // Searching for a definition reads the whole text; without budget, nothing is certain.
         if !known.effort.spend(self.text.len() + self.document.headings.len()) {
             return true;
         }
         let program = matches!(doubt.family, Some(Family::Flags(_) | Family::Subcommands(_)));
-        let plain = plain(&self.passage(doubt.line).replace(&doubt.mention, " "));
-        PAST.iter().chain(&FOREIGN).any(|phrase| holds(&plain, phrase))
+        let plain = normalize_words(&self.passage(doubt.line).replace(&doubt.mention, " "));
+        PAST.iter().chain(&FOREIGN).any(|phrase| contains_phrase(&plain, phrase))
             || self.is_invented(doubt.line)
             || self.is_taken_back(doubt.line)
-            || (doubt.ground == Ground::Presumed
-                && EXAMPLES.iter().any(|phrase| holds(&plain, phrase)))
+            || (doubt.ground == SuspicionBasis::Presumed
+                && EXAMPLES.iter().any(|phrase| contains_phrase(&plain, phrase)))
             || (program && self.has_plugin(known, doubt.line))
             || self.is_linked(doubt)
             || self.is_defined(doubt)
@@ -173,9 +173,9 @@ impl<'a> Surroundings<'a> {
 
     /// Whether the section said that its names are made up.
     fn is_invented(&self, line: u32) -> bool {
-        self.section(line, ABOVE, 1).any(|line| {
-            let plain = plain(line);
-            INVENTED.iter().any(|word| holds(&plain, word))
+        self.section(line, WORD_LINES_ABOVE, 1).any(|line| {
+            let plain = normalize_words(line);
+            INVENTED.iter().any(|word| contains_phrase(&plain, word))
         })
     }
 
@@ -190,17 +190,17 @@ impl<'a> Surroundings<'a> {
 
     /// Whether later text in the section says that the name is gone.
     fn is_taken_back(&self, line: u32) -> bool {
-        self.section(line, 0, BELOW).any(|line| {
-            let plain = plain(line);
-            STRONG.iter().any(|phrase| holds(&plain, phrase))
+        self.section(line, 0, PHRASE_LINES_BELOW).any(|line| {
+            let plain = normalize_words(line);
+            STRONG.iter().any(|phrase| contains_phrase(&plain, phrase))
         })
     }
 
     /// Whether the section mentions a plug-in of the project, which adds its own names.
-    fn has_plugin(&self, known: &Known<'_>, line: u32) -> bool {
+    fn has_plugin(&self, known: &ProjectIndex<'_>, line: u32) -> bool {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let mut words =
-            self.section(line, ABOVE, BELOW).flat_map(|line| line.split(move |c| !is_part(c)));
+            self.section(line, WORD_LINES_ABOVE, PHRASE_LINES_BELOW).flat_map(|line| line.split(move |c| !is_part(c)));
         let is_own = |word: &str| known.is_own_name(word) || known.is_own_program(word);
         words
             .any(|word| word.split_once('-').is_some_and(|(stem, _)| is_own(stem)) && !is_own(word))
@@ -219,7 +219,7 @@ impl<'a> Surroundings<'a> {
             passage.push_str(text);
         };
         if let Some(fence) = self.fence_above(line) {
-            let above = fence.saturating_sub(BLANK).max(1)..fence;
+            let above = fence.saturating_sub(MAX_BLANK_LINES).max(1)..fence;
             let above = above.rev().map(|above| self.line(above));
             above.skip_while(|text| text.trim().is_empty()).take(2).for_each(&mut add);
             if line > fence + 1 {
@@ -256,7 +256,7 @@ impl<'a> Surroundings<'a> {
     }
 
     /// Whether the name is the text of a link: link targets are checked elsewhere.
-    fn is_linked(&self, doubt: &Doubt) -> bool {
+    fn is_linked(&self, doubt: &SuspectMention) -> bool {
         let line = self.line(doubt.line);
         line.match_indices(&doubt.mention).any(|(at, _)| {
             let before = line.get(..at).unwrap_or_default().trim_end_matches(['`', '*']);
@@ -269,7 +269,7 @@ impl<'a> Surroundings<'a> {
     }
 
     /// Whether the document itself shows how to create the thing: a script, class or task option.
-    fn is_defined(&self, doubt: &Doubt) -> bool {
+    fn is_defined(&self, doubt: &SuspectMention) -> bool {
         let Some(name) = doubt.mention.split_whitespace().next_back() else { return false };
         match doubt.kind {
             MentionKind::File => false,
@@ -304,7 +304,7 @@ impl<'a> Surroundings<'a> {
 
 /// Returns the start of a line.
 fn shortened(line: &str) -> &str {
-    let end = (0..=LONGEST_LINE.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
+    let end = (0..=MAX_LINE_BYTES.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
     end.and_then(|end| line.get(..end)).unwrap_or(line)
 }
 

@@ -1,7 +1,7 @@
 //! Splits command lines in documents into single commands, each with its working folder. Knows shell syntax, not what
 //! the commands do.
 
-use super::known::{Known, above};
+use super::project_index::{ProjectIndex, above};
 use crate::repo::{
     facts::{DocumentFacts, Mention},
     tree::{folder_of, join, name_of},
@@ -9,7 +9,7 @@ use crate::repo::{
 
 /// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct CommandWord {
     pub(super) text: String,
     /// Whether its value is unknown or free text: quoted, a variable, a placeholder.
     pub(super) opaque: bool,
@@ -17,7 +17,7 @@ pub(super) struct Word {
 
 /// The folder in which a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Folder {
+pub(super) enum CommandFolder {
     /// Not specified: the document's folder or the root.
     Unsaid,
     /// A folder of the project.
@@ -28,18 +28,18 @@ pub(super) enum Folder {
 
 /// One command.
 #[derive(Debug, Clone)]
-pub(super) struct Step<'a> {
+pub(super) struct DocumentedCommand<'a> {
     pub(super) line: u32,
     /// The document's folder.
     pub(super) home: &'a str,
-    pub(super) folder: Folder,
+    pub(super) folder: CommandFolder,
     /// The program and its arguments.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<CommandWord>,
 }
 
-impl Step<'_> {
+impl DocumentedCommand<'_> {
     /// Returns the program and its arguments, without wrappers such as `sudo`, `npx`, `poetry run`.
-    pub(super) fn program(&self) -> Option<(&str, &[Word])> {
+    pub(super) fn program(&self) -> Option<(&str, &[CommandWord])> {
         let mut rest = self.words.as_slice();
         loop {
             let (first, arguments) = rest.split_first()?;
@@ -61,9 +61,9 @@ impl Step<'_> {
     /// Folders in which the command may run, nearest first; none if it runs elsewhere.
     pub(super) fn folders(&self) -> Vec<&str> {
         match &self.folder {
-            Folder::Unsaid => above(self.home).collect(),
-            Folder::Inside(folder) => vec![folder],
-            Folder::Elsewhere => Vec::new(),
+            CommandFolder::Unsaid => above(self.home).collect(),
+            CommandFolder::Inside(folder) => vec![folder],
+            CommandFolder::Elsewhere => Vec::new(),
         }
     }
 }
@@ -98,19 +98,19 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Returns every command of a document, in order.
-pub(super) fn steps<'a>(known: &Known<'_>, document: &'a DocumentFacts) -> Vec<Step<'a>> {
+pub(super) fn steps<'a>(known: &ProjectIndex<'_>, document: &'a DocumentFacts) -> Vec<DocumentedCommand<'a>> {
     let home = folder_of(&document.path);
     let mut blocks: Vec<u32> = document.code_blocks.iter().map(|block| block.line).collect();
     blocks.sort_unstable();
     let cloned = Vec::new();
-    let mut walk = Walk { known, home, folder: Folder::Unsaid, blocks, block: None, cloned };
+    let mut walk = CommandWalk { known, home, folder: CommandFolder::Unsaid, blocks, block: None, cloned };
     let mut steps = Vec::new();
     let mut mentions = document.mentions.iter().peekable();
     while let Some(mention) = mentions.next() {
         if !mention.command {
             if mention.text.contains(' ') {
                 let split = split(&mention.text).into_iter();
-                steps.extend(split.map(|words| step(mention, home, Folder::Unsaid, words)));
+                steps.extend(split.map(|words| step(mention, home, CommandFolder::Unsaid, words)));
             }
             continue;
         }
@@ -131,15 +131,15 @@ pub(super) fn steps<'a>(known: &Known<'_>, document: &'a DocumentFacts) -> Vec<S
     steps
 }
 
-fn step<'a>(mention: &'a Mention, home: &'a str, folder: Folder, words: Vec<Word>) -> Step<'a> {
-    Step { line: mention.line, home, folder, words }
+fn step<'a>(mention: &'a Mention, home: &'a str, folder: CommandFolder, words: Vec<CommandWord>) -> DocumentedCommand<'a> {
+    DocumentedCommand { line: mention.line, home, folder, words }
 }
 
 /// Working folder state while reading the commands of a document.
-struct Walk<'a, 'k> {
-    known: &'a Known<'k>,
+struct CommandWalk<'a, 'k> {
+    known: &'a ProjectIndex<'k>,
     home: &'a str,
-    folder: Folder,
+    folder: CommandFolder,
     /// Start lines of code blocks, in order.
     blocks: Vec<u32>,
     /// Start line of the last command's block.
@@ -148,24 +148,24 @@ struct Walk<'a, 'k> {
     cloned: Vec<String>,
 }
 
-impl Walk<'_, '_> {
+impl CommandWalk<'_, '_> {
     /// A new block starts in the document's folder, unless earlier commands left it.
     fn enter(&mut self, line: u32) {
         let above = self.blocks.partition_point(|block| *block <= line);
         let block = above.checked_sub(1).and_then(|at| self.blocks.get(at)).copied();
-        if block != self.block && self.folder != Folder::Elsewhere {
-            self.folder = Folder::Unsaid;
+        if block != self.block && self.folder != CommandFolder::Elsewhere {
+            self.folder = CommandFolder::Unsaid;
         }
         self.block = block;
     }
 
-    fn follow(&mut self, step: &Step<'_>) {
+    fn follow(&mut self, step: &DocumentedCommand<'_>) {
         let words: Vec<&str> = step.words.iter().map(|word| word.text.as_str()).collect();
         match words.as_slice() {
             ["git", "clone", rest @ ..] => self.clone_from(rest),
             ["cd" | "pushd", to, ..] => {
                 let opaque = step.words.get(1).is_some_and(|word| word.opaque);
-                self.folder = if opaque { Folder::Elsewhere } else { self.go(to) };
+                self.folder = if opaque { CommandFolder::Elsewhere } else { self.go(to) };
             }
             _ => {}
         }
@@ -180,33 +180,33 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn go(&self, to: &str) -> Folder {
+    fn go(&self, to: &str) -> CommandFolder {
         let to = to.trim_end_matches('/');
         if self.cloned.iter().any(|cloned| cloned == to) || self.known.is_own_name(name_of(to)) {
-            return Folder::Unsaid;
+            return CommandFolder::Unsaid;
         }
         let tree = self.known.today.tree;
         match &self.folder {
-            Folder::Unsaid if to.starts_with("..") || to == "." => Folder::Unsaid,
-            Folder::Unsaid => {
+            CommandFolder::Unsaid if to.starts_with("..") || to == "." => CommandFolder::Unsaid,
+            CommandFolder::Unsaid => {
                 let mut tried = above(self.home).filter_map(|base| join(base, to));
-                tried.find(|path| tree.has_folder(path)).map_or(Folder::Elsewhere, Folder::Inside)
+                tried.find(|path| tree.has_folder(path)).map_or(CommandFolder::Elsewhere, CommandFolder::Inside)
             }
-            Folder::Inside(now) => match join(now, to) {
-                Some(path) if path.is_empty() => Folder::Unsaid,
-                Some(path) if tree.has_folder(&path) => Folder::Inside(path),
-                _ => Folder::Elsewhere,
+            CommandFolder::Inside(now) => match join(now, to) {
+                Some(path) if path.is_empty() => CommandFolder::Unsaid,
+                Some(path) if tree.has_folder(&path) => CommandFolder::Inside(path),
+                _ => CommandFolder::Elsewhere,
             },
-            Folder::Elsewhere => Folder::Elsewhere,
+            CommandFolder::Elsewhere => CommandFolder::Elsewhere,
         }
     }
 }
 
 /// Splits a line into commands at `&&`, `||`, `|`, `;` and `&`, without comments and redirections.
-fn split(line: &str) -> Vec<Vec<Word>> {
+fn split(line: &str) -> Vec<Vec<CommandWord>> {
     let line = line.trim();
     let line = ["$ ", "% ", "> "].iter().find_map(|it| line.strip_prefix(it)).unwrap_or(line);
-    let mut reader = Reader { commands: vec![Vec::new()], word: None };
+    let mut reader = ShellWordReader { commands: vec![Vec::new()], word: None };
     let mut letters = line.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {
@@ -242,20 +242,20 @@ fn split(line: &str) -> Vec<Vec<Word>> {
     reader.commands
 }
 
-struct Reader {
-    commands: Vec<Vec<Word>>,
-    word: Option<Word>,
+struct ShellWordReader {
+    commands: Vec<Vec<CommandWord>>,
+    word: Option<CommandWord>,
 }
 
-impl Reader {
+impl ShellWordReader {
     fn push(&mut self, letter: char, opaque: bool) {
-        let word = self.word.get_or_insert_with(|| Word { text: String::new(), opaque: false });
+        let word = self.word.get_or_insert_with(|| CommandWord { text: String::new(), opaque: false });
         word.text.push(letter);
         word.opaque |= opaque;
     }
 
     fn push_all(&mut self, text: &str, opaque: bool) {
-        let word = self.word.get_or_insert_with(|| Word { text: String::new(), opaque: false });
+        let word = self.word.get_or_insert_with(|| CommandWord { text: String::new(), opaque: false });
         word.text.push_str(text);
         word.opaque |= opaque;
     }
@@ -302,7 +302,7 @@ mod tests {
             ("", &[]),
         ];
         for (line, want) in cases {
-            let shown = |word: &Word| {
+            let shown = |word: &CommandWord| {
                 if word.opaque { format!("{}!", word.text) } else { word.text.clone() }
             };
             let got: Vec<Vec<String>> =

@@ -4,11 +4,11 @@
 //! bare name has no owner, so it is suspect only if it is nearly the same as a project symbol.
 
 use super::{
-    Doubt, Family, Found, Ground, declaration,
-    known::{Declared, Known},
-    likeness,
+    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis, declaration,
+    project_index::{SymbolDeclaration, ProjectIndex},
+    edit_distance,
     names::{COMMON, MEMBERS},
-    shell::{Folder, Step},
+    shell::{CommandFolder, DocumentedCommand},
 };
 use crate::repo::{
     facts::{DocumentFacts, Mention},
@@ -17,7 +17,7 @@ use crate::repo::{
 
 /// Separator between the parts of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum SymbolSeparator {
     /// `a::b`
     Colons,
     /// `a.b`
@@ -30,19 +30,19 @@ enum Joint {
 
 /// A name in a document, split into parts.
 #[derive(Debug, PartialEq, Eq)]
-struct Name<'a> {
+struct MentionedSymbol<'a> {
     parts: Vec<&'a str>,
-    joint: Joint,
+    joint: SymbolSeparator,
     /// Whether it is shown as a call.
     called: bool,
 }
 
 /// Checks every symbol in a document.
-pub(super) fn look(
-    known: &Known<'_>,
+pub(super) fn check_symbols(
+    known: &ProjectIndex<'_>,
     document: &DocumentFacts,
-    steps: &[Step<'_>],
-    found: &mut Found,
+    steps: &[DocumentedCommand<'_>],
+    found: &mut DocumentDrift,
 ) {
     let mut own = 0_u64;
     let mut bare = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn look(
         }
         let Some(text) = without_generics(&mention.text) else { continue };
         let Some(name) = read(&text) else { continue };
-        if name.joint != Joint::None {
+        if name.joint != SymbolSeparator::None {
             own += u64::from(qualified(known, mention, &name, found));
         } else if known.symbols().contains_key(name.parts[0]) {
             own += 1;
@@ -74,7 +74,7 @@ pub(super) fn look(
 }
 
 /// Checks a qualified name; returns whether it belongs to the project.
-fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut Found) -> bool {
+fn qualified(known: &ProjectIndex<'_>, mention: &Mention, name: &MentionedSymbol<'_>, found: &mut DocumentDrift) -> bool {
     let Some((first, rest)) = name.parts.split_first() else { return false };
     if rest.is_empty() || is_file_or_host(name) || !(*first == "crate" || is_own(known, first)) {
         return false;
@@ -83,7 +83,7 @@ fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut 
     let words = known.today.words;
     let absent = rest.iter().position(|part| !words.has(part) && !known.is_module(part));
     let Some(at) = absent else {
-        found.here.push((Family::Symbols, mention.text.to_string()));
+        found.here.push((MentionFamily::Symbols, mention.text.to_string()));
         return true;
     };
     let part = rest[at];
@@ -101,10 +101,10 @@ fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut 
     let evidence = format!(
         "{holder} belongs to this project, and no source file contains the word {part}"
     );
-    let suggestion = member(known, holder, part).or_else(|| recased(known, part));
-    let family = Some(Family::Symbols);
+    let suggestion = member(known, holder, part).or_else(|| find_other_case(known, part));
+    let family = Some(MentionFamily::Symbols);
     let doubt = doubt(mention, evidence, Severity::Medium, suggestion);
-    found.doubts.push(Doubt { family, ..doubt });
+    found.doubts.push(SuspectMention { family, ..doubt });
     true
 }
 
@@ -113,21 +113,21 @@ fn doubt(
     evidence: String,
     severity: Severity,
     suggestion: Option<String>,
-) -> Doubt {
-    Doubt {
+) -> SuspectMention {
+    SuspectMention {
         line: mention.line,
         mention: mention.text.trim().to_owned(),
         kind: MentionKind::Symbol,
         evidence,
         severity,
         suggestion,
-        ground: Ground::Presumed,
+        ground: SuspicionBasis::Presumed,
         family: None,
     }
 }
 
 /// Returns the word as the code writes it in another case.
-fn recased(known: &Known<'_>, part: &str) -> Option<String> {
+fn find_other_case(known: &ProjectIndex<'_>, part: &str) -> Option<String> {
     let (first, rest) = part.split_at_checked(1)?;
     let title = format!("{}{}", first.to_uppercase(), rest.to_lowercase());
     let forms = [title, part.to_lowercase(), part.to_uppercase()];
@@ -135,21 +135,21 @@ fn recased(known: &Known<'_>, part: &str) -> Option<String> {
 }
 
 /// Returns the member of a type that is most similar to a name.
-fn member(known: &Known<'_>, holder: &str, part: &str) -> Option<String> {
+fn member(known: &ProjectIndex<'_>, holder: &str, part: &str) -> Option<String> {
     let declared = known.symbols().get(holder).into_iter().flatten();
     let symbols = declared.filter_map(|one| known.today.symbols.get(one.path)).flatten();
-    let names = symbols.map(|symbol| super::known::last_part(&symbol.name));
+    let names = symbols.map(|symbol| super::project_index::last_part(&symbol.name));
     let effort = &known.effort;
-    let inside = likeness::nearest(effort, part, names);
-    inside.or_else(|| likeness::nearest(effort, part, known.symbols_like(part))).map(str::to_owned)
+    let inside = edit_distance::nearest(effort, part, names);
+    inside.or_else(|| edit_distance::nearest(effort, part, known.symbols_like(part))).map(str::to_owned)
 }
 
 /// Whether the prefix of a name belongs to this project: a package or type.
-fn is_own(known: &Known<'_>, first: &str) -> bool {
+fn is_own(known: &ProjectIndex<'_>, first: &str) -> bool {
     if first.len() < 3 || is_common(first) {
         return false;
     }
-    let is_type = |declared: &Declared<'_>| {
+    let is_type = |declared: &SymbolDeclaration<'_>| {
         known.effort.spend(1)
             && matches!(declared.symbol.kind, "class" | "struct" | "enum" | "trait" | "interface")
     };
@@ -160,7 +160,7 @@ fn is_own(known: &Known<'_>, first: &str) -> bool {
 }
 
 /// Checks a variable with the project's prefix: `DOCENT_LOG`.
-fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found) {
+fn constant(known: &ProjectIndex<'_>, mention: &Mention, name: &str, found: &mut DocumentDrift) {
     let screaming = name.contains('_')
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
     let Some((prefix, rest)) = name.split_once('_').filter(|_| screaming) else { return };
@@ -173,25 +173,25 @@ fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found)
     // If the code contains the prefix, it builds such names, and the full name may not appear anywhere.
     let starts = name.match_indices('_').filter_map(|(at, _)| name.get(..at));
     let made = starts.into_iter().any(|start| words.has(start) || words.has(&format!("{start}_")));
-    let family = Family::Variables(prefix);
+    let family = MentionFamily::Variables(prefix);
     if words.has(name) {
         found.here.push((family, name.to_owned()));
     } else if !made && !words.has(rest) {
         let evidence = format!("no source file contains the word {name} or {rest}");
         let doubt = doubt(mention, evidence, Severity::Medium, None);
-        found.doubts.push(Doubt { family: Some(family), ..doubt });
+        found.doubts.push(SuspectMention { family: Some(family), ..doubt });
     }
 }
 
 /// Checks a bare name, which is suspect only if the project has a nearly identical one.
-fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, found: &mut Found) {
+fn doubt_bare(known: &ProjectIndex<'_>, mention: &Mention, name: &str, called: bool, found: &mut DocumentDrift) {
     let humps = name.chars().filter(char::is_ascii_uppercase).count();
     let telling = if called { name.len() > 5 } else { humps > 1 && name.len() > 7 };
     let shouting = name.chars().all(|c| !c.is_ascii_lowercase());
     if !telling || shouting || is_stand_in(name) || known.today.words.has(name) || is_common(name) {
         return;
     }
-    let near = likeness::slip(&known.effort, name, known.symbols_like(name));
+    let near = edit_distance::slip(&known.effort, name, known.symbols_like(name));
     // Plurals are written like this too.
     let plural =
         |near: &&str| name.strip_suffix('s') == Some(near) || near.strip_suffix('s') == Some(name);
@@ -202,10 +202,10 @@ fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, fo
 }
 
 /// Checks `python -m package.module`, where the package belongs to this project but has no such module.
-fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
+fn module(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut DocumentDrift) {
     let Some(("python" | "python3" | "py", arguments)) = step.program() else { return };
     let [flag, module, ..] = arguments else { return };
-    if flag.text != "-m" || module.opaque || step.folder == Folder::Elsewhere {
+    if flag.text != "-m" || module.opaque || step.folder == CommandFolder::Elsewhere {
         return;
     }
     let Some((package, _)) = module.text.split_once('.') else { return };
@@ -229,9 +229,9 @@ fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
         "the package {package} is in this project, but has neither {path}.py nor {path}/"
     );
     let (line, mention, kind) = (step.line, module.text.clone(), MentionKind::Symbol);
-    let (severity, suggestion, ground) = (Severity::High, None, Ground::Presumed);
+    let (severity, suggestion, ground) = (Severity::High, None, SuspicionBasis::Presumed);
     let family = None;
-    found.doubts.push(Doubt {
+    found.doubts.push(SuspectMention {
         line,
         mention,
         kind,
@@ -267,7 +267,7 @@ fn without_generics(text: &str) -> Option<String> {
 }
 
 /// Parses a name; `None` for anything else.
-fn read(text: &str) -> Option<Name<'_>> {
+fn read(text: &str) -> Option<MentionedSymbol<'_>> {
     let text = text.strip_prefix('@').unwrap_or(text);
     let (path, called) = match text.split_once('(') {
         Some((path, rest)) if rest.ends_with(')') => (path, true),
@@ -276,19 +276,19 @@ fn read(text: &str) -> Option<Name<'_>> {
     };
     let path = path.trim_end_matches("::");
     let joint = match (path.contains("::"), path.contains('.'), path.contains('#')) {
-        (true, false, false) => Joint::Colons,
-        (false, true, false) => Joint::Dot,
-        (false, false, true) => Joint::Hash,
-        (false, false, false) => Joint::None,
+        (true, false, false) => SymbolSeparator::Colons,
+        (false, true, false) => SymbolSeparator::Dot,
+        (false, false, true) => SymbolSeparator::Hash,
+        (false, false, false) => SymbolSeparator::None,
         _ => return None,
     };
     let parts: Vec<&str> = match joint {
-        Joint::Colons => path.split("::").collect(),
-        Joint::Dot => path.split('.').collect(),
-        Joint::Hash => path.split('#').collect(),
-        Joint::None => vec![path],
+        SymbolSeparator::Colons => path.split("::").collect(),
+        SymbolSeparator::Dot => path.split('.').collect(),
+        SymbolSeparator::Hash => path.split('#').collect(),
+        SymbolSeparator::None => vec![path],
     };
-    parts.iter().all(|part| is_identifier(part)).then_some(Name { parts, joint, called })
+    parts.iter().all(|part| is_identifier(part)).then_some(MentionedSymbol { parts, joint, called })
 }
 
 /// Whether part of a name is a placeholder or prefix: `MARKER_NAME`, `MyClass`, `foo`, `debug_`.
@@ -313,7 +313,7 @@ fn is_identifier(part: &str) -> bool {
 }
 
 /// Whether a dotted name is more likely a file or host.
-fn is_file_or_host(name: &Name<'_>) -> bool {
+fn is_file_or_host(name: &MentionedSymbol<'_>) -> bool {
     const ENDINGS: [&str; 60] = [
         "ai", "app", "bash", "bat", "c", "cfg", "com", "conf", "cpp", "css", "csv", "db", "dev",
         "env", "exe", "git", "go", "h", "html", "ico", "ini", "io", "ipynb", "java", "js", "json",
@@ -322,7 +322,7 @@ fn is_file_or_host(name: &Name<'_>) -> bool {
         "ts", "tsx", "txt", "whl", "xml", "yaml", "yml", "zip", "zsh",
     ];
     let last = name.parts.last().map(|part| part.to_ascii_lowercase()).unwrap_or_default();
-    name.joint == Joint::Dot && ENDINGS.binary_search(&last.as_str()).is_ok()
+    name.joint == SymbolSeparator::Dot && ENDINGS.binary_search(&last.as_str()).is_ok()
 }
 
 /// Whether a name belongs to a language or its standard library.

@@ -3,10 +3,10 @@
 //! No file lists them, so a name is suspect only if no source file contains it in any spelling.
 
 use super::{
-    Doubt, Family, Found, Ground, flags,
-    known::Known,
-    runners::{Runner, Verdict},
-    shell::{Step, Word},
+    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis, flags,
+    project_index::ProjectIndex,
+    runners::{Runner, TargetStatus},
+    shell::{DocumentedCommand, CommandWord},
 };
 use crate::repo::report::{MentionKind, Severity};
 
@@ -73,7 +73,7 @@ const BROUGHT: [&str; 58] = [
 ];
 
 /// Checks the tasks that a command runs.
-pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
+pub(super) fn check_tasks(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut DocumentDrift) {
     let Some((program, arguments)) = step.program() else { return };
     match program {
         "nox" => nox(known, step, arguments, found),
@@ -89,7 +89,7 @@ pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     }
 }
 
-fn task(known: &Known<'_>, step: &Step<'_>, program: &str, name: &str, found: &mut Found) {
+fn task(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, program: &str, name: &str, found: &mut DocumentDrift) {
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
     let plain = parts.iter().all(|part| is_word(part));
@@ -103,7 +103,7 @@ fn task(known: &Known<'_>, step: &Step<'_>, program: &str, name: &str, found: &m
     }
 }
 
-fn nox(known: &Known<'_>, step: &Step<'_>, arguments: &[Word], found: &mut Found) {
+fn nox(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, arguments: &[CommandWord], found: &mut DocumentDrift) {
     let mut named = false;
     for word in arguments.iter().take_while(|word| word.text != "--") {
         let text = word.text.as_str();
@@ -125,26 +125,26 @@ fn nox(known: &Known<'_>, step: &Step<'_>, arguments: &[Word], found: &mut Found
         }
         let spelt = bare.replace('-', "_");
         match known.runners.find(known, Runner::Nox, &step.folders(), &spelt) {
-            Verdict::Absent { file, .. } => {
+            TargetStatus::Absent { file, .. } => {
                 let evidence = format!("{file} has no session {bare}");
                 found.doubts.push(doubt(step, format!("nox -s {name}"), evidence, Severity::High));
                 found.checked += 1;
             }
-            Verdict::There => found.checked += 1,
-            Verdict::Unsure | Verdict::Gone { .. } => {}
+            TargetStatus::There => found.checked += 1,
+            TargetStatus::Unsure | TargetStatus::Gone { .. } => {}
         }
     }
 }
 
-fn doubt(step: &Step<'_>, mention: String, evidence: String, severity: Severity) -> Doubt {
-    Doubt {
+fn doubt(step: &DocumentedCommand<'_>, mention: String, evidence: String, severity: Severity) -> SuspectMention {
+    SuspectMention {
         line: step.line,
         mention,
         kind: MentionKind::Command,
         evidence,
         severity,
         suggestion: None,
-        ground: Ground::Presumed,
+        ground: SuspicionBasis::Presumed,
         family: None,
     }
 }
@@ -159,20 +159,20 @@ fn is_word(word: &str) -> bool {
 }
 
 /// Checks the first argument of a project program if it may be a subcommand.
-fn subcommand(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
+fn subcommand(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut DocumentDrift) {
     let Some((program, [first, ..])) = flags::own(known, step) else { return };
     let name = first.text.as_str();
     if first.opaque || !is_word(name) || known.has_path(step.home, name) {
         return;
     }
-    let family = Family::Subcommands(program.to_owned());
+    let family = MentionFamily::Subcommands(program.to_owned());
     let spelt = flags::spellings(name);
     let declared = spelt.iter().any(|name| known.symbols().contains_key(name.as_str()));
     if declared || known.is_module(&name.replace('-', "_")) {
         found.here.push((family, name.to_owned()));
     } else if !flags::is_in_code(known, name) {
         let mention = format!("{program} {name}");
-        let doubt = doubt(step, mention, flags::unspelt(program, name), Severity::Low);
-        found.doubts.push(Doubt { family: Some(family), ..doubt });
+        let doubt = doubt(step, mention, flags::missing_spelling_evidence(program, name), Severity::Low);
+        found.doubts.push(SuspectMention { family: Some(family), ..doubt });
     }
 }

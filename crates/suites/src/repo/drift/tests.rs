@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::repo::{
-    facts::{CodeBlock, Format, Heading, Link, Mention},
+    facts::{CodeBlock, DocumentFormat, DocumentHeading, DocumentLink, Mention},
     history::FilePast,
     report::{Dependency, EntryKind, EntryPoint, Outdated, Purpose},
 };
@@ -134,20 +134,20 @@ const RIGHT: &str = "`Basket::pick_apple`, `Apple.ripen` and `orchard.trees.Tree
     ./target/release/orchard --keep-leaves --allowed-host x\ncargo xtask bench --keep-leaves --allowed-host\n\
     python scripts/measure.py --sample-size 1 --allowed-host x\n```\n";
 
-struct Project {
+struct DriftProject {
     root: tempfile::TempDir,
-    tree: Tree,
-    words: Words,
+    tree: ProjectTree,
+    words: WordSet,
     symbols: HashMap<Box<str>, Vec<Symbol>>,
     manifests: Vec<Manifest>,
     about: crate::repo::report::Project,
-    past: Past,
+    past: ProjectPast,
 }
 
-impl Project {
+impl DriftProject {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let mut words = Words::default();
+        let mut words = WordSet::default();
         for (path, text) in FILES {
             write(root.path(), path, text);
             if path.rsplit('.').next() != Some("md") {
@@ -163,7 +163,7 @@ impl Project {
             let renamed_to = to.map(Into::into);
             (path.into(), FilePast { changes: vec![MARCH], gone: true, renamed_to })
         };
-        let past = Past { files: GONE.into_iter().map(past).collect(), complete: true };
+        let past = ProjectPast { files: GONE.into_iter().map(past).collect(), complete: true };
         let named = |path: &str, name: &str| {
             let (path, name) = (path.to_owned(), Some(name.to_owned()));
             Manifest { path, name, dependencies: vec![dependency("tokio")], ..Manifest::default() }
@@ -181,12 +181,12 @@ impl Project {
         };
         let about =
             crate::repo::report::Project { entry_points: vec![binary], ..Default::default() };
-        let tree = Tree::of(root.path());
+        let tree = ProjectTree::of(root.path());
         Self { root, tree, words, symbols, manifests, about, past }
     }
 
-    fn today<'a>(&'a self, past: Option<&'a Past>) -> Today<'a> {
-        Today {
+    fn today<'a>(&'a self, past: Option<&'a ProjectPast>) -> CurrentProject<'a> {
+        CurrentProject {
             tree: &self.tree,
             words: &self.words,
             symbols: &self.symbols,
@@ -196,14 +196,14 @@ impl Project {
         }
     }
 
-    fn look(&self, path: &str, text: &str, past: Option<&Past>) -> Drift {
+    fn look(&self, path: &str, text: &str, past: Option<&ProjectPast>) -> Drift {
         write(self.root.path(), path, text);
         let right = document("docs/right.md", RIGHT);
         find(&self.today(past), &[document(path, text), right], &|| false)
     }
 
     /// Stale mentions, as `kind mention -> suggestion`.
-    fn stale(&self, path: &str, text: &str, past: Option<&Past>) -> Vec<String> {
+    fn stale(&self, path: &str, text: &str, past: Option<&ProjectPast>) -> Vec<String> {
         let describe = |stale: Stale| {
             let suggestion = stale.suggestion.map(|it| format!(" -> {it}")).unwrap_or_default();
             format!("{:?} {:?} {}{suggestion}", stale.severity, stale.kind, stale.mention)
@@ -226,7 +226,7 @@ fn write(root: &std::path::Path, path: &str, text: &str) {
 fn document(path: &str, text: &str) -> DocumentFacts {
     let mut facts = DocumentFacts {
         path: path.into(),
-        format: Format::Markdown,
+        format: DocumentFormat::Markdown,
         title: None,
         headings: Vec::new(),
         anchors: Vec::new(),
@@ -250,7 +250,7 @@ fn document(path: &str, text: &str) -> DocumentFacts {
             }
             Event::End(TagEnd::CodeBlock) => shell = false,
             Event::Start(Tag::Link { dest_url, .. }) => {
-                facts.links.push(Link { line, target: dest_url.as_ref().into(), image: false });
+                facts.links.push(DocumentLink { line, target: dest_url.as_ref().into(), image: false });
             }
             Event::Code(code) => {
                 facts.mentions.push(Mention { line, text: code.as_ref().into(), command: false });
@@ -262,7 +262,7 @@ fn document(path: &str, text: &str) -> DocumentFacts {
             }
             Event::Text(text) => {
                 if let Some(level) = heading {
-                    facts.headings.push(Heading { level, text: text.as_ref().into(), line });
+                    facts.headings.push(DocumentHeading { level, text: text.as_ref().into(), line });
                 }
             }
             _ => {}
@@ -278,7 +278,7 @@ fn shell(lines: &str) -> String {
 
 #[test]
 fn files_that_are_gone_are_found() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         ("See `scripts/release.sh`.", "High File scripts/release.sh -> scripts/publish.sh"),
         ("See `./scripts/release.sh`.", "High File ./scripts/release.sh -> scripts/publish.sh"),
@@ -316,7 +316,7 @@ fn files_that_are_gone_are_found() {
 
 #[test]
 fn the_evidence_says_when_and_what() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let text = "# Orchard\n\nSee `src/lexer.rs`, `tools/gen_tables.py` and `contrib/`.\n";
     let drift = project.look("docs/guide.md", text, Some(&project.past));
     let got: Vec<_> = drift.stale.iter().map(|one| (one.line, one.evidence.as_str())).collect();
@@ -336,7 +336,7 @@ fn the_evidence_says_when_and_what() {
 
 #[test]
 fn files_that_may_be_meant_otherwise_are_not() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         "See `scripts/publish.sh` and `src/parser/`.",
         "See `parser/tokens.rs` and `tokens.rs`.",
@@ -390,7 +390,7 @@ fn files_that_may_be_meant_otherwise_are_not() {
 
 #[test]
 fn documents_of_the_past_are_left_alone() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let text = "# Title\n\nSee `src/lexer.rs`.\n";
     let names = [
         "CHANGELOG.md",
@@ -425,7 +425,7 @@ fn documents_of_the_past_are_left_alone() {
 
 #[test]
 fn without_git_a_file_is_missed_among_its_kind() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let text = "See `guides/secnd.md`, `guides/fourth.md` and `scripts/other.rs`.\n";
     let want = ["Low File guides/fourth.md", "Low File guides/secnd.md -> guides/second.md"];
     assert_eq!(project.stale("README.md", text, None), want);
@@ -450,15 +450,15 @@ fn without_git_a_file_is_missed_among_its_kind() {
     for text in cases {
         assert_eq!(project.stale("README.md", text, None), Vec::<String>::new(), "{text}");
     }
-    let partial = Past { files: HashMap::new(), complete: false };
+    let partial = ProjectPast { files: HashMap::new(), complete: false };
     assert_eq!(project.stale("README.md", "See `guides/fourth.md`.", Some(&partial)).len(), 1);
-    let whole = Past { files: HashMap::new(), complete: true };
+    let whole = ProjectPast { files: HashMap::new(), complete: true };
     assert!(project.stale("README.md", "See `guides/fourth.md`.", Some(&whole)).is_empty());
 }
 
 #[test]
 fn symbols_that_no_code_has_are_found() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         ("Call `Basket::pick_aple`.", "Medium Symbol Basket::pick_aple -> pick_apple"),
         ("Call `Basket::pick_pear(2)`.", "Medium Symbol Basket::pick_pear(2)"),
@@ -490,7 +490,7 @@ fn symbols_that_no_code_has_are_found() {
 
 #[test]
 fn symbols_that_may_be_foreign_are_not() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         "`Basket::pick_apple` and `Tokenizer::next_token()`.",
         "`orchard::parser::Tokenizer` and `crate::parser`.",
@@ -537,7 +537,7 @@ fn symbols_that_may_be_foreign_are_not() {
 
 #[test]
 fn flags_that_no_code_has_are_found() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         ("orchard serve --fertilize=now", "Medium Flag --fertilize"),
         ("cargo run --release -- --fertilize", "Medium Flag --fertilize"),
@@ -557,7 +557,7 @@ fn flags_that_no_code_has_are_found() {
 
 #[test]
 fn flags_that_may_be_there_are_not() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         "orchard --dry-run --allowed-host=x --allowed_host",
         "orchard --no-dry-run --allowedHost",
@@ -594,7 +594,7 @@ fn flags_that_may_be_there_are_not() {
 
 #[test]
 fn commands_that_are_not_there_are_found() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         ("npm run biuld", "High Command npm run biuld -> npm run build"),
         ("npm run deploy:all", "High Command npm run deploy:all"),
@@ -631,7 +631,7 @@ fn commands_that_are_not_there_are_found() {
 
 #[test]
 fn commands_that_may_be_there_are_not() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let cases = [
         "npm run build && npm run lint:fix",
         "npm install && npm test && npm start && npm run",
@@ -692,12 +692,12 @@ fn a_runner_that_is_gone_takes_its_names_with_it() {
     let root = tempfile::tempdir().unwrap();
     write(root.path(), "README.md", "Run `make all`.\n");
     write(root.path(), "src/main.rs", "fn main() {}");
-    let tree = Tree::of(root.path());
-    let (words, symbols) = (Words::default(), HashMap::new());
+    let tree = ProjectTree::of(root.path());
+    let (words, symbols) = (WordSet::default(), HashMap::new());
     let about = crate::repo::report::Project::default();
     let gone = FilePast { changes: vec![MARCH], gone: true, renamed_to: None };
-    let past = Past { files: HashMap::from([("Makefile".into(), gone)]), complete: true };
-    let today = Today {
+    let past = ProjectPast { files: HashMap::from([("Makefile".into(), gone)]), complete: true };
+    let today = CurrentProject {
         tree: &tree,
         words: &words,
         symbols: &symbols,
@@ -710,14 +710,14 @@ fn a_runner_that_is_gone_takes_its_names_with_it() {
     let got: Vec<_> =
         drift.stale.iter().map(|one| (one.mention.as_str(), one.evidence.as_str())).collect();
     assert_eq!(got, [("make all", "according to git, Makefile was deleted on 2024-03-01")]);
-    let none = Today { past: None, ..today };
+    let none = CurrentProject { past: None, ..today };
     assert_eq!(find(&none, &documents, &|| false).stale, []);
     assert_eq!(find(&none, &documents, &|| true), Drift::default());
 }
 
 #[test]
 fn subcommands_need_many_that_are_there() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let right = "orchard water\norchard ripen\norchard grow-orchard\norchard pick-apple\n";
     let wrong = "orchard fertilize\n";
     assert!(project.stale("docs/guide.md", &shell(wrong), None).is_empty());
@@ -730,7 +730,7 @@ fn subcommands_need_many_that_are_there() {
 
 #[test]
 fn the_surest_come_first_and_once() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let text = "`Basket` has a `Token`: `grow_orchrad()`.\n\n`Basket::pick_pear`.\n\nRun `make release`.\n\n`src/lexer.rs`.\n\nAgain `src/lexer.rs`.\n";
     let got = project.stale("README.md", text, Some(&project.past));
     let want = [
@@ -744,12 +744,12 @@ fn the_surest_come_first_and_once() {
 
 #[test]
 fn documents_fall_behind_the_code_they_name() {
-    let project = Project::new();
+    let project = DriftProject::new();
     let file = |days: &[i64]| FilePast {
         changes: days.iter().map(|day| MARCH + day * DAY).collect(),
         ..FilePast::default()
     };
-    let files = |document: i64, code: &[i64], other: &[i64]| Past {
+    let files = |document: i64, code: &[i64], other: &[i64]| ProjectPast {
         files: HashMap::from([
             ("docs/guide.md".into(), file(&[document, -400])),
             ("src/lib.rs".into(), file(code)),
@@ -759,7 +759,7 @@ fn documents_fall_behind_the_code_they_name() {
         complete: true,
     };
     let text = "See `src/lib.rs`, [main](../src/main.rs#L1), `Cargo.toml` and `src/none.rs`.\n";
-    let outdated = |past: &Past| project.look("docs/guide.md", text, Some(past)).outdated;
+    let outdated = |past: &ProjectPast| project.look("docs/guide.md", text, Some(past)).outdated;
     let got = outdated(&files(0, &[40, 30, 20, 10], &[40, 35, 34, 33, 32, -3]));
     let want = Outdated {
         path: "docs/guide.md".into(),
@@ -772,7 +772,7 @@ fn documents_fall_behind_the_code_they_name() {
         ("four changes", files(0, &[60, 50, 40, 30], &[])),
         ("too soon", files(0, &[25, 20, 15, 10, 5], &[])),
         ("the document is newer", files(100, &[60, 50, 40, 30, 20], &[60, 10])),
-        ("nothing is known", Past { files: HashMap::new(), complete: true }),
+        ("nothing is known", ProjectPast { files: HashMap::new(), complete: true }),
     ];
     for (why, past) in cases {
         assert_eq!(outdated(&past), [], "{why}");

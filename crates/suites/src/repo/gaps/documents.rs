@@ -1,12 +1,12 @@
 //! Documentation gaps besides the README: missing and outdated documents.
 
-use super::{can_be_absent, command, counted, gap, has_code, told};
+use super::{can_be_absent, command, counted, gap, has_code, describe_command};
 use crate::repo::report::{
     CommandPurpose, DocumentKind, Documentation, Gap, ProjectKind, Report, Severity,
 };
 
 /// Number of files above which a project is hard to navigate.
-const LARGE: u64 = 60;
+const LARGE_FOLDER_FILES: u64 = 60;
 
 fn count(documentation: &Documentation, kind: DocumentKind) -> u64 {
     documentation.kinds.iter().find(|it| it.kind == kind).map_or(0, |it| it.count)
@@ -143,7 +143,7 @@ pub(super) fn folder(report: &Report) -> Vec<Gap> {
         let guides = [DocumentKind::HowTo, DocumentKind::Tutorial, DocumentKind::Explanation];
         guides.iter().any(|kind| count(it, *kind) > 0)
     });
-    let large = report.structure.files > LARGE;
+    let large = report.structure.files > LARGE_FOLDER_FILES;
     if !large
         || written
         || !report.presence.docs_folders.is_empty()

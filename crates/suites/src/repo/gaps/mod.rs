@@ -7,12 +7,12 @@ mod readme;
 use super::report::{CommandPurpose, Depth, Gap, ProjectCommand, ProjectKind, Report, Severity};
 
 /// Maximum number of next steps, including how to learn more.
-const STEPS: usize = 7;
+const MAX_NEXT_STEPS: usize = 7;
 
 /// Next step that suggests the `standard` depth.
-const STANDARD: &str = "Call again with depth `standard` for dependencies, commands, license and \
+const STANDARD_DEPTH_STEP: &str = "Call again with depth `standard` for dependencies, commands, license and \
     README gaps.";
-const DEEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
+const DEEP_DEPTH_STEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
     documents and history.";
 
 /// A rule that checks the report for gaps.
@@ -55,7 +55,7 @@ pub(super) fn find(report: &Report) -> Vec<Gap> {
 /// Returns the next steps in order: the most important gaps, then how to learn more.
 pub(super) fn next_steps(report: &Report) -> Vec<String> {
     let more = learn_more(report);
-    let room = STEPS - more.len();
+    let room = MAX_NEXT_STEPS - more.len();
     let steps = report.gaps.iter().map(|gap| gap.next_step.clone());
     steps.take(room).chain(more).collect()
 }
@@ -85,8 +85,8 @@ fn learn_more(report: &Report) -> Vec<String> {
         ))
     } else {
         match report.depth {
-            Depth::Quick => Some(STANDARD.into()),
-            Depth::Standard => Some(DEEP.into()),
+            Depth::Quick => Some(STANDARD_DEPTH_STEP.into()),
+            Depth::Standard => Some(DEEP_DEPTH_STEP.into()),
             Depth::Deep => None,
         }
     };
@@ -126,7 +126,7 @@ fn command(report: &Report, purpose: CommandPurpose) -> Option<&ProjectCommand> 
 }
 
 /// Describes a command and its source.
-fn told(command: &ProjectCommand) -> String {
+fn describe_command(command: &ProjectCommand) -> String {
     let folder =
         if command.folder == "." { String::new() } else { format!(" in {}", command.folder) };
     format!("`{}`{folder} (from {})", command.command, command.source)

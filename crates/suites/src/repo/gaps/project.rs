@@ -1,8 +1,8 @@
 //! Project gaps outside the documents: license, tests, automation, people.
 
-use super::{can_be_absent, command, counted, gap, has_code, told};
+use super::{can_be_absent, command, counted, gap, has_code, describe_command};
 use crate::repo::{
-    licence,
+    license,
     report::{CommandPurpose, Depth, Gap, Manifest, ProjectKind, Purpose, Report, Severity},
 };
 
@@ -47,8 +47,8 @@ pub(super) fn licences_disagree(report: &Report) -> Vec<Gap> {
     let mut top = report.manifests.iter().filter(beside);
     let differing = top.find_map(|manifest| {
         let named = manifest.licence.as_deref()?;
-        let meant = licence::meant(named)?;
-        licence::disagree(&meant, text).then_some((manifest, named))
+        let meant = license::normalize_expression(named)?;
+        license::disagree(&meant, text).then_some((manifest, named))
     });
     differing.map_or_else(Vec::new, |(manifest, named)| {
         vec![gap(
@@ -85,7 +85,7 @@ pub(super) fn continuous_integration(report: &Report) -> Vec<Gap> {
     }
     let purposes = [CommandPurpose::Build, CommandPurpose::Test];
     let commands: Vec<String> =
-        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(told).collect();
+        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(describe_command).collect();
     let what =
         if commands.is_empty() { "build and tests".to_owned() } else { commands.join(" and ") };
     vec![gap(
@@ -110,7 +110,7 @@ pub(super) fn contributing(report: &Report) -> Vec<Gap> {
     }
     let purposes = [CommandPurpose::Install, CommandPurpose::Test, CommandPurpose::Lint];
     let commands: Vec<String> =
-        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(told).collect();
+        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(describe_command).collect();
     let what = if commands.is_empty() {
         "setup, tests, style, review".to_owned()
     } else {

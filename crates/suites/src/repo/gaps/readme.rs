@@ -1,6 +1,6 @@
 //! Gaps of the README.
 
-use super::{can_be_absent, command, counted, gap, told};
+use super::{can_be_absent, command, counted, gap, describe_command};
 use crate::repo::report::{CommandPurpose, Gap, ProjectKind, Readme, Report, Severity, Tool};
 
 /// No README at all.
@@ -11,7 +11,7 @@ pub(super) fn missing(report: &Report) -> Vec<Gap> {
     let install =
         command(report, CommandPurpose::Install).or_else(|| command(report, CommandPurpose::Build));
     let test = command(report, CommandPurpose::Test);
-    let commands: Vec<String> = [install, test].into_iter().flatten().map(told).collect();
+    let commands: Vec<String> = [install, test].into_iter().flatten().map(describe_command).collect();
     let commands = if commands.is_empty() {
         "how to install and test it".to_owned()
     } else {
@@ -40,7 +40,7 @@ pub(super) fn nearly_empty(report: &Report) -> Vec<Gap> {
 }
 
 /// An item that the README may lack.
-struct Item {
+struct ReadmeGap {
     name: &'static str,
     /// What is wrong with the README.
     lack: &'static str,
@@ -50,74 +50,74 @@ struct Item {
 }
 
 /// Most important first.
-const ITEMS: [Item; 12] = [
-    Item {
+const ITEMS: [ReadmeGap; 12] = [
+    ReadmeGap {
         name: "purpose",
         lack: "does not say what this is",
         cost: "Readers leave before they know whether it is for them.",
         step: say_purpose,
     },
-    Item {
+    ReadmeGap {
         name: "installation",
         lack: "does not say how to install it",
         cost: "Users spend their first hour getting it to run.",
         step: add_installation,
     },
-    Item {
+    ReadmeGap {
         name: "usage",
         lack: "does not show how to use it",
         cost: "Users do not see what it can do for them.",
         step: add_usage,
     },
-    Item {
+    ReadmeGap {
         name: "example",
         lack: "has no example",
         cost: "Readers have to guess how to start using it.",
         step: add_example,
     },
-    Item {
+    ReadmeGap {
         name: "requirements",
         lack: "lists no requirements",
         cost: "It fails on the wrong version without a clear error.",
         step: add_requirements,
     },
-    Item {
+    ReadmeGap {
         name: "configuration",
         lack: "does not explain the settings",
         cost: "Users run it with the wrong settings, or cannot start it.",
         step: explain_settings,
     },
-    Item {
+    ReadmeGap {
         name: "tests",
         lack: "does not say how to run the tests",
         cost: "Newcomers cannot check their first change.",
         step: add_tests,
     },
-    Item {
+    ReadmeGap {
         name: "licence",
         lack: "does not name the license",
         cost: "Users have to look for the terms.",
         step: name_licence,
     },
-    Item {
+    ReadmeGap {
         name: "documentation",
         lack: "does not link to the documentation",
         cost: "Readers won't find it.",
         step: link_documents,
     },
-    Item {
+    ReadmeGap {
         name: "help",
         lack: "does not say where to get help",
         cost: "Users don't know where to get help.",
         step: |_, readme| format!("Say in {readme} where to ask questions and report problems."),
     },
-    Item {
+    ReadmeGap {
         name: "contributing",
         lack: "does not say how to contribute",
         cost: "Contributions arrive in a form that has to be redone.",
         step: link_guide,
     },
-    Item {
+    ReadmeGap {
         name: "status",
         lack: "does not say how mature it is",
         cost: "Users do not know whether to rely on it.",
@@ -150,7 +150,7 @@ fn readme(report: &Report) -> Option<&Readme> {
 /// Returns the known commands for these purposes, in order.
 fn known(report: &Report, purposes: &[CommandPurpose]) -> Option<String> {
     let commands: Vec<String> =
-        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(told).collect();
+        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(describe_command).collect();
     (!commands.is_empty()).then(|| commands.join(", then "))
 }
 

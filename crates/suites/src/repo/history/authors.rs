@@ -10,7 +10,7 @@ use gix::{
 use std::collections::HashMap;
 
 /// Maximum length of a name.
-const NAME_CHARACTERS: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 /// Placeholder for an empty name.
 const NAMELESS: &str = "(no name)";
 /// Suffixes of bot names.
@@ -138,7 +138,7 @@ fn readable(name: &BStr) -> String {
     if shown.is_empty() {
         return NAMELESS.to_owned();
     }
-    shown.chars().take(NAME_CHARACTERS).collect()
+    shown.chars().take(MAX_NAME_CHARS).collect()
 }
 
 /// Whether a character may be shown: not control characters and invisible direction marks.

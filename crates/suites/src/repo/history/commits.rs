@@ -4,10 +4,10 @@
 
 use super::{
     authors::{AuthorId, Authors},
-    moves::{Leaf, Moves, Order, PathId, pair},
+    moves::{ChangedBlob, Moves, Order, PathId, pair},
     repository::Repository,
 };
-use crate::repo::tree::Halt;
+use crate::repo::tree::HaltCheck;
 use gix::{
     ObjectId,
     bstr::{BStr, ByteSlice},
@@ -27,7 +27,7 @@ use std::{
 
 /// Limits on how much history is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct HistoryLimits {
     /// Maximum number of commits.
     pub(super) commits: usize,
     /// Maximum number of changed paths in all commits, and of paths in the newest one.
@@ -49,7 +49,7 @@ pub(super) struct Commit {
 
 /// Kind of entry at a path in the newest commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Tracked {
+pub(super) enum TrackedKind {
     #[default]
     Nothing,
     Link,
@@ -62,19 +62,19 @@ pub(super) struct PathLog {
     /// Commits that changed it, newest first.
     pub(super) changes: Vec<Order>,
     /// Entry in the newest commit.
-    pub(super) tracked: Tracked,
+    pub(super) tracked: TrackedKind,
     /// The newest commit that removed it.
     pub(super) removed: Option<Order>,
 }
 
 /// Number of objects and references that could not be read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Damage {
+pub(super) struct UnreadableObjects {
     pub(super) missing: u64,
     pub(super) damaged: u64,
 }
 
-impl Damage {
+impl UnreadableObjects {
     pub(super) fn add(&mut self, error: &gix::Error) {
         if error.is_not_found() {
             self.missing += 1;
@@ -90,7 +90,7 @@ impl Damage {
 
 /// Results of the walk.
 #[derive(Debug, Default)]
-pub(super) struct Log {
+pub(super) struct CommitLog {
     /// Newest first.
     pub(super) commits: Vec<Commit>,
     /// Position of each commit in the list.
@@ -103,14 +103,14 @@ pub(super) struct Log {
     pub(super) moves: Moves,
     /// Whether older commits exist that were not read.
     pub(super) truncated: bool,
-    pub(super) damage: Damage,
+    pub(super) damage: UnreadableObjects,
     /// Whether the files of the newest commit are known.
     pub(super) listed: bool,
     /// Whether the newest commit lacks the analyzed folder.
     pub(super) untracked: bool,
 }
 
-impl Log {
+impl CommitLog {
     fn path(&mut self, path: &str) -> PathId {
         if let Some(id) = self.paths.get(path) {
             return *id;
@@ -132,12 +132,12 @@ pub(super) fn walk(
     repository: &Repository,
     head: ObjectId,
     authors: Authors,
-    bounds: Bounds,
-    halt: Halt<'_>,
-) -> Log {
-    let log = Log { authors, ..Log::default() };
-    let changes = Changes { recorder: Recorder::default(), left: bounds.changes, halt };
-    let mut walk = Walk {
+    bounds: HistoryLimits,
+    halt: HaltCheck<'_>,
+) -> CommitLog {
+    let log = CommitLog { authors, ..CommitLog::default() };
+    let changes = ChangeRecorder { recorder: Recorder::default(), left: bounds.changes, halt };
+    let mut walk = CommitWalk {
         repository,
         bounds,
         log,
@@ -161,7 +161,7 @@ pub(super) fn walk(
 
 /// A commit in the queue, ordered by time, then by discovery.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+struct QueuedCommit {
     time: i64,
     found: Reverse<usize>,
     id: ObjectId,
@@ -170,14 +170,14 @@ struct Waiting {
 
 /// The analyzed folder in a commit.
 #[derive(Debug, Clone, Copy)]
-enum Folder {
+enum CommitFolder {
     /// The commit or one of its trees cannot be read.
     Unknown,
     Absent,
     Tree(ObjectId),
 }
 
-impl Folder {
+impl CommitFolder {
     fn is_known(self) -> bool {
         !matches!(self, Self::Unknown)
     }
@@ -190,19 +190,19 @@ impl Folder {
     }
 }
 
-struct Walk<'a> {
+struct CommitWalk<'a> {
     repository: &'a Repository,
-    bounds: Bounds,
-    log: Log,
-    changes: Changes<'a>,
-    waiting: BinaryHeap<Waiting>,
+    bounds: HistoryLimits,
+    log: CommitLog,
+    changes: ChangeRecorder<'a>,
+    waiting: BinaryHeap<QueuedCommit>,
     /// Folder of every commit found.
-    folders: IdMap<ObjectId, Folder>,
+    folders: IdMap<ObjectId, CommitFolder>,
     state: State,
     buffers: [Vec<u8>; 2],
 }
 
-impl Walk<'_> {
+impl CommitWalk<'_> {
     /// Reads each discovered commit once.
     fn load(&mut self, id: ObjectId) {
         if self.folders.contains_key(&id) {
@@ -213,12 +213,12 @@ impl Walk<'_> {
                 let folder = self.folder(tree);
                 self.folders.insert(id, folder);
                 let found = Reverse(self.folders.len());
-                self.waiting.push(Waiting { time: commit.time, found, id, commit });
+                self.waiting.push(QueuedCommit { time: commit.time, found, id, commit });
             }
             Err(error) => {
                 self.log.damage.add(&error);
                 self.log.truncated = true;
-                self.folders.insert(id, Folder::Unknown);
+                self.folders.insert(id, CommitFolder::Unknown);
             }
         }
     }
@@ -245,14 +245,14 @@ impl Walk<'_> {
         Ok((tree, commit))
     }
 
-    fn folder(&mut self, tree: ObjectId) -> Folder {
+    fn folder(&mut self, tree: ObjectId) -> CommitFolder {
         let [buffer, _] = &mut self.buffers;
         match self.repository.subtree(tree, buffer) {
-            Ok(Some(id)) => Folder::Tree(id),
-            Ok(None) => Folder::Absent,
+            Ok(Some(id)) => CommitFolder::Tree(id),
+            Ok(None) => CommitFolder::Absent,
             Err(error) => {
                 self.log.damage.add(&error);
-                Folder::Unknown
+                CommitFolder::Unknown
             }
         }
     }
@@ -262,7 +262,7 @@ impl Walk<'_> {
         let folder = self.folder_of(&head);
         self.log.untracked = matches!(folder, Folder::Absent);
         let truncated = self.log.truncated;
-        self.log.listed = self.compare(Folder::Absent, folder);
+        self.log.listed = self.compare(CommitFolder::Absent, folder);
         // An incomplete list of files proves nothing about older commits.
         self.log.truncated = truncated;
         self.changes.left = self.bounds.changes;
@@ -279,13 +279,13 @@ impl Walk<'_> {
         }
     }
 
-    fn folder_of(&self, commit: &ObjectId) -> Folder {
-        self.folders.get(commit).copied().unwrap_or(Folder::Unknown)
+    fn folder_of(&self, commit: &ObjectId) -> CommitFolder {
+        self.folders.get(commit).copied().unwrap_or(CommitFolder::Unknown)
     }
 
     /// Processes a commit. Merges are not compared: their changes are counted where they were made.
-    fn take(&mut self, waiting: Waiting) {
-        let Waiting { id, mut commit, .. } = waiting;
+    fn take(&mut self, waiting: QueuedCommit) {
+        let QueuedCommit { id, mut commit, .. } = waiting;
         let order = Order::try_from(self.log.commits.len()).unwrap_or(Order::MAX);
         let is_boundary = self.repository.boundary.contains(&id);
         if is_boundary {
@@ -296,7 +296,7 @@ impl Walk<'_> {
             self.load(*parent);
         }
         let before = match commit.parents.as_slice() {
-            [] if !is_boundary => Some(Folder::Absent),
+            [] if !is_boundary => Some(CommitFolder::Absent),
             [parent] => Some(self.folder_of(parent)),
             _ => None,
         };
@@ -310,7 +310,7 @@ impl Walk<'_> {
     }
 
     /// Records the differences between two trees; false if unknown or too many.
-    fn compare(&mut self, before: Folder, after: Folder) -> bool {
+    fn compare(&mut self, before: CommitFolder, after: CommitFolder) -> bool {
         self.changes.recorder = Recorder::default();
         if !before.is_known() || !after.is_known() {
             return false;
@@ -360,7 +360,7 @@ impl Walk<'_> {
             };
             let (Some(_), Ok(path)) = (tracked(mode), path.to_str()) else { continue };
             if let Some((leaves, blob)) = leaves {
-                leaves.push(Leaf { path, blob });
+                leaves.push(ChangedBlob { path, blob });
             }
             if let Some(log) = self.log.at(path)
                 && log.changes.last() != Some(&order)
@@ -382,22 +382,22 @@ impl Walk<'_> {
 }
 
 /// Returns the kind of a tree entry; folders and submodules are not files.
-fn tracked(mode: EntryMode) -> Option<Tracked> {
+fn tracked(mode: EntryMode) -> Option<TrackedKind> {
     match mode {
-        mode if mode.is_link() => Some(Tracked::Link),
-        mode if mode.is_blob() => Some(Tracked::File),
+        mode if mode.is_link() => Some(TrackedKind::Link),
+        mode if mode.is_blob() => Some(TrackedKind::File),
         _ => None,
     }
 }
 
 /// Records changed paths up to a limit: a tree can contain itself a million times.
-struct Changes<'a> {
+struct ChangeRecorder<'a> {
     recorder: Recorder,
     left: usize,
-    halt: Halt<'a>,
+    halt: HaltCheck<'a>,
 }
 
-impl Visit for Changes<'_> {
+impl Visit for ChangeRecorder<'_> {
     fn pop_front_tracked_path_and_set_current(&mut self) {
         self.recorder.pop_front_tracked_path_and_set_current();
     }

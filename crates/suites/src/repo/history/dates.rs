@@ -5,10 +5,10 @@ use gix::date::{Time, time::format};
 use std::collections::HashMap;
 
 /// Seconds in a day.
-pub(super) const DAY: i64 = 86_400;
+pub(super) const DAY_SECONDS: i64 = 86_400;
 
 /// Maximum number of listed months.
-const MONTHS: i32 = 120;
+const MAX_LISTED_MONTHS: i32 = 120;
 
 /// Formats a time as a date: `2026-11-15`.
 pub(super) fn day(time: i64) -> String {
@@ -22,7 +22,7 @@ pub(super) fn months(times: impl Iterator<Item = i64>) -> Vec<Month> {
         *counts.entry(month(time)).or_default() += 1;
     }
     let Some(&newest) = counts.keys().max() else { return Vec::new() };
-    let listed = |month: &&i32| **month > newest - MONTHS;
+    let listed = |month: &&i32| **month > newest - MAX_LISTED_MONTHS;
     let oldest = counts.keys().filter(listed).min().copied().unwrap_or(newest);
     let named = |month: i32| Month {
         month: format!("{:04}-{:02}", month.div_euclid(12), month.rem_euclid(12) + 1),
@@ -51,8 +51,8 @@ mod tests {
     fn days_are_those_of_utc() {
         let cases = [
             (0, "1970-01-01"),
-            (DAY - 1, "1970-01-01"),
-            (DAY, "1970-01-02"),
+            (DAY_SECONDS - 1, "1970-01-01"),
+            (DAY_SECONDS, "1970-01-02"),
             (951_782_400, "2000-02-29"),
             (1_763_164_799, "2025-11-14"),
             (1_763_164_800, "2025-11-15"),
@@ -75,7 +75,7 @@ mod tests {
         // Broken tools write the first second of 1970.
         assert_eq!(listed(&[0, february, december, december]), want);
         assert_eq!(listed(&[]), []);
-        let ten_years = listed(&[february, february - 3651 * DAY + 31 * DAY]);
+        let ten_years = listed(&[february, february - 3651 * DAY_SECONDS + 31 * DAY_SECONDS]);
         assert_eq!(ten_years.len(), 120);
         assert_eq!(ten_years.first().unwrap().0, "2015-03");
     }

@@ -1,6 +1,6 @@
 //! Files that change often, and those that are also complex.
 
-use super::{FileLog, Weight, commits::Log, dates::day, owners::per_cent};
+use super::{FileLog, FileComplexity, commits::CommitLog, dates::day, owners::per_cent};
 use crate::repo::{
     report::{Churn, HotSpot},
     tree::{folder_of, name_of},
@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Maximum number of listed files.
-const LISTED: usize = 50;
+const MAX_LISTED_HOT_SPOTS: usize = 50;
 /// Test folders, in lowercase.
 const TEST_FOLDERS: [&str; 10] = [
     "test",
@@ -36,11 +36,11 @@ const TEST_NAMES: [&str; 4] = ["test", "tests", "conftest", "spec_helper"];
 const TEST_CLASSES: [&str; 4] = ["Test", "Tests", "TestCase", "Spec"];
 
 /// Returns the current files that changed most often.
-pub(super) fn churn(log: &Log, today: &[FileLog<'_>]) -> Vec<Churn> {
+pub(super) fn churn(log: &CommitLog, today: &[FileLog<'_>]) -> Vec<Churn> {
     let mut busiest: Vec<&FileLog<'_>> =
         today.iter().filter(|file| !file.changes.is_empty()).collect();
     busiest.sort_by_key(|file| (Reverse(file.changes.len()), file.path));
-    busiest.truncate(LISTED);
+    busiest.truncate(MAX_LISTED_HOT_SPOTS);
     let to_churn = |file: &&FileLog<'_>| {
         let authors: HashSet<_> = file.commits(log).map(|commit| commit.author).collect();
         Churn {
@@ -54,12 +54,12 @@ pub(super) fn churn(log: &Log, today: &[FileLog<'_>]) -> Vec<Churn> {
 }
 
 /// Returns the current files with both many changes and high complexity.
-pub(super) fn find(today: &[FileLog<'_>], weights: &HashMap<Box<str>, Weight>) -> Vec<HotSpot> {
+pub(super) fn find(today: &[FileLog<'_>], weights: &HashMap<Box<str>, FileComplexity>) -> Vec<HotSpot> {
     let weighed = |file: &FileLog<'_>| {
         let weight = *weights.get(file.path).filter(|_| !is_test(file.path))?;
         let (path, changes) = (file.path.to_owned(), file.changes.len() as u64);
         let product = changes.saturating_mul(weight.complexity);
-        let Weight { complexity, lines } = weight;
+        let FileComplexity { complexity, lines } = weight;
         let spot = HotSpot { path, changes, complexity, lines, score: 0.0 };
         (product > 0).then_some((product, spot))
     };
@@ -67,7 +67,7 @@ pub(super) fn find(today: &[FileLog<'_>], weights: &HashMap<Box<str>, Weight>) -
     spots.sort_by(|(left, one), (right, other)| {
         right.cmp(left).then_with(|| one.path.cmp(&other.path))
     });
-    spots.truncate(LISTED);
+    spots.truncate(MAX_LISTED_HOT_SPOTS);
     let worst = spots.first().map_or(0, |(product, _)| *product);
     let scored = |(product, spot)| HotSpot { score: per_cent(product, worst), ..spot };
     spots.into_iter().map(scored).collect()
@@ -135,7 +135,7 @@ mod tests {
             file("e.rs", &[1]),
             file("tests/f.rs", &[0, 1, 2, 3]),
         ];
-        let weight = |complexity| Weight { complexity, lines: complexity * 10 };
+        let weight = |complexity| FileComplexity { complexity, lines: complexity * 10 };
         let weights = [("a.rs", 2), ("b.rs", 9), ("d.rs", 5), ("e.rs", 0), ("tests/f.rs", 99)];
         let weights = weights
             .into_iter()

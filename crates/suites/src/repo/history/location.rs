@@ -1,11 +1,11 @@
 //! Locates the git directory of the analyzed folder and checks that all of it is inside the served roots.
 //!
-//! Must not know the contents of the history. Git's files are checked through [`Roots`]; only a git directory that
+//! Must not know the contents of the history. Git's files are checked through [`ServedRoots`]; only a git directory that
 //! passed every check is handed to the git library, which opens files by itself.
 
 use crate::{
-    files::{Kind, Place, Problem, ReadProblem, Roots, Special},
-    repo::tree::Tree,
+    files::{PathKind, RootPath, ReadFailure, ReadProblem, ServedRoots, SpecialFile},
+    repo::tree::ProjectTree,
 };
 use std::{
     io,
@@ -13,19 +13,19 @@ use std::{
 };
 
 /// Maximum size of pointer files and lists of alternates.
-const POINTER_BYTES: u64 = 64 << 10;
+const MAX_POINTER_BYTES: u64 = 64 << 10;
 /// Maximum number of object stores.
-const STORES: usize = 16;
+const MAX_OBJECT_STORES: usize = 16;
 /// Paths that must be regular files: a pipe would block the call forever.
 const FILES: [&str; 6] =
     ["HEAD", "config", "config.worktree", "packed-refs", "shallow", "commondir"];
 
-pub(super) const OUTSIDE: &str = "the history is outside the served roots: serve the folder that contains the git directory as another root";
-pub(super) const BORROWED: &str = "the history borrows objects from outside the served roots (objects/info/alternates): serve that folder as another root, or copy the objects with `git repack -a -d`";
-pub(super) const LEADS_OUT: &str =
+pub(super) const HISTORY_OUTSIDE_ROOTS: &str = "the history is outside the served roots: serve the folder that contains the git directory as another root";
+pub(super) const OBJECTS_OUTSIDE_ROOTS: &str = "the history borrows objects from outside the served roots (objects/info/alternates): serve that folder as another root, or copy the objects with `git repack -a -d`";
+pub(super) const LINK_OUTSIDE_ROOTS: &str =
     "the history was not read, because a link inside the git directory points outside its root";
 
-pub(super) const NO_GIT: &str = "is not a git directory: it has no HEAD, objects or refs";
+pub(super) const NOT_A_GIT_DIRECTORY: &str = "is not a git directory: it has no HEAD, objects or refs";
 
 /// A git directory that may be opened.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,13 +35,13 @@ pub(super) struct Location {
     /// Name in problem messages.
     pub(super) shown: String,
     /// Root of the work tree; `None` if the analyzed folder is a git directory itself.
-    pub(super) work_tree: Option<Place>,
+    pub(super) work_tree: Option<RootPath>,
     /// Folders from the work tree root down to the analyzed folder, inclusive.
     pub(super) inside: Vec<String>,
 }
 
 /// Finds the git directory: the analyzed folder itself, or `.git` in it or an ancestor, up to its root.
-pub(super) fn find(tree: &Tree) -> Result<Option<Location>, Problem> {
+pub(super) fn find(tree: &ProjectTree) -> Result<Option<Location>, ReadFailure> {
     let roots = &tree.roots;
     if is_git_dir(roots, &tree.top) {
         check(roots, &tree.top, &tree.top)?;
@@ -64,34 +64,34 @@ pub(super) fn find(tree: &Tree) -> Result<Option<Location>, Problem> {
 }
 
 /// Returns the git directory that `.git` in a folder is or points to.
-fn git_dir_of(roots: &Roots, folder: &Place) -> Result<Option<Place>, Problem> {
+fn git_dir_of(roots: &ServedRoots, folder: &RootPath) -> Result<Option<RootPath>, ReadFailure> {
     let entry = join(folder, ".git");
-    let place = real(roots, &roots.absolute(&entry), &entry, OUTSIDE)?;
+    let place = real(roots, &roots.absolute(&entry), &entry, HISTORY_OUTSIDE_ROOTS)?;
     let git_dir = match roots.kind(&place) {
-        Ok(Kind::Folder) => place,
-        Ok(Kind::File) => named(roots, &place, &entry)?,
-        Ok(found) => return Err(unexpected(&entry, Kind::Folder, found)),
+        Ok(PathKind::Folder) => place,
+        Ok(PathKind::File) => resolve_git_file(roots, &place, &entry)?,
+        Ok(found) => return Err(unexpected(&entry, PathKind::Folder, found)),
         Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(unreadable(&entry, &error)),
     };
     check(roots, &git_dir, &entry)?;
-    if !is_git_dir(roots, &git_dir) && kind(roots, &git_dir, "commondir") != Some(Kind::File) {
-        return Err(problem(&entry, NO_GIT));
+    if !is_git_dir(roots, &git_dir) && kind(roots, &git_dir, "commondir") != Some(PathKind::File) {
+        return Err(problem(&entry, NOT_A_GIT_DIRECTORY));
     }
     Ok(Some(git_dir))
 }
 
 /// Reads the target of a `.git` file of a linked work tree or submodule.
-fn named(roots: &Roots, file: &Place, entry: &Place) -> Result<Place, Problem> {
+fn resolve_git_file(roots: &ServedRoots, file: &RootPath, entry: &RootPath) -> Result<RootPath, ReadFailure> {
     let text = text(roots, file).map_err(|error| unreadable(entry, &error))?;
     let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
     let Some(target) = target else {
         return Err(problem(entry, "is a file that does not name a git directory"));
     };
     let folder = file.parent().map_or_else(PathBuf::new, |folder| roots.absolute(&folder));
-    let place = real(roots, &folder.join(target), entry, OUTSIDE)?;
+    let place = real(roots, &folder.join(target), entry, HISTORY_OUTSIDE_ROOTS)?;
     match roots.kind(&place) {
-        Ok(Kind::Folder) => Ok(place),
+        Ok(PathKind::Folder) => Ok(place),
         Ok(_) => Err(problem(entry, "names a git directory that is not a folder")),
         Err(error) if is_missing(&error) => {
             Err(problem(entry, "names a git directory that does not exist"))
@@ -101,11 +101,11 @@ fn named(roots: &Roots, file: &Place, entry: &Place) -> Result<Place, Problem> {
 }
 
 /// Ensures that the git library stays inside the roots when it opens this git directory.
-fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
+fn check(roots: &ServedRoots, git_dir: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
     let common = common_dir(roots, git_dir, entry)?;
     for folder in [git_dir, &common] {
         for file in FILES {
-            check_kind(roots, &join(folder, file), entry, Kind::File)?;
+            check_kind(roots, &join(folder, file), entry, PathKind::File)?;
         }
         check_below(roots, &join(folder, "refs"), entry)?;
         check_pseudo_refs(roots, folder, entry)?;
@@ -119,12 +119,12 @@ fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
         check_below(roots, &store, entry)?;
         for alternate in alternates(roots, &store, entry)? {
             // Relative paths are resolved from the first store, as in the git library.
-            let place = real(roots, &objects.join(alternate), entry, BORROWED)?;
+            let place = real(roots, &objects.join(alternate), entry, OBJECTS_OUTSIDE_ROOTS)?;
             if !stores.contains(&place) {
                 stores.push(place);
             }
         }
-        if stores.len() > STORES {
+        if stores.len() > MAX_OBJECT_STORES {
             return Err(problem(entry, "the history borrows objects from too many folders"));
         }
     }
@@ -132,19 +132,19 @@ fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
 }
 
 /// Returns the directory with which a linked work tree shares objects and references.
-fn common_dir(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<Place, Problem> {
+fn common_dir(roots: &ServedRoots, git_dir: &RootPath, entry: &RootPath) -> Result<RootPath, ReadFailure> {
     match text(roots, &join(git_dir, "commondir")) {
         Ok(path) => {
             let path = roots.absolute(git_dir).join(path.trim_end());
-            real(roots, &path, entry, OUTSIDE)
+            real(roots, &path, entry, HISTORY_OUTSIDE_ROOTS)
         }
         Err(error) if is_missing(&error) => Ok(git_dir.clone()),
         Err(error) => Err(unreadable(entry, &error)),
     }
 }
 
-fn alternates(roots: &Roots, store: &Place, entry: &Place) -> Result<Vec<PathBuf>, Problem> {
-    let bytes = match roots.read(&join(store, "info/alternates"), POINTER_BYTES) {
+fn alternates(roots: &ServedRoots, store: &RootPath, entry: &RootPath) -> Result<Vec<PathBuf>, ReadFailure> {
+    let bytes = match roots.read(&join(store, "info/alternates"), MAX_POINTER_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if is_missing(&error) => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(entry, &error)),
@@ -155,7 +155,7 @@ fn alternates(roots: &Roots, store: &Place, entry: &Place) -> Result<Vec<PathBuf
 }
 
 /// Checks that a path is absent, or of this kind and inside its root.
-fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result<(), Problem> {
+fn check_kind(roots: &ServedRoots, place: &RootPath, entry: &RootPath, want: PathKind) -> Result<(), ReadFailure> {
     match roots.kind(place) {
         Ok(kind) if kind == want => Ok(()),
         Ok(found) => Err(unexpected(place, want, found)),
@@ -165,14 +165,14 @@ fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result
 }
 
 /// Checks that a path is absent, or a folder with files, folders and links to files of its root.
-fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
-    let folder = real(roots, &roots.absolute(folder), entry, LEADS_OUT)?;
-    check_kind(roots, &folder, entry, Kind::Folder)?;
+fn check_below(roots: &ServedRoots, folder: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
+    let folder = real(roots, &roots.absolute(folder), entry, LINK_OUTSIDE_ROOTS)?;
+    check_kind(roots, &folder, entry, PathKind::Folder)?;
     for found in roots.walk_special(&folder, false).flatten() {
         match found.kind {
-            Kind::File | Kind::Folder => {}
-            Kind::Link => check_kind(roots, &found.place, entry, Kind::File)?,
-            Kind::Special(_) => return Err(unexpected(&found.place, Kind::File, found.kind)),
+            PathKind::File | PathKind::Folder => {}
+            PathKind::Link => check_kind(roots, &found.place, entry, PathKind::File)?,
+            PathKind::Special(_) => return Err(unexpected(&found.place, PathKind::File, found.kind)),
         }
     }
     Ok(())
@@ -180,11 +180,11 @@ fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Probl
 
 /// Checks the top level of a git directory: a reference may name `ORIG_HEAD` or any other name without lowercase
 /// letters.
-fn check_pseudo_refs(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
+fn check_pseudo_refs(roots: &ServedRoots, folder: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
     for found in roots.walk_special(folder, true).flatten() {
         let is_name_of_ref = !found.place.name().contains(|c: char| c.is_ascii_lowercase());
-        if is_name_of_ref && found.kind != Kind::Folder {
-            check_kind(roots, &found.place, entry, Kind::File)?;
+        if is_name_of_ref && found.kind != PathKind::Folder {
+            check_kind(roots, &found.place, entry, PathKind::File)?;
         }
     }
     Ok(())
@@ -192,41 +192,41 @@ fn check_pseudo_refs(roots: &Roots, folder: &Place, entry: &Place) -> Result<(),
 
 /// Checks the git directories of other work trees: a reference may name anything in them. Git's file system monitor has
 /// a socket there, which fails to open immediately.
-fn check_worktrees(roots: &Roots, common: &Place, entry: &Place) -> Result<(), Problem> {
+fn check_worktrees(roots: &ServedRoots, common: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
     for found in roots.walk_special(&join(common, "worktrees"), false).flatten() {
         match found.kind {
-            Kind::File | Kind::Folder | Kind::Special(Special::Socket) => {}
-            _ => check_kind(roots, &found.place, entry, Kind::File)?,
+            PathKind::File | PathKind::Folder | PathKind::Special(SpecialFile::Socket) => {}
+            _ => check_kind(roots, &found.place, entry, PathKind::File)?,
         }
     }
     Ok(())
 }
 
-fn is_git_dir(roots: &Roots, folder: &Place) -> bool {
-    kind(roots, folder, "HEAD") == Some(Kind::File)
-        && kind(roots, folder, "objects") == Some(Kind::Folder)
-        && kind(roots, folder, "refs") == Some(Kind::Folder)
+fn is_git_dir(roots: &ServedRoots, folder: &RootPath) -> bool {
+    kind(roots, folder, "HEAD") == Some(PathKind::File)
+        && kind(roots, folder, "objects") == Some(PathKind::Folder)
+        && kind(roots, folder, "refs") == Some(PathKind::Folder)
 }
 
-fn kind(roots: &Roots, folder: &Place, name: &str) -> Option<Kind> {
+fn kind(roots: &ServedRoots, folder: &RootPath, name: &str) -> Option<PathKind> {
     roots.kind(&join(folder, name)).ok()
 }
 
 /// Resolves a path with its links; `outside` is the problem if it is in no root.
-fn real(roots: &Roots, path: &Path, entry: &Place, outside: &str) -> Result<Place, Problem> {
+fn real(roots: &ServedRoots, path: &Path, entry: &RootPath, outside: &str) -> Result<RootPath, ReadFailure> {
     let path = gix::path::realpath(path).map_err(|_| {
         problem(entry, "the history was not read, because its path cannot be resolved")
     })?;
     roots.locate(&path).ok_or_else(|| problem(entry, outside))
 }
 
-fn text(roots: &Roots, place: &Place) -> Result<String, ReadProblem> {
-    let bytes = roots.read(place, POINTER_BYTES)?;
+fn text(roots: &ServedRoots, place: &RootPath) -> Result<String, ReadProblem> {
+    let bytes = roots.read(place, MAX_POINTER_BYTES)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Joins one of git's own names to a folder; such names never leave it.
-fn join(folder: &Place, name: &str) -> Place {
+fn join(folder: &RootPath, name: &str) -> RootPath {
     folder.join(name).unwrap_or_else(|| folder.clone())
 }
 
@@ -235,27 +235,27 @@ fn is_missing(error: &ReadProblem) -> bool {
     matches!(error, ReadProblem::Io { source, .. } if missing.contains(&source.kind()))
 }
 
-fn leads_out(entry: &Place, error: &ReadProblem) -> Problem {
+fn leads_out(entry: &RootPath, error: &ReadProblem) -> ReadFailure {
     match error {
         // The root handle refuses by itself, without an operating system error.
         ReadProblem::Io { source, .. } if source.raw_os_error().is_none() => {
-            problem(entry, LEADS_OUT)
+            problem(entry, LINK_OUTSIDE_ROOTS)
         }
         error => unreadable(entry, error),
     }
 }
 
-fn unreadable(entry: &Place, error: &ReadProblem) -> Problem {
-    let reason = Problem::from(error).reason;
+fn unreadable(entry: &RootPath, error: &ReadProblem) -> ReadFailure {
+    let reason = ReadFailure::from(error).reason;
     problem(entry, &format!("the git directory can't be read: {reason}"))
 }
 
 /// Reports a path that the git library would open but that has an unexpected kind.
-fn unexpected(place: &Place, want: Kind, found: Kind) -> Problem {
+fn unexpected(place: &RootPath, want: PathKind, found: PathKind) -> ReadFailure {
     let reason = format!("the history was not read, because this is not a {want} ({found})");
-    Problem { path: place.to_string(), reason }
+    ReadFailure { path: place.to_string(), reason }
 }
 
-fn problem(entry: &Place, reason: &str) -> Problem {
-    Problem { path: entry.to_string(), reason: reason.to_owned() }
+fn problem(entry: &RootPath, reason: &str) -> ReadFailure {
+    ReadFailure { path: entry.to_string(), reason: reason.to_owned() }
 }

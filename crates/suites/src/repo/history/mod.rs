@@ -19,12 +19,12 @@ mod tests;
 
 use super::{
     report::History,
-    tree::{Halt, Tree},
+    tree::{HaltCheck, ProjectTree},
 };
-use crate::files::{Problem, denied};
+use crate::files::{ReadFailure, denied};
 use authors::Authors;
-use commits::{Bounds, Commit, Damage, Log, PathLog, Tracked};
-use dates::{DAY, day, months};
+use commits::{HistoryLimits, Commit, UnreadableObjects, CommitLog, PathLog, TrackedKind};
+use dates::{DAY_SECONDS, day, months};
 use moves::{Order, PathId};
 use repository::Repository;
 use std::{
@@ -34,13 +34,13 @@ use std::{
 };
 
 /// Maximum number of commits to read.
-const COMMITS: usize = 5_000;
+const MAX_COMMITS: usize = 5_000;
 /// Maximum number of file changes in all commits: a tree of a few bytes can name a million files.
-const CHANGES: usize = 500_000;
+const MAX_CHANGES: usize = 500_000;
 
 /// History of every path, as far as it was read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Past {
+pub(super) struct ProjectPast {
     /// By path relative to the analyzed folder: files that git tracks now, and deleted ones.
     pub(super) files: HashMap<Box<str>, FilePast>,
     /// Whether the oldest commit was reached.
@@ -61,7 +61,7 @@ pub(super) struct FilePast {
 
 /// Complexity of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Weight {
+pub(super) struct FileComplexity {
     /// Cyclomatic complexity.
     pub(super) complexity: u64,
     /// Lines of code.
@@ -70,42 +70,42 @@ pub(super) struct Weight {
 
 /// Git history and the problems found while reading it.
 #[derive(Debug, Default)]
-pub(super) struct Remembered {
+pub(super) struct HistoryOutcome {
     /// `None` if there is no git repository, or if it cannot be read.
-    pub(super) history: Option<(History, Past)>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) history: Option<(History, ProjectPast)>,
+    pub(super) problems: Vec<ReadFailure>,
 }
 
 /// Reads the history of the analyzed folder.
-pub(super) fn read(tree: &Tree, weights: &HashMap<Box<str>, Weight>, halt: Halt<'_>) -> Remembered {
+pub(super) fn read(tree: &ProjectTree, weights: &HashMap<Box<str>, FileComplexity>, halt: HaltCheck<'_>) -> HistoryOutcome {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     // Clocks differ by hours, not by days.
-    let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_add(DAY);
-    read_within(tree, weights, Bounds { commits: COMMITS, changes: CHANGES, latest }, halt)
+    let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_add(DAY_SECONDS);
+    read_within(tree, weights, HistoryLimits { commits: MAX_COMMITS, changes: MAX_CHANGES, latest }, halt)
 }
 
 fn read_within(
-    tree: &Tree,
-    weights: &HashMap<Box<str>, Weight>,
-    bounds: Bounds,
-    halt: Halt<'_>,
-) -> Remembered {
+    tree: &ProjectTree,
+    weights: &HashMap<Box<str>, FileComplexity>,
+    bounds: HistoryLimits,
+    halt: HaltCheck<'_>,
+) -> HistoryOutcome {
     let mut problems = Vec::new();
     let history =
         read_found(tree, weights, bounds, halt, &mut problems).unwrap_or_else(|problem| {
             problems.push(problem);
             None
         });
-    Remembered { history, problems }
+    HistoryOutcome { history, problems }
 }
 
 fn read_found(
-    tree: &Tree,
-    weights: &HashMap<Box<str>, Weight>,
-    bounds: Bounds,
-    halt: Halt<'_>,
-    problems: &mut Vec<Problem>,
-) -> Result<Option<(History, Past)>, Problem> {
+    tree: &ProjectTree,
+    weights: &HashMap<Box<str>, FileComplexity>,
+    bounds: HistoryLimits,
+    halt: HaltCheck<'_>,
+    problems: &mut Vec<ReadFailure>,
+) -> Result<Option<(History, ProjectPast)>, ReadFailure> {
     let Some(location) = location::find(tree)? else { return Ok(None) };
     let repository = Repository::open(&location)?;
     if repository.bare {
@@ -117,18 +117,18 @@ fn read_found(
     let shallow = !repository.boundary.is_empty();
     let start = History { branch: head.branch, shallow, ..History::default() };
     let Some(newest) = head.commit else {
-        return Ok(Some((start, Past { complete: true, ..Past::default() })));
+        return Ok(Some((start, ProjectPast { complete: true, ..ProjectPast::default() })));
     };
     let authors = Authors::new(repository.mailmap(tree, &location, newest));
     let mut log = commits::walk(&repository, newest, authors, bounds, halt);
     let mut damage = std::mem::take(&mut log.damage);
     if log.untracked {
         let reason = format!("is not tracked by the git repository at {}", location.shown);
-        return Err(Problem { path: tree.shown(""), reason });
+        return Err(ReadFailure { path: tree.shown(""), reason });
     }
     let releases = releases::read(&repository, &log, bounds, &mut damage, halt);
     if !damage.is_none() {
-        let Damage { missing, damaged } = damage;
+        let UnreadableObjects { missing, damaged } = damage;
         problems.push(repository.problem(format!(
             "the git history is incomplete: objects missing {missing}, damaged {damaged}; `git fsck` names them"
         )));
@@ -138,15 +138,15 @@ fn read_found(
     }
     let past = past(&log, tree, &repository, damage);
     let today = today(&log, tree, &repository);
-    let history = tell(&log, &today, weights, start);
+    let history = complete_history(&log, &today, weights, start);
     Ok(Some((History { releases, ..history }, past)))
 }
 
 /// Completes the history from the commits and current files.
-fn tell(
-    log: &Log,
+fn complete_history(
+    log: &CommitLog,
     today: &[FileLog<'_>],
-    weights: &HashMap<Box<str>, Weight>,
+    weights: &HashMap<Box<str>, FileComplexity>,
     start: History,
 ) -> History {
     let times = || log.commits.iter().map(|commit| commit.time);
@@ -178,21 +178,21 @@ struct FileLog<'a> {
 }
 
 impl FileLog<'_> {
-    fn commits<'a>(&'a self, log: &'a Log) -> impl Iterator<Item = &'a Commit> {
+    fn commits<'a>(&'a self, log: &'a CommitLog) -> impl Iterator<Item = &'a Commit> {
         self.changes.iter().filter_map(|order| log.commits.get(*order as usize))
     }
 
     /// Time of the last change.
-    fn newest(&self, log: &Log) -> Option<i64> {
+    fn newest(&self, log: &CommitLog) -> Option<i64> {
         self.commits(log).map(|commit| commit.time).max()
     }
 }
 
 /// Returns the current files that git tracks, by path.
-fn today<'a>(log: &'a Log, tree: &Tree, repository: &Repository) -> Vec<FileLog<'a>> {
+fn today<'a>(log: &'a CommitLog, tree: &ProjectTree, repository: &Repository) -> Vec<FileLog<'a>> {
     let mut files: Vec<FileLog<'a>> = entries(log)
         .filter(|(path, _, entry)| is_of_today(path, entry, tree, repository))
-        .filter(|(_, _, entry)| !log.listed || entry.tracked != Tracked::Nothing)
+        .filter(|(_, _, entry)| !log.listed || entry.tracked != TrackedKind::Nothing)
         .map(|(path, id, entry)| FileLog { path, changes: changes(log, id, entry) })
         .collect();
     files.sort_unstable_by_key(|file| file.path);
@@ -201,20 +201,20 @@ fn today<'a>(log: &'a Log, tree: &Tree, repository: &Repository) -> Vec<FileLog<
 
 /// Whether a path is a current file: without a work tree, the files of the newest commit are; secrets are excluded as
 /// in the walk.
-fn is_of_today(path: &str, entry: &PathLog, tree: &Tree, repository: &Repository) -> bool {
+fn is_of_today(path: &str, entry: &PathLog, tree: &ProjectTree, repository: &Repository) -> bool {
     if repository.bare {
-        entry.tracked == Tracked::File && denied(path, false).is_none()
+        entry.tracked == TrackedKind::File && denied(path, false).is_none()
     } else {
         tree.file(path).is_some()
     }
 }
 
-fn entries(log: &Log) -> impl Iterator<Item = (&str, PathId, &PathLog)> {
+fn entries(log: &CommitLog) -> impl Iterator<Item = (&str, PathId, &PathLog)> {
     log.paths.iter().filter_map(|(path, id)| Some((&**path, *id, log.logs.get(*id as usize)?)))
 }
 
 /// Returns the commits that changed a file, including those before it was moved.
-fn changes<'a>(log: &'a Log, id: PathId, entry: &'a PathLog) -> Cow<'a, [Order]> {
+fn changes<'a>(log: &'a CommitLog, id: PathId, entry: &'a PathLog) -> Cow<'a, [Order]> {
     let origins = log.moves.origins(id, entry.removed);
     if origins.is_empty() {
         return Cow::Borrowed(&entry.changes);
@@ -229,11 +229,11 @@ fn changes<'a>(log: &'a Log, id: PathId, entry: &'a PathLog) -> Cow<'a, [Order]>
     Cow::Owned(all)
 }
 
-fn past(log: &Log, tree: &Tree, repository: &Repository, damage: Damage) -> Past {
+fn past(log: &CommitLog, tree: &ProjectTree, repository: &Repository, damage: UnreadableObjects) -> ProjectPast {
     let names: HashMap<PathId, &str> = log.paths.iter().map(|(path, id)| (*id, &**path)).collect();
     let is_here = |path: &str, entry: &PathLog| {
         !log.listed
-            || entry.tracked != Tracked::Nothing
+            || entry.tracked != TrackedKind::Nothing
             || is_of_today(path, entry, tree, repository)
     };
     let stays = |id: PathId| {
@@ -253,5 +253,5 @@ fn past(log: &Log, tree: &Tree, repository: &Repository, damage: Damage) -> Past
         (Box::from(path), FilePast { changes, gone, renamed_to })
     };
     let files = entries(log).map(to_file_past).collect();
-    Past { files, complete: !log.truncated && damage.is_none() }
+    ProjectPast { files, complete: !log.truncated && damage.is_none() }
 }

@@ -10,7 +10,7 @@ pub(super) type Order = u32;
 
 /// A path that a commit removed or added, with its blob.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Leaf<'a> {
+pub(super) struct ChangedBlob<'a> {
     pub(super) path: &'a str,
     pub(super) blob: ObjectId,
 }
@@ -19,7 +19,7 @@ pub(super) struct Leaf<'a> {
 ///
 /// If several files have the same contents, or are empty, only those with the same name are paired, those with the same
 /// folder names first.
-pub(super) fn pair<'a>(removed: &[Leaf<'a>], added: &[Leaf<'a>]) -> Vec<(&'a str, &'a str)> {
+pub(super) fn pair<'a>(removed: &[ChangedBlob<'a>], added: &[ChangedBlob<'a>]) -> Vec<(&'a str, &'a str)> {
     let mut groups: HashMap<ObjectId, (Vec<&'a str>, Vec<&'a str>)> = HashMap::new();
     for leaf in removed {
         groups.entry(leaf.blob).or_default().0.push(leaf.path);
@@ -119,12 +119,12 @@ impl Moves {
 mod tests {
     use super::*;
 
-    fn leaf<'a>((path, contents): &(&'a str, u8)) -> Leaf<'a> {
+    fn leaf<'a>((path, contents): &(&'a str, u8)) -> ChangedBlob<'a> {
         let blob = match contents {
             0 => ObjectId::empty_blob(gix::hash::Kind::Sha1),
             number => ObjectId::from_bytes_or_panic(&[*number; 20]),
         };
-        Leaf { path, blob }
+        ChangedBlob { path, blob }
     }
 
     #[test]

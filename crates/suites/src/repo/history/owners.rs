@@ -3,14 +3,14 @@
 use super::{
     FileLog,
     authors::{AuthorId, Authors},
-    commits::Log,
+    commits::CommitLog,
     dates::day,
 };
 use crate::repo::report::{FolderOwners, Owner};
 use std::{cmp::Reverse, collections::HashMap};
 
 /// Maximum number of listed authors and folders.
-const LISTED: usize = 50;
+const MAX_LISTED_OWNERS: usize = 50;
 
 /// Author data for the report.
 #[derive(Debug, Default)]
@@ -23,12 +23,12 @@ pub(super) struct Ownership {
 
 /// Changes by author.
 #[derive(Debug, Default)]
-struct Changes {
+struct AuthorChanges {
     by_author: HashMap<AuthorId, u64>,
     all: u64,
 }
 
-impl Changes {
+impl AuthorChanges {
     fn add(&mut self, author: AuthorId) {
         *self.by_author.entry(author).or_default() += 1;
         self.all += 1;
@@ -62,10 +62,10 @@ impl Changes {
 }
 
 /// Counts people's changes to current files; bots do not count.
-pub(super) fn count(log: &Log, today: &[FileLog<'_>]) -> Ownership {
+pub(super) fn count(log: &CommitLog, today: &[FileLog<'_>]) -> Ownership {
     let authors = &log.authors;
-    let mut all = Changes::default();
-    let mut folders: HashMap<&str, Changes> = HashMap::new();
+    let mut all = AuthorChanges::default();
+    let mut folders: HashMap<&str, AuthorChanges> = HashMap::new();
     for file in today {
         let folder = file.path.split_once('/').map_or(".", |(folder, _)| folder);
         let changes = folders.entry(folder).or_default();
@@ -79,13 +79,13 @@ pub(super) fn count(log: &Log, today: &[FileLog<'_>]) -> Ownership {
     let owners = owners(log, &all);
     Ownership {
         author_count: owners.len() as u64,
-        owners: owners.into_iter().take(LISTED).collect(),
+        owners: owners.into_iter().take(MAX_LISTED_OWNERS).collect(),
         bus_factor: all.bus_factor(),
         folders: folder_owners(authors, &folders),
     }
 }
 
-fn owners(log: &Log, changes: &Changes) -> Vec<Owner> {
+fn owners(log: &CommitLog, changes: &AuthorChanges) -> Vec<Owner> {
     let mut commits: Vec<(u64, i64)> = vec![(0, 0); log.authors.len()];
     for commit in log.commits.iter().filter(|commit| commit.concerns) {
         if let Some((count, last)) = commits.get_mut(commit.author as usize) {
@@ -113,7 +113,7 @@ fn owners(log: &Log, changes: &Changes) -> Vec<Owner> {
     owners
 }
 
-fn folder_owners(authors: &Authors, folders: &HashMap<&str, Changes>) -> Vec<FolderOwners> {
+fn folder_owners(authors: &Authors, folders: &HashMap<&str, AuthorChanges>) -> Vec<FolderOwners> {
     let mut listed: Vec<FolderOwners> = folders
         .iter()
         .filter_map(|(folder, changes)| {
@@ -130,7 +130,7 @@ fn folder_owners(authors: &Authors, folders: &HashMap<&str, Changes>) -> Vec<Fol
     listed.sort_by(|left, right| {
         right.changes.cmp(&left.changes).then_with(|| left.path.cmp(&right.path))
     });
-    listed.truncate(LISTED);
+    listed.truncate(MAX_LISTED_OWNERS);
     listed
 }
 
@@ -150,7 +150,7 @@ mod tests {
             [(&[], 0), (&[7], 1), (&[5, 5], 2), (&[6, 5], 1), (&[1, 1, 1], 2), (&[4, 3, 2, 1], 2)];
         for (counts, want) in cases {
             let by_author = (0..).zip(counts.iter().copied()).collect();
-            let changes = Changes { by_author, all: counts.iter().sum() };
+            let changes = AuthorChanges { by_author, all: counts.iter().sum() };
             assert_eq!(changes.bus_factor(), want, "{counts:?}");
         }
     }

@@ -1,14 +1,14 @@
 //! Releases by version tags.
 
 use super::{
-    commits::{Bounds, Damage, Log},
-    dates::{DAY, day, median},
+    commits::{HistoryLimits, UnreadableObjects, CommitLog},
+    dates::{DAY_SECONDS, day, median},
     moves::Order,
     repository::Repository,
 };
 use crate::repo::{
     report::{Release, Releases},
-    tree::Halt,
+    tree::HaltCheck,
 };
 use gix::{
     ObjectId,
@@ -18,9 +18,9 @@ use gix::{
 use std::{cmp::Reverse, collections::HashSet};
 
 /// Maximum number of listed releases.
-const LISTED: usize = 20;
+const MAX_LISTED_RELEASES: usize = 20;
 /// Maximum depth of tags of tags.
-const TAG_DEPTH: usize = 8;
+const MAX_TAG_DEPTH: usize = 8;
 /// Words that mark a tag as not a release, in lowercase.
 const NO_RELEASES: [&str; 7] =
     ["nightly", "snapshot", "canary", "build", "backup", "archive", "before"];
@@ -28,7 +28,7 @@ const NO_RELEASES: [&str; 7] =
 const RELEASE_WORDS: [&str; 6] = ["v", "r", "rel", "release", "version", "stable"];
 
 /// A tag that looks like a version.
-struct Tagged {
+struct VersionTag {
     name: String,
     time: i64,
     commit: ObjectId,
@@ -37,14 +37,14 @@ struct Tagged {
 /// Reads the tags.
 pub(super) fn read(
     repository: &Repository,
-    log: &Log,
-    bounds: Bounds,
-    damage: &mut Damage,
-    halt: Halt<'_>,
+    log: &CommitLog,
+    bounds: HistoryLimits,
+    damage: &mut UnreadableObjects,
+    halt: HaltCheck<'_>,
 ) -> Releases {
     let mut tags = tags(repository, log, bounds, damage, halt);
     tags.sort_by(|left, right| right.time.cmp(&left.time).then_with(|| right.name.cmp(&left.name)));
-    let days: HashSet<i64> = tags.iter().map(|tag| tag.time.div_euclid(DAY)).collect();
+    let days: HashSet<i64> = tags.iter().map(|tag| tag.time.div_euclid(DAY_SECONDS)).collect();
     let mut days: Vec<i64> = days.into_iter().collect();
     days.sort_unstable();
     let gaps = days.iter().zip(days.iter().skip(1));
@@ -57,7 +57,7 @@ pub(super) fn read(
         commits_since: newest.max().map(|(_, Reverse(order))| commits_since(log, order)),
         newest: tags
             .into_iter()
-            .take(LISTED)
+            .take(MAX_LISTED_RELEASES)
             .map(|tag| Release { tag: tag.name, date: day(tag.time) })
             .collect(),
     }
@@ -65,11 +65,11 @@ pub(super) fn read(
 
 fn tags(
     repository: &Repository,
-    log: &Log,
-    bounds: Bounds,
-    damage: &mut Damage,
-    halt: Halt<'_>,
-) -> Vec<Tagged> {
+    log: &CommitLog,
+    bounds: HistoryLimits,
+    damage: &mut UnreadableObjects,
+    halt: HaltCheck<'_>,
+) -> Vec<VersionTag> {
     let mut tags = Vec::new();
     let references = match repository.git.references() {
         Ok(references) => references,
@@ -101,7 +101,7 @@ fn tags(
         match target(repository, log, id.detach()) {
             Ok(Some((time, commit))) => {
                 let time = time.clamp(0, bounds.latest);
-                tags.push(Tagged { name: name.into_owned(), time, commit });
+                tags.push(VersionTag { name: name.into_owned(), time, commit });
             }
             Ok(None) => {}
             Err(error) => damage.add(&error),
@@ -113,13 +113,13 @@ fn tags(
 /// Returns the commit of a tag and the tag time; `None` if it is not a commit.
 fn target(
     repository: &Repository,
-    log: &Log,
+    log: &CommitLog,
     tag: ObjectId,
 ) -> Result<Option<(i64, ObjectId)>, gix::Error> {
     let (mut at, mut signed) = (tag, None);
     let mut buffer = Vec::new();
     let objects = &repository.git.objects;
-    for _ in 0..TAG_DEPTH {
+    for _ in 0..MAX_TAG_DEPTH {
         if let Some(commit) = log.orders.get(&at).and_then(|order| log.commits.get(*order as usize))
         {
             return Ok(Some((signed.unwrap_or(commit.time), at)));
@@ -142,7 +142,7 @@ fn target(
 }
 
 /// Counts commits of the analyzed folder not reachable from this one.
-fn commits_since(log: &Log, release: Order) -> u64 {
+fn commits_since(log: &CommitLog, release: Order) -> u64 {
     let mut released = vec![false; log.commits.len()];
     let mut waiting = vec![release];
     while let Some(order) = waiting.pop() {

@@ -1,7 +1,7 @@
 //! A git directory opened for reading: no user or system configuration, no environment, nothing executed.
 
 use super::location::Location;
-use crate::{files::Problem, repo::tree::Tree};
+use crate::{files::ReadFailure, repo::tree::ProjectTree};
 use gix::{
     ObjectId,
     bstr::ByteSlice,
@@ -12,13 +12,13 @@ use gix::{
 };
 
 /// Maximum object size; larger ones count as damaged.
-const OBJECT_BYTES: u64 = 64 << 20;
+const MAX_OBJECT_BYTES: u64 = 64 << 20;
 /// Cache size for recently read trees: each is needed again for the parent commit.
-const CACHE_BYTES: usize = 16 << 20;
+const TREE_CACHE_BYTES: usize = 16 << 20;
 /// Cache size for delta base objects.
-const BASE_CACHE_BYTES: usize = 8 << 20;
+const DELTA_BASE_CACHE_BYTES: usize = 8 << 20;
 /// Maximum size of the mailmap.
-const MAILMAP_BYTES: u64 = 1 << 20;
+const MAX_MAILMAP_BYTES: u64 = 1 << 20;
 
 /// An open repository.
 pub(super) struct Repository {
@@ -34,7 +34,7 @@ pub(super) struct Repository {
 
 /// State of HEAD.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct HeadState {
     /// Branch; `None` if HEAD is detached.
     pub(super) branch: Option<String>,
     /// Commit; `None` if there are no commits yet.
@@ -44,7 +44,7 @@ pub(super) struct Head {
 impl Repository {
     /// Opens a checked git directory. Ownership does not matter, because nothing in it is trusted.
     #[expect(clippy::disallowed_methods, reason = "a location lies in a root, links followed")]
-    pub(super) fn open(location: &Location) -> Result<Self, Problem> {
+    pub(super) fn open(location: &Location) -> Result<Self, ReadFailure> {
         let options = gix::open::Options::isolated()
             .with(gix::sec::Trust::Reduced)
             .open_path_as_is(true)
@@ -52,13 +52,13 @@ impl Repository {
                 "core.useReplaceRefs=false".to_owned(),
                 format!("gitoxide.objects.allocLimit={OBJECT_BYTES}"),
             ]);
-        let opened = options.open(&location.git_dir).map_err(|error| Problem {
+        let opened = options.open(&location.git_dir).map_err(|error| ReadFailure {
             path: location.shown.clone(),
             reason: format!("the git repository can't be opened: {}", cause(&error)),
         })?;
         let mut git = opened.to_thread_local();
-        git.object_cache_size(CACHE_BYTES);
-        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(BASE_CACHE_BYTES)));
+        git.object_cache_size(TREE_CACHE_BYTES);
+        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(DELTA_BASE_CACHE_BYTES)));
         // Partial clones miss objects by design; looking for new packs each time would be slow.
         git.objects.refresh_never();
         let linked = git.git_dir() != git.common_dir();
@@ -71,25 +71,25 @@ impl Repository {
     }
 
     /// Creates a problem about the history.
-    pub(super) fn problem(&self, reason: impl Into<String>) -> Problem {
-        Problem { path: self.shown.clone(), reason: reason.into() }
+    pub(super) fn problem(&self, reason: impl Into<String>) -> ReadFailure {
+        ReadFailure { path: self.shown.clone(), reason: reason.into() }
     }
 
     /// Reads HEAD.
-    pub(super) fn head(&self) -> Result<Head, Problem> {
+    pub(super) fn head(&self) -> Result<HeadState, ReadFailure> {
         let unreadable =
             |error| self.problem(format!("the git history can't be read: {}", cause(&error)));
         let mut head = self.git.head().map_err(unreadable)?;
         let branch = head.referent_name().map(|name| name.shorten().to_str_lossy().into_owned());
         let commit = head.try_peel_to_id().map_err(unreadable)?.map(gix::Id::detach);
-        Ok(Head { branch, commit })
+        Ok(HeadState { branch, commit })
     }
 
     /// Reads the project's mailmap. The configuration may name others, which may be anywhere.
-    pub(super) fn mailmap(&self, tree: &Tree, location: &Location, head: ObjectId) -> Snapshot {
+    pub(super) fn mailmap(&self, tree: &ProjectTree, location: &Location, head: ObjectId) -> Snapshot {
         let bytes = match location.work_tree.as_ref().filter(|_| !self.bare) {
             Some(top) => {
-                top.join(".mailmap").and_then(|place| tree.roots.read(&place, MAILMAP_BYTES).ok())
+                top.join(".mailmap").and_then(|place| tree.roots.read(&place, MAX_MAILMAP_BYTES).ok())
             }
             None => self.committed_mailmap(head),
         };
@@ -102,7 +102,7 @@ impl Repository {
         let tree = objects.find_commit(&head, &mut buffer).ok()?.tree();
         let (id, _) = self.entry(tree, ".mailmap", &mut buffer).ok()??;
         let header = self.git.find_header(id).ok()?;
-        if header.kind() != Kind::Blob || header.size() > MAILMAP_BYTES {
+        if header.kind() != Kind::Blob || header.size() > MAX_MAILMAP_BYTES {
             return None;
         }
         Some(objects.find_blob(&id, &mut buffer).ok()?.data.to_owned())

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    files::{Kind, Roots, WalkOptions},
+    files::{PathKind, ServedRoots, WalkOptions},
     repo::report::{Ages, Churn, FolderOwners, HotSpot, Month, Owner, Release, Releases},
 };
 use std::{
@@ -16,8 +16,8 @@ use tempfile::TempDir;
 const START: i64 = 1_704_067_200;
 const ADA: &str = "Ada Lovelace <ada@example.com>";
 const GRACE: &str = "Grace Hopper <grace@example.com>";
-const LATEST: i64 = START + 1000 * DAY;
-const BOUNDS: Bounds = Bounds { commits: COMMITS, changes: CHANGES, latest: LATEST };
+const LATEST: i64 = START + 1000 * DAY_SECONDS;
+const BOUNDS: HistoryLimits = HistoryLimits { commits: MAX_COMMITS, changes: MAX_CHANGES, latest: LATEST };
 
 /// A served folder with a repository.
 struct Fixture {
@@ -61,7 +61,7 @@ impl Fixture {
     fn commit(&self, author: &str, day: i64) {
         self.git(&["add", "-A"]);
         let arguments = ["commit", "-q", "--allow-empty", "-m", "x"];
-        git(&self.top, &arguments, author, START + day * DAY, b"");
+        git(&self.top, &arguments, author, START + day * DAY_SECONDS, b"");
     }
 
     fn save(&self, files: &[(&str, &str)], author: &str, day: i64) {
@@ -69,11 +69,11 @@ impl Fixture {
         self.commit(author, day);
     }
 
-    fn read(&self) -> Remembered {
+    fn read(&self) -> HistoryOutcome {
         read_at(&[self.root()], self.top.strip_prefix(self.root()).unwrap().to_str().unwrap())
     }
 
-    fn history(&self) -> (History, Past) {
+    fn history(&self) -> (History, ProjectPast) {
         let remembered = self.read();
         assert_eq!(remembered.problems, []);
         remembered.history.unwrap()
@@ -108,32 +108,32 @@ fn git(folder: &Path, arguments: &[&str], author: &str, time: i64, input: &[u8])
 }
 
 /// Walks a folder of the first root.
-fn tree_at(roots: &[PathBuf], path: &str) -> Tree {
-    let roots = Roots::open(roots).unwrap();
+fn tree_at(roots: &[PathBuf], path: &str) -> ProjectTree {
+    let roots = ServedRoots::open(roots).unwrap();
     let top = roots.top().join(path).unwrap();
-    let mut tree = Tree::new(roots.clone(), top.clone());
+    let mut tree = ProjectTree::new(roots.clone(), top.clone());
     for entry in
         roots.walk_with(&top, WalkOptions { hidden: true, ..WalkOptions::default() }).flatten()
     {
-        if entry.kind == Kind::File {
+        if entry.kind == PathKind::File {
             tree.add_file(entry.place.below(&top).unwrap(), entry.bytes, None);
         }
     }
     tree
 }
 
-fn read_at(roots: &[PathBuf], path: &str) -> Remembered {
+fn read_at(roots: &[PathBuf], path: &str) -> HistoryOutcome {
     read_within(&tree_at(roots, path), &HashMap::new(), BOUNDS, &|| false)
 }
 
-fn only_problem(remembered: &Remembered) -> (&str, &str) {
+fn only_problem(remembered: &HistoryOutcome) -> (&str, &str) {
     assert!(remembered.history.is_none(), "{:?}", remembered.history);
     let [problem] = remembered.problems.as_slice() else { panic!("{:?}", remembered.problems) };
     (&problem.path, &problem.reason)
 }
 
 fn on(day: i64) -> i64 {
-    START + day * DAY
+    START + day * DAY_SECONDS
 }
 
 fn changed(days: &[i64]) -> FilePast {
@@ -186,7 +186,7 @@ fn ordinary() -> Fixture {
 #[test]
 fn an_ordinary_repository_is_reported_completely() {
     let fixture = ordinary();
-    let weight = |path: &str, complexity, lines| (path.into(), Weight { complexity, lines });
+    let weight = |path: &str, complexity, lines| (path.into(), FileComplexity { complexity, lines });
     let weights = [weight("src/a.rs", 10, 100), weight("src/b.rs", 30, 50)].into();
     let tree = tree_at(&[fixture.root()], "");
     let remembered = read_within(&tree, &weights, BOUNDS, &|| false);
@@ -550,7 +550,7 @@ fn borrowed_objects_are_used_inside_the_roots() {
 fn a_broken_git_directory_is_a_problem() {
     type Break = fn(&Path);
     let cases: [(&str, Break, &str); 5] = [
-        ("no HEAD", |git| fs::remove_file(git.join("HEAD")).unwrap(), location::NO_GIT),
+        ("no HEAD", |git| fs::remove_file(git.join("HEAD")).unwrap(), location::NOT_A_GIT_DIRECTORY),
         ("garbage in HEAD", |git| fs::write(git.join("HEAD"), "garbage").unwrap(), "the git "),
         ("a file that names nothing", |git| pointer(git, "nothing"), "is a file that names no"),
         (
@@ -558,7 +558,7 @@ fn a_broken_git_directory_is_a_problem() {
             |git| pointer(git, "gitdir: nowhere"),
             "names a git directory that does not exist",
         ),
-        ("a file that leads out", |git| pointer(git, "gitdir: ../elsewhere"), location::OUTSIDE),
+        ("a file that leads out", |git| pointer(git, "gitdir: ../elsewhere"), location::HISTORY_OUTSIDE_ROOTS),
     ];
     for (case, broken, want) in cases {
         let fixture = Fixture::new();
@@ -615,7 +615,7 @@ fn damage_leaves_what_can_be_read() {
         assert_eq!(problem.reason, want, "{name}");
         let (history, past) = remembered.history.unwrap();
         assert_eq!((history.commits, history.truncated), seen, "{name}");
-        let want = Past { files: files(&[("a.rs", changed(days))]), complete: false };
+        let want = ProjectPast { files: files(&[("a.rs", changed(days))]), complete: false };
         assert_eq!(past, want, "{name}");
     }
 }
@@ -753,7 +753,7 @@ fn bounds_cut_the_history() {
         fixture.save(&[("a.rs", &day.to_string())], ADA, day);
     }
     let tree = tree_at(&[fixture.root()], "");
-    let bounded = |bounds, halt: Halt<'_>| {
+    let bounded = |bounds, halt: HaltCheck<'_>| {
         let remembered = read_within(&tree, &HashMap::new(), bounds, halt);
         assert_eq!(remembered.problems, []);
         let (history, past) = remembered.history.unwrap();
@@ -766,12 +766,12 @@ fn bounds_cut_the_history() {
         bounded(BOUNDS, &|| false),
         (5, false, Some("2024-01-01".into()), Some(all.clone()))
     );
-    let five = Bounds { commits: 5, ..BOUNDS };
+    let five = HistoryLimits { commits: 5, ..BOUNDS };
     assert_eq!(bounded(five, &|| false), (5, false, Some("2024-01-01".into()), Some(all)));
-    let two = Bounds { commits: 2, ..BOUNDS };
+    let two = HistoryLimits { commits: 2, ..BOUNDS };
     let newest = changed(&[4, 3]).changes;
     assert_eq!(bounded(two, &|| false), (2, true, Some("2024-01-04".into()), Some(newest)));
-    let few = Bounds { changes: 2, ..BOUNDS };
+    let few = HistoryLimits { changes: 2, ..BOUNDS };
     let newest = changed(&[4, 3]).changes;
     assert_eq!(bounded(few, &|| false), (2, true, Some("2024-01-04".into()), Some(newest)));
     assert_eq!(bounded(BOUNDS, &|| true), (0, true, None, Some(Vec::new())));
@@ -791,7 +791,7 @@ fn a_tree_that_repeats_itself_does_not_fill_the_memory() {
         git(&fixture.top, &["commit-tree", "-p", "HEAD", "-m", "x", &tree], ADA, on(1), b"");
     fixture.git(&["update-ref", "refs/heads/main", &commit]);
     let tree = tree_at(&[fixture.root()], "");
-    let bounds = Bounds { changes: 1000, ..BOUNDS };
+    let bounds = HistoryLimits { changes: 1000, ..BOUNDS };
     let remembered = read_within(&tree, &HashMap::new(), bounds, &|| false);
     assert_eq!(remembered.problems, []);
     let (history, past) = remembered.history.unwrap();

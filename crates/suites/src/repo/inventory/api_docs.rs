@@ -2,17 +2,17 @@
 
 use super::examples::is_of_others;
 use crate::{
-    files::Problem,
+    files::ReadFailure,
     repo::{
         report::{ApiDocs, EntryKind, Manifest, ProjectKind, Report},
-        tree::{File, Tree, folder_of},
+        tree::{ProjectFile, ProjectTree, folder_of},
     },
 };
 
 /// Maximum number of files to open.
-const OPENED: usize = 60;
+const MAX_OPENED_FILES: usize = 60;
 /// Bytes in which a service description names its format.
-const HEAD: u64 = 4096;
+const HEAD_BYTES: u64 = 4096;
 
 /// Configuration files recognized by name, in lowercase.
 const NAMES: &[(&str, &str)] = &[
@@ -76,7 +76,7 @@ const DEPENDENCIES: &[(&str, &str)] = &[
 ];
 
 /// Finds all references by tool, with the outermost source of each.
-pub(super) fn find(tree: &Tree, report: &Report) -> (Vec<ApiDocs>, Vec<Problem>) {
+pub(super) fn find(tree: &ProjectTree, report: &Report) -> (Vec<ApiDocs>, Vec<ReadFailure>) {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     let mut opened = 0;
     for file in tree.files().iter().filter(|file| !is_of_others(&file.path)) {
@@ -84,7 +84,7 @@ pub(super) fn find(tree: &Tree, report: &Report) -> (Vec<ApiDocs>, Vec<Problem>)
         let named = NAMES.iter().find(|(known, _)| *known == name).map(|(_, tool)| *tool);
         if let Some(tool) = named.or_else(|| by_folder(file)) {
             found.push((tool, file.path.to_string()));
-        } else if opened < OPENED && may_tell(&name) {
+        } else if opened < MAX_OPENED_FILES && may_declare_api_docs(&name) {
             opened += 1;
             match by_contents(tree, file, &name) {
                 Ok(tools) => {
@@ -105,7 +105,7 @@ pub(super) fn find(tree: &Tree, report: &Report) -> (Vec<ApiDocs>, Vec<Problem>)
 }
 
 /// Documentation catalogs are folders.
-fn by_folder(file: &File) -> Option<&'static str> {
+fn by_folder(file: &ProjectFile) -> Option<&'static str> {
     let folder = file.folder();
     if folder.split('/').any(|part| part.rsplit_once('.').is_some_and(|(_, it)| it == "docc")) {
         return Some("DocC");
@@ -114,7 +114,7 @@ fn by_folder(file: &File) -> Option<&'static str> {
     (stories && file.name().starts_with("main.")).then_some("Storybook")
 }
 
-fn may_tell(name: &str) -> bool {
+fn may_declare_api_docs(name: &str) -> bool {
     CONTENTS.iter().any(|(known, ..)| *known == name) || is_service(name)
 }
 
@@ -124,9 +124,9 @@ fn is_service(name: &str) -> bool {
     data && SERVICES.iter().any(|(start, ..)| name.starts_with(start))
 }
 
-fn by_contents(tree: &Tree, file: &File, name: &str) -> Result<Vec<&'static str>, Problem> {
+fn by_contents(tree: &ProjectTree, file: &ProjectFile, name: &str) -> Result<Vec<&'static str>, ReadFailure> {
     if is_service(name) {
-        let head = tree.head(&file.path, HEAD)?;
+        let head = tree.head(&file.path, HEAD_BYTES)?;
         let head = String::from_utf8_lossy(&head);
         // A key, with or without quotes, not a mention.
         let keyed =
@@ -149,7 +149,7 @@ fn by_dependencies(manifest: &Manifest) -> impl Iterator<Item = (&'static str, S
 }
 
 /// References that a language's tools and sites generate for every library.
-fn by_custom(tree: &Tree, report: &Report, manifest: &Manifest) -> Option<(&'static str, String)> {
+fn by_custom(tree: &ProjectTree, report: &Report, manifest: &Manifest) -> Option<(&'static str, String)> {
     let beside = |path: &str| {
         let folder = folder_of(&manifest.path);
         tree.file(&if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") })
@@ -183,7 +183,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let (docs, problems) = find(&Tree::of(folder.path()), report);
+        let (docs, problems) = find(&ProjectTree::of(folder.path()), report);
         assert_eq!(problems, []);
         docs.into_iter().map(|docs| (docs.tool, docs.source)).collect()
     }

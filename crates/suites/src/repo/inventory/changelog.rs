@@ -1,17 +1,17 @@
 //! Parses a changelog: releases, the newest one, and whether it covers the current version.
 
 use crate::{
-    files::Problem,
+    files::ReadFailure,
     repo::{
         report::{Changelog, Manifest, Report},
-        tree::{Tree, folder_of},
+        tree::{ProjectTree, folder_of},
     },
 };
 use std::cmp::Ordering;
 
 /// A release in a changelog.
 #[derive(Debug, PartialEq, Eq)]
-struct Entry {
+struct ChangelogRelease {
     version: String,
     date: Option<String>,
     /// Whether it is not released yet.
@@ -19,7 +19,7 @@ struct Entry {
 }
 
 /// Reads the project's changelog, if there is one.
-pub(super) fn read(tree: &Tree, report: &Report) -> (Option<Changelog>, Option<Problem>) {
+pub(super) fn read(tree: &ProjectTree, report: &Report) -> (Option<Changelog>, Option<ReadFailure>) {
     let Some(path) = report.presence.changelog.clone().or_else(|| elsewhere(tree)) else {
         return (None, None);
     };
@@ -28,7 +28,7 @@ pub(super) fn read(tree: &Tree, report: &Report) -> (Option<Changelog>, Option<P
         Err(problem) => return (None, Some(problem)),
     };
     let entries = entries(&text);
-    let made: Vec<&Entry> = entries.iter().filter(|entry| !entry.pending).collect();
+    let made: Vec<&ChangelogRelease> = entries.iter().filter(|entry| !entry.pending).collect();
     let newest = newest(&made);
     let changelog = Changelog {
         releases: made.len() as u64,
@@ -42,7 +42,7 @@ pub(super) fn read(tree: &Tree, report: &Report) -> (Option<Changelog>, Option<P
 }
 
 /// Finds a changelog among the documents.
-fn elsewhere(tree: &Tree) -> Option<String> {
+fn elsewhere(tree: &ProjectTree) -> Option<String> {
     let names =
         ["changelog.", "changes.", "history.", "release-notes.", "release_notes.", "releasenotes."];
     let mut files =
@@ -56,9 +56,9 @@ fn elsewhere(tree: &Tree) -> Option<String> {
 }
 
 /// Returns the distinct releases of a changelog, in order.
-fn entries(text: &str) -> Vec<Entry> {
+fn entries(text: &str) -> Vec<ChangelogRelease> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<ChangelogRelease> = Vec::new();
     let mut fenced = false;
     for (at, line) in lines.iter().enumerate() {
         if line.starts_with("```") {
@@ -118,7 +118,7 @@ fn is_heading(line: &str, below: &str) -> bool {
 }
 
 /// Parses the release in a heading. Words may precede the version: a name, `Version`, a date.
-fn entry(line: &str) -> Option<Entry> {
+fn entry(line: &str) -> Option<ChangelogRelease> {
     let line = line.trim_start_matches(['#', '=', '*', ' ']).trim_end();
     let bare: String = line
         .split('(')
@@ -161,7 +161,7 @@ fn entry(line: &str) -> Option<Entry> {
     ]
     .iter()
     .any(|mark| lower.contains(mark));
-    Some(Entry { version: version(words.get(at)?)?.to_owned(), date: date(&bare), pending })
+    Some(ChangelogRelease { version: version(words.get(at)?)?.to_owned(), date: date(&bare), pending })
 }
 
 /// Parses a version without its prefix letter: `1.2`, `1.2.3-rc.1`, `2024.05`. Dates and single numbers are not
@@ -231,7 +231,7 @@ fn month(word: &str) -> Option<usize> {
 }
 
 /// Returns the newest release: most changelogs have it first, some last.
-fn newest<'a>(made: &[&'a Entry]) -> Option<&'a Entry> {
+fn newest<'a>(made: &[&'a ChangelogRelease]) -> Option<&'a ChangelogRelease> {
     let (first, last) = (made.first()?, made.last()?);
     Some(if compare(&first.version, &last.version) == Ordering::Less { last } else { first })
 }
@@ -254,9 +254,9 @@ fn compare(one: &str, other: &str) -> Ordering {
 }
 
 /// Whether the current version is among the entries; `None` if no manifest has a released version.
-fn has_current(entries: &[Entry], path: &str, manifests: &[Manifest]) -> Option<bool> {
+fn has_current(entries: &[ChangelogRelease], path: &str, manifests: &[Manifest]) -> Option<bool> {
     let current = current_version(path, manifests)?;
-    let same = |entry: &Entry| trimmed(&entry.version) == trimmed(current);
+    let same = |entry: &ChangelogRelease| trimmed(&entry.version) == trimmed(current);
     if entries.iter().any(same) {
         return Some(true);
     }
@@ -314,7 +314,7 @@ mod tests {
         let top = (!name.contains('/')).then(|| name.to_owned());
         let presence = Presence { changelog: top, ..Presence::default() };
         let report = Report { manifests, presence, ..Report::default() };
-        let (changelog, problem) = read(&Tree::of(folder.path()), &report);
+        let (changelog, problem) = read(&ProjectTree::of(folder.path()), &report);
         assert_eq!(problem, None);
         changelog
     }
@@ -480,7 +480,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let presence = Presence { changelog: Some("CHANGELOG.md".into()), ..Presence::default() };
         let report = Report { presence, ..Report::default() };
-        let (changelog, problem) = read(&Tree::of(folder.path()), &report);
+        let (changelog, problem) = read(&ProjectTree::of(folder.path()), &report);
         assert_eq!((changelog, problem.map(|it| it.path)), (None, Some("CHANGELOG.md".to_owned())));
     }
 }

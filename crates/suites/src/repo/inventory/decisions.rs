@@ -1,16 +1,16 @@
 //! Decision records: which documents are records, and their status.
 
 use crate::{
-    files::Problem,
+    files::ReadFailure,
     repo::{
         facts::DocumentFacts,
         report::Decision,
-        tree::{Tree, folder_of, name_of},
+        tree::{ProjectTree, folder_of, name_of},
     },
 };
 
 /// Number of lines searched for a status.
-const HEAD_LINES: usize = 60;
+const STATUS_SEARCH_LINES: usize = 60;
 
 /// Decision statuses, in lowercase.
 const STATUSES: [&str; 16] = [
@@ -58,7 +58,7 @@ pub(super) fn is_record(path: &str) -> bool {
 }
 
 /// Returns the records among these documents, by path.
-pub(super) fn read(tree: &Tree, documents: &[&DocumentFacts]) -> (Vec<Decision>, Vec<Problem>) {
+pub(super) fn read(tree: &ProjectTree, documents: &[&DocumentFacts]) -> (Vec<Decision>, Vec<ReadFailure>) {
     let (mut decisions, mut problems) = (Vec::new(), Vec::new());
     for document in documents {
         let status = match tree.text(&document.path) {
@@ -80,7 +80,7 @@ pub(super) fn read(tree: &Tree, documents: &[&DocumentFacts]) -> (Vec<Decision>,
 
 /// Returns a record's status from front matter, a line of its own, or a section.
 fn status(text: &str) -> Option<String> {
-    let mut lines = text.lines().take(HEAD_LINES);
+    let mut lines = text.lines().take(STATUS_SEARCH_LINES);
     while let Some(line) = lines.next() {
         let plain = line.trim_start_matches(['#', '*', '-', '|', '=', ' ']).to_ascii_lowercase();
         let Some(rest) = plain.strip_prefix("status") else { continue };
@@ -153,7 +153,7 @@ mod tests {
         std::fs::write(folder.path().join("adr/0001-a.md"), "# 1. Use A\n\nStatus: accepted\n")
             .unwrap();
         let (here, gone) = (facts("adr/0001-a.md", "# 1. Use A\n"), facts("adr/0002-b.md", ""));
-        let (decisions, problems) = read(&Tree::of(folder.path()), &[&here, &gone]);
+        let (decisions, problems) = read(&ProjectTree::of(folder.path()), &[&here, &gone]);
         let decision = |path: &str, title: &str, status: Option<&str>| Decision {
             path: path.into(),
             title: title.into(),

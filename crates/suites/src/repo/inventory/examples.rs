@@ -3,7 +3,7 @@
 use crate::repo::{
     facts::DocumentFacts,
     report::Examples,
-    tree::{Tree, folder_of},
+    tree::{ProjectTree, folder_of},
 };
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 /// Counts examples.
-pub(super) fn count(tree: &Tree, documents: &[&DocumentFacts]) -> Examples {
+pub(super) fn count(tree: &ProjectTree, documents: &[&DocumentFacts]) -> Examples {
     let mut folders: BTreeMap<&str, u64> = BTreeMap::new();
     for file in tree.files() {
         if let Some(folder) = example_folder(&file.path) {

@@ -3,7 +3,7 @@
 
 use super::{decisions, wording};
 use crate::repo::{
-    facts::{DocumentFacts, Format},
+    facts::{DocumentFacts, DocumentFormat},
     report::DocumentKind,
     tree::{folder_of, name_of},
 };
@@ -140,10 +140,10 @@ pub(super) fn is_own(document: &DocumentFacts) -> bool {
     let in_docs = || parts().any(|part| is_ours(&part)) && document.words > 50;
     let usual = || usual(&document.path, &wording::plain(stem(&document.path)), &[]).is_some();
     match document.format {
-        Format::Markdown | Format::Restructured | Format::AsciiDoc => true,
+        DocumentFormat::Markdown | DocumentFormat::Restructured | DocumentFormat::AsciiDoc => true,
         // Text files are settings and lists more often than documents; pages are parts of a program.
-        Format::Text => usual() || in_docs(),
-        Format::Html => in_docs(),
+        DocumentFormat::Text => usual() || in_docs(),
+        DocumentFormat::Html => in_docs(),
     }
 }
 

@@ -14,20 +14,20 @@ mod wording;
 use super::{
     facts::DocumentFacts,
     report::{Document, DocumentKind, Documentation, KindCount, Readme, Report},
-    tree::Tree,
+    tree::ProjectTree,
 };
-use crate::files::Problem;
+use crate::files::ReadFailure;
 use std::collections::BTreeMap;
 
 /// Maximum number of listed documents.
-const DOCUMENTS: usize = 300;
+const MAX_LISTED_DOCUMENTS: usize = 300;
 
 /// Builds the document inventory. The report contains earlier results: presence, manifests, project, languages.
 pub(super) fn take(
-    tree: &Tree,
+    tree: &ProjectTree,
     documents: &[DocumentFacts],
     report: &Report,
-) -> (Documentation, Vec<Problem>) {
+) -> (Documentation, Vec<ReadFailure>) {
     let mut problems = Vec::new();
     let own: Vec<&DocumentFacts> = documents.iter().filter(|it| kinds::is_own(it)).collect();
     let mut listed: Vec<Document> = own.iter().map(|document| describe(document)).collect();
@@ -47,7 +47,7 @@ pub(super) fn take(
     let readme = read_readme(tree, documents, report, &mut problems);
     let kinds = count_kinds(&listed);
     let document_count = listed.len() as u64;
-    listed.truncate(DOCUMENTS);
+    listed.truncate(MAX_LISTED_DOCUMENTS);
     let examples = examples::count(tree, &own);
     let documentation = Documentation {
         readme,
@@ -83,10 +83,10 @@ fn count_kinds(documents: &[Document]) -> Vec<KindCount> {
 }
 
 fn read_readme(
-    tree: &Tree,
+    tree: &ProjectTree,
     documents: &[DocumentFacts],
     report: &Report,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ReadFailure>,
 ) -> Option<Readme> {
     let path = report.presence.readme.as_deref()?;
     match tree.text(path) {

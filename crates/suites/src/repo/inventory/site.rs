@@ -1,15 +1,15 @@
 //! Suggests a documentation site generator, with the reason.
 
 use crate::repo::{
-    facts::{DocumentFacts, Format},
+    facts::{DocumentFacts, DocumentFormat},
     report::{Document, DocumentKind, ProjectKind, Report, SuggestedSite},
 };
 
 /// Minimum number of guides for a site; with fewer guides and words, the README suffices.
-const GUIDES: usize = 4;
-const WORDS: u64 = 4000;
+const MIN_SITE_GUIDES: usize = 4;
+const MIN_SITE_WORDS: u64 = 4000;
 /// Number of documents above which most generators are slow.
-const MANY: usize = 400;
+const LARGE_SITE_DOCUMENTS: usize = 400;
 
 /// Suggests a generator; `None` if the project has one or the README suffices.
 pub(super) fn suggest(
@@ -26,30 +26,30 @@ pub(super) fn suggest(
     };
     let guides = || kinds.iter().filter(|document| is_guide(document.kind));
     let words: u64 = guides().map(|document| document.words).sum();
-    if guides().count() < GUIDES && words < WORDS {
+    if guides().count() < MIN_SITE_GUIDES && words < MIN_SITE_WORDS {
         return None;
     }
-    let formats = Formats::of(documents, guides().map(|document| document.path.as_str()));
+    let formats = GuideFormats::of(documents, guides().map(|document| document.path.as_str()));
     by_format(&formats)
         .or_else(|| by_ecosystem(report, &formats))
         .or_else(|| Some(general(report, &formats)))
 }
 
 /// Formats of the guides.
-struct Formats {
+struct GuideFormats {
     all: usize,
     restructured: usize,
     ascii: usize,
 }
 
-impl Formats {
+impl GuideFormats {
     fn of<'a>(documents: &[&DocumentFacts], guides: impl Iterator<Item = &'a str>) -> Self {
         let guides: std::collections::HashSet<&str> = guides.collect();
         let count = |format| {
             let fits = |it: &&&DocumentFacts| it.format == format && guides.contains(&*it.path);
             documents.iter().filter(fits).count()
         };
-        let (restructured, ascii) = (count(Format::Restructured), count(Format::AsciiDoc));
+        let (restructured, ascii) = (count(DocumentFormat::Restructured), count(DocumentFormat::AsciiDoc));
         Self { all: guides.len(), restructured, ascii }
     }
 }
@@ -59,7 +59,7 @@ fn site(name: &str, start: &str, reason: impl Into<String>) -> SuggestedSite {
 }
 
 /// Suggests a generator that reads the guides' format natively.
-fn by_format(formats: &Formats) -> Option<SuggestedSite> {
+fn by_format(formats: &GuideFormats) -> Option<SuggestedSite> {
     let (all, ascii, restructured) = (formats.all, formats.ascii, formats.restructured);
     if ascii * 2 > all {
         let reason = format!("{ascii} of {all} guides are AsciiDoc, which it reads natively");
@@ -73,7 +73,7 @@ fn by_format(formats: &Formats) -> Option<SuggestedSite> {
 }
 
 /// Suggests the usual generator of the main language's ecosystem.
-fn by_ecosystem(report: &Report, formats: &Formats) -> Option<SuggestedSite> {
+fn by_ecosystem(report: &Report, formats: &GuideFormats) -> Option<SuggestedSite> {
     let guides = formats.all;
     let library =
         report.project.as_ref().is_some_and(|project| project.kind == ProjectKind::Library);
@@ -188,9 +188,9 @@ fn script_site(report: &Report, guides: usize) -> SuggestedSite {
 }
 
 /// Suggests a generator for other projects.
-fn general(report: &Report, formats: &Formats) -> SuggestedSite {
+fn general(report: &Report, formats: &GuideFormats) -> SuggestedSite {
     let guides = formats.all;
-    if guides > MANY {
+    if guides > LARGE_SITE_DOCUMENTS {
         return site(
             "Hugo",
             "hugo new site website",
@@ -219,9 +219,9 @@ mod tests {
     /// Guides with these extensions, and the suggestion for them.
     fn suggested(report: &Report, endings: &[&str]) -> Option<SuggestedSite> {
         let format = |ending: &str| match ending {
-            "rst" => Format::Restructured,
-            "adoc" => Format::AsciiDoc,
-            _ => Format::Markdown,
+            "rst" => DocumentFormat::Restructured,
+            "adoc" => DocumentFormat::AsciiDoc,
+            _ => DocumentFormat::Markdown,
         };
         let facts: Vec<DocumentFacts> = endings
             .iter()

@@ -1,34 +1,34 @@
 use super::*;
 use crate::repo::{
-    facts::{CodeBlock, Format, Heading},
+    facts::{CodeBlock, DocumentFormat, DocumentHeading},
     report::{Decision, Manifest, Presence},
 };
 use DocumentKind as K;
-use outline::{Matter, Outline};
+use outline::{OutlineContent, DocumentOutline};
 
 /// The document facts that this module uses.
 pub(super) fn facts(path: &str, text: &str) -> DocumentFacts {
-    let outline = Outline::read(path, text);
+    let outline = DocumentOutline::read(path, text);
     let headed = || outline.sections.iter().filter(|section| section.level > 0);
-    let heading = |section: &outline::Section| Heading {
+    let heading = |section: &outline::OutlineSection| DocumentHeading {
         level: section.level,
         text: section.heading.as_str().into(),
         line: u32::try_from(section.line).unwrap(),
     };
     let parts = || outline.sections.iter().flat_map(|section| &section.parts);
-    let block = |part: &outline::Part| match &part.matter {
-        Matter::Code { language, .. } => Some(CodeBlock {
+    let block = |part: &outline::OutlinePart| match &part.matter {
+        OutlineContent::Code { language, .. } => Some(CodeBlock {
             line: u32::try_from(part.line).unwrap(),
             language: language.as_deref().map(Into::into),
         }),
         _ => None,
     };
     let format = match path.rsplit('.').next() {
-        Some("rst") => Format::Restructured,
-        Some("adoc") => Format::AsciiDoc,
-        Some("html") => Format::Html,
-        Some("txt") => Format::Text,
-        _ => Format::Markdown,
+        Some("rst") => DocumentFormat::Restructured,
+        Some("adoc") => DocumentFormat::AsciiDoc,
+        Some("html") => DocumentFormat::Html,
+        Some("txt") => DocumentFormat::Text,
+        _ => DocumentFormat::Markdown,
     };
     DocumentFacts {
         path: path.into(),
@@ -80,7 +80,7 @@ fn every_part_is_taken_stock_of() {
         }],
         ..Report::default()
     };
-    let (taken, problems) = take(&Tree::of(folder.path()), &documents, &report);
+    let (taken, problems) = take(&ProjectTree::of(folder.path()), &documents, &report);
     assert_eq!(problems, []);
     let readme = taken.readme.as_ref().unwrap();
     assert_eq!((readme.path.as_str(), readme.words, readme.code_blocks), ("README.md", 6, 1));
@@ -126,7 +126,7 @@ fn a_readme_that_cannot_be_read_is_a_problem() {
     let folder = tempfile::tempdir().unwrap();
     let presence = Presence { readme: Some("README.md".into()), ..Presence::default() };
     let report = Report { presence, ..Report::default() };
-    let (taken, problems) = take(&Tree::of(folder.path()), &[], &report);
+    let (taken, problems) = take(&ProjectTree::of(folder.path()), &[], &report);
     assert_eq!(taken, Documentation::default());
     assert_eq!(problems.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["README.md"]);
 }
@@ -136,7 +136,7 @@ fn more_documents_than_are_listed_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let documents: Vec<DocumentFacts> =
         (0..310).map(|at| facts(&format!("docs/{at}.md"), "# How to fly\n")).collect();
-    let (taken, _) = take(&Tree::of(folder.path()), &documents, &Report::default());
+    let (taken, _) = take(&ProjectTree::of(folder.path()), &documents, &Report::default());
     assert_eq!((taken.documents.len(), taken.document_count), (300, 310));
     assert_eq!(taken.kinds, [KindCount { kind: DocumentKind::HowTo, count: 310 }]);
     assert_eq!(taken.suggested_site.unwrap().name, "MkDocs Material");

@@ -1,7 +1,7 @@
 //! Heading words by topic, in the languages of most READMEs. Data and lookup only; knows no documents.
 
 /// Words in headings for one topic, separated by `, `.
-struct Topic {
+struct HeadingTopic {
     name: &'static str,
     /// Matches anywhere in a heading.
     anywhere: &'static str,
@@ -12,8 +12,8 @@ struct Topic {
 }
 
 /// English, Spanish, Portuguese, French, German and Russian by whole words; Chinese, Japanese and Korean by letters.
-const TOPICS: &[Topic] = &[
-    Topic {
+const TOPICS: &[HeadingTopic] = &[
+    HeadingTopic {
         name: "purpose",
         anywhere: "what is, what s, overview, introduction, features, highlights, motivation, key \
             features, descripción, introducción, características, descrição, introdução, \
@@ -24,7 +24,7 @@ const TOPICS: &[Topic] = &[
             intro",
         whole: "",
     },
-    Topic {
+    HeadingTopic {
         name: "status",
         anywhere: "status, stability, maturity, roadmap, maintenance, versioning, deprecated, backwards \
             compatibility, estado, statut, état, stand der, статус, 状态, 路线图, 狀態, ステータス, ロードマップ, \
@@ -32,7 +32,7 @@ const TOPICS: &[Topic] = &[
         first: "supported versions",
         whole: "release, releases, versions, changelog",
     },
-    Topic {
+    HeadingTopic {
         name: "requirements",
         anywhere: "requirements, requirement, prerequisites, prerequisite, pre requisites, \
             dependencies, compatibility, supported versions, supported platforms, minimum \
@@ -45,7 +45,7 @@ const TOPICS: &[Topic] = &[
         first: "requires, what you need, before you begin",
         whole: "",
     },
-    Topic {
+    HeadingTopic {
         name: "installation",
         anywhere: "installation, install, installing, set up, setup, getting it, how to build, building \
             from source, build from source, deployment, self hosting, instalación, instalar, \
@@ -55,7 +55,7 @@ const TOPICS: &[Topic] = &[
             obtaining",
         whole: "build, deploy, download",
     },
-    Topic {
+    HeadingTopic {
         name: "usage",
         anywhere: "usage, how to use, quick start, quickstart, getting started, get started, quick \
             tour, basic use, first steps, walkthrough, tutorial, quick example, simple example, \
@@ -68,7 +68,7 @@ const TOPICS: &[Topic] = &[
             exemplos, exemple, exemples, beispiel, beispiele, пример, примеры",
         whole: "use, run, api, cli, guide, basics, commands",
     },
-    Topic {
+    HeadingTopic {
         name: "example",
         anywhere: "example, examples, demo, demos, sample, samples, screenshot, screenshots, recipes, \
             ejemplo, ejemplos, exemplo, exemplos, exemple, exemples, beispiel, beispiele, \
@@ -76,7 +76,7 @@ const TOPICS: &[Topic] = &[
         first: "",
         whole: "",
     },
-    Topic {
+    HeadingTopic {
         name: "configuration",
         anywhere: "configuration, configuring, config, settings, environment variables, options, \
             customization, customize, configuración, configuração, configurer, konfiguration, \
@@ -84,14 +84,14 @@ const TOPICS: &[Topic] = &[
         first: "parameters, flags, environment, cargo features, crate features, feature flags",
         whole: "",
     },
-    Topic {
+    HeadingTopic {
         name: "tests",
         anywhere: "tests, testing, test suite, running tests, run tests, pruebas, testes, тесты, \
             тестирование, 测试, 測試, テスト, 테스트",
         first: "test",
         whole: "",
     },
-    Topic {
+    HeadingTopic {
         name: "documentation",
         anywhere: "documentation, docs, user guide, manual, wiki, reference, learn more, further \
             reading, read more, resources, documentación, documentação, dokumentation, \
@@ -99,7 +99,7 @@ const TOPICS: &[Topic] = &[
         first: "guides, more information, api reference",
         whole: "links, learn, reference, docs",
     },
-    Topic {
+    HeadingTopic {
         name: "help",
         anywhere: "community, contact, questions, faq, troubleshooting, feedback, discussion, \
             discussions, mailing list, chat, reporting issues, report a bug, bug reports, known \
@@ -111,7 +111,7 @@ const TOPICS: &[Topic] = &[
         first: "",
         whole: "help, support, chat, issues, bugs",
     },
-    Topic {
+    HeadingTopic {
         name: "contributing",
         anywhere: "contributing, contribute, contribution, contributions, contributors, developing, \
             hacking, local development, development setup, developer guide, for developers, pull \
@@ -121,7 +121,7 @@ const TOPICS: &[Topic] = &[
         first: "development, get involved, how to help, maintainers",
         whole: "",
     },
-    Topic {
+    HeadingTopic {
         name: "licence",
         anywhere: "license, licence, licensing, licenses, copyright, legal, licencia, licença, lizenz, \
             лицензия, 许可, 授权, 协议, 版权, 授權, ライセンス, 라이선스, 라이센스",

@@ -1,7 +1,7 @@
 //! Finds broken links and anchors. Reports only certain ones: a wrong finding costs trust.
 
-mod ignored;
-mod parts;
+mod gitignore;
+mod included_anchors;
 mod route;
 pub(super) mod sites;
 mod suggestion;
@@ -11,61 +11,61 @@ mod tests;
 
 use super::{
     documents::{places, slug},
-    facts::{DocumentFacts, Format, Link, anchor_key},
+    facts::{DocumentFacts, DocumentFormat, DocumentLink, anchor_key},
     report::{BrokenLink, LinkProblem, Links},
-    tree::{Halt, Tree, folder_of},
+    tree::{HaltCheck, ProjectTree, folder_of},
 };
-use crate::lanes;
+use crate::worker_pools;
 use rayon::prelude::*;
-use route::{End, LinkSource, Routes};
+use route::{LinkDestination, LinkSource, LinkRoutes};
 use sites::Sites;
 use std::{
     collections::{HashMap, HashSet},
     sync::OnceLock,
 };
 use suggestion::Suggestions;
-use target::Target;
+use target::LinkTarget;
 
 /// Maximum number of listed broken links.
-const LISTED: usize = 500;
+const MAX_LISTED_LINKS: usize = 500;
 /// Maximum length of a target: paths are split in many ways, and each part is looked up.
-const LONGEST_TARGET: usize = 1024;
+const MAX_TARGET_BYTES: usize = 1024;
 /// Number of links between deadline checks.
-const STEP: usize = 64;
+const LINKS_PER_HALT_CHECK: usize = 64;
 
 /// Checks every relative link until the deadline.
-pub(super) fn check(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> Links {
+pub(super) fn check(tree: &ProjectTree, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Links {
     let sites = Sites::of(tree);
-    let by_path = documents.iter().map(|one| (&*one.path, Linked::new(one))).collect();
-    let checker = Checker { sites: &sites, routes: Routes::of(tree, &sites), by_path, halt };
-    let tally = lanes::run(|| {
+    let by_path = documents.iter().map(|one| (&*one.path, LinkedDocument::new(one))).collect();
+    let checker = LinkChecker { sites: &sites, routes: LinkRoutes::of(tree, &sites), by_path, halt };
+    let tally = worker_pools::run(|| {
         documents
             .par_iter()
             .filter(|_| !halt())
             .map(|document| checker.document(document))
-            .reduce(Tally::default, Tally::with)
+            .reduce(LinkTally::default, LinkTally::with)
     });
     let mut broken = tally.broken;
     let own = broken.iter().filter_map(|broken| Some((broken.document, broken.own_fragment()?)));
-    let assembled = parts::folders_of_parts(documents, own);
+    let assembled = included_anchors::folders_of_parts(documents, own);
     broken.retain(|broken| {
         broken.own_fragment().is_none() || !assembled.contains(folder_of(&broken.document.path))
     });
     broken.sort_by(|one, other| one.order().cmp(&other.order()));
     let broken_count = broken.len() as u64;
-    broken.truncate(LISTED);
-    let broken = if broken.is_empty() { Vec::new() } else { checker.tell(tree, broken) };
+    broken.truncate(MAX_LISTED_LINKS);
+    let broken = if broken.is_empty() { Vec::new() } else { checker.to_broken_links(tree, broken) };
     Links { checked: tally.checked, external: tally.external, broken_count, broken }
 }
 
 #[derive(Default)]
-struct Tally<'a> {
+struct LinkTally<'a> {
     checked: u64,
     external: u64,
-    broken: Vec<Broken<'a>>,
+    broken: Vec<UnresolvedLink<'a>>,
 }
 
-impl Tally<'_> {
+impl LinkTally<'_> {
     fn with(mut self, mut other: Self) -> Self {
         self.checked += other.checked;
         self.external += other.external;
@@ -74,15 +74,15 @@ impl Tally<'_> {
     }
 }
 
-struct Broken<'a> {
+struct UnresolvedLink<'a> {
     document: &'a DocumentFacts,
-    link: &'a Link,
+    link: &'a DocumentLink,
     problem: LinkProblem,
     /// The document without the anchor, or the path in its real case.
     found: Option<String>,
 }
 
-impl<'a> Broken<'a> {
+impl<'a> UnresolvedLink<'a> {
     /// Returns the anchor if the link points into the document itself.
     fn own_fragment(&self) -> Option<&'a str> {
         self.link.target.strip_prefix('#')
@@ -93,15 +93,15 @@ impl<'a> Broken<'a> {
     }
 }
 
-struct Checker<'a> {
+struct LinkChecker<'a> {
     sites: &'a Sites,
-    routes: Routes<'a>,
-    by_path: HashMap<&'a str, Linked<'a>>,
-    halt: Halt<'a>,
+    routes: LinkRoutes<'a>,
+    by_path: HashMap<&'a str, LinkedDocument<'a>>,
+    halt: HaltCheck<'a>,
 }
 
 /// A link target document, with cached data for checking anchors.
-struct Linked<'a> {
+struct LinkedDocument<'a> {
     facts: &'a DocumentFacts,
     /// Whether something else generates part of it.
     includes: bool,
@@ -112,7 +112,7 @@ struct Linked<'a> {
     slugs: OnceLock<Vec<String>>,
 }
 
-impl<'a> Linked<'a> {
+impl<'a> LinkedDocument<'a> {
     fn new(facts: &'a DocumentFacts) -> Self {
         let is_page = is_page(facts);
         let includes = facts.links.iter().any(|link| link.target.starts_with("include:"));
@@ -135,31 +135,31 @@ fn is_page(document: &DocumentFacts) -> bool {
     document.links.iter().any(|link| &*link.target == "site:")
 }
 
-impl<'a> Checker<'a> {
-    fn document(&self, document: &'a DocumentFacts) -> Tally<'a> {
-        let mut tally = Tally::default();
+impl<'a> LinkChecker<'a> {
+    fn document(&self, document: &'a DocumentFacts) -> LinkTally<'a> {
+        let mut tally = LinkTally::default();
         let from = LinkSource { document, is_page: is_page(document) };
         let is_checked = is_checked(document);
         for (n, link) in document.links.iter().enumerate() {
-            if n.is_multiple_of(STEP) && (self.halt)() {
+            if n.is_multiple_of(LINKS_PER_HALT_CHECK) && (self.halt)() {
                 break;
             }
-            if link.target.len() > LONGEST_TARGET {
+            if link.target.len() > MAX_TARGET_BYTES {
                 continue;
             }
-            match Target::of(&link.target) {
-                Target::External => tally.external += 1,
-                Target::Local { path, fragment } if is_checked => {
+            match LinkTarget::of(&link.target) {
+                LinkTarget::External => tally.external += 1,
+                LinkTarget::Local { path, fragment } if is_checked => {
                     tally.checked += 1;
                     let problem = self.problem(from, link, &path, fragment);
-                    tally.broken.extend(problem.map(|(problem, found)| Broken {
+                    tally.broken.extend(problem.map(|(problem, found)| UnresolvedLink {
                         document,
                         link,
                         problem,
                         found,
                     }));
                 }
-                Target::Local { .. } | Target::Other => {}
+                LinkTarget::Local { .. } | LinkTarget::Other => {}
             }
         }
         tally
@@ -168,7 +168,7 @@ impl<'a> Checker<'a> {
     fn problem(
         &self,
         from: LinkSource<'a>,
-        link: &Link,
+        link: &DocumentLink,
         path: &str,
         fragment: Option<&str>,
     ) -> Option<(LinkProblem, Option<String>)> {
@@ -176,12 +176,12 @@ impl<'a> Checker<'a> {
             from.document.path.to_string()
         } else {
             match self.routes.follow(from, path, link.image) {
-                End::File(file) => file,
-                End::Folder | End::Unknown => return None,
-                End::Missing if link.image => return Some((LinkProblem::MissingImage, None)),
-                End::Missing => return Some((LinkProblem::MissingFile, None)),
-                End::OtherCase(other) => return Some((LinkProblem::WrongCase, Some(other))),
-                End::Outside => return Some((LinkProblem::Outside, None)),
+                LinkDestination::File(file) => file,
+                LinkDestination::Folder | LinkDestination::Unknown => return None,
+                LinkDestination::Missing if link.image => return Some((LinkProblem::MissingImage, None)),
+                LinkDestination::Missing => return Some((LinkProblem::MissingFile, None)),
+                LinkDestination::OtherCase(other) => return Some((LinkProblem::WrongCase, Some(other))),
+                LinkDestination::Outside => return Some((LinkProblem::Outside, None)),
             }
         };
         let fragment = fragment.filter(|_| !link.image)?;
@@ -194,10 +194,10 @@ impl<'a> Checker<'a> {
     }
 
     /// Converts the findings for the report.
-    fn tell(&self, tree: &Tree, broken: Vec<Broken<'a>>) -> Vec<BrokenLink> {
+    fn to_broken_links(&self, tree: &ProjectTree, broken: Vec<UnresolvedLink<'a>>) -> Vec<BrokenLink> {
         let suggestions = Suggestions::of(tree, self.halt);
         let links = broken.into_iter().map(|broken| {
-            let Broken { document, link, problem, found } = broken;
+            let UnresolvedLink { document, link, problem, found } = broken;
             let folder = folder_of(&document.path);
             let (address, fragment) = link.target.split_once('#').unwrap_or((&link.target, ""));
             let suggestion = match (problem, found) {
@@ -208,8 +208,8 @@ impl<'a> Checker<'a> {
                     .map(|anchor| format!("{address}#{anchor}")),
                 (_, Some(other)) => Some(suggestion::relative(folder, &other)),
                 (LinkProblem::Outside, None) => None,
-                (_, None) => match Target::of(&link.target) {
-                    Target::Local { path, .. } => suggestion::address(&link.target)
+                (_, None) => match LinkTarget::of(&link.target) {
+                    LinkTarget::Local { path, .. } => suggestion::address(&link.target)
                         .or_else(|| suggestions.file(&document.path, &path)),
                     _ => None,
                 },
@@ -228,7 +228,7 @@ fn is_checked(document: &DocumentFacts) -> bool {
 }
 
 /// Whether a fragment may name something in a document linked from another one.
-fn may_have(from: &DocumentFacts, linked: &Linked<'_>, fragment: &str) -> bool {
+fn may_have(from: &DocumentFacts, linked: &LinkedDocument<'_>, fragment: &str) -> bool {
     let target = linked.facts;
     if target::is_free(fragment) {
         return true;
@@ -243,19 +243,19 @@ fn may_have(from: &DocumentFacts, linked: &Linked<'_>, fragment: &str) -> bool {
         return true;
     }
     match target.format {
-        Format::Markdown => {
+        DocumentFormat::Markdown => {
             target::is_rustdoc_anchor(fragment)
-                || from.format != Format::Markdown
+                || from.format != DocumentFormat::Markdown
                 || has_heading_like(linked, fragment)
         }
-        Format::Html => false,
-        Format::Restructured | Format::AsciiDoc | Format::Text => true,
+        DocumentFormat::Html => false,
+        DocumentFormat::Restructured | DocumentFormat::AsciiDoc | DocumentFormat::Text => true,
     }
 }
 
 /// Whether a heading may have this slug in an unknown renderer: they differ in which characters they keep, and some
 /// sites prepend the parent heading.
-fn has_heading_like(document: &Linked<'_>, fragment: &str) -> bool {
+fn has_heading_like(document: &LinkedDocument<'_>, fragment: &str) -> bool {
     let decoded = percent_encoding::percent_decode_str(fragment).decode_utf8_lossy();
     if decoded.is_ascii() && !document.is_page {
         return false;

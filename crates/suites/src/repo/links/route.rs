@@ -1,15 +1,15 @@
 //! Resolves links: files in the tree, and as shown by sites and hosts.
 
 use super::{
-    ignored::Ignored,
-    sites::{Generator, Site, Sites},
+    gitignore::GitignoreRules,
+    sites::{SiteGenerator, DocumentationSite, Sites},
     target::{is_any_file, is_rustdoc_page},
 };
 use crate::repo::{
     documents::places,
-    facts::{DocumentFacts, Format},
-    tails::Tails,
-    tree::{Tree, folder_of, join, name_of},
+    facts::{DocumentFacts, DocumentFormat},
+    path_suffixes::PathSuffixes,
+    tree::{ProjectTree, folder_of, join, name_of},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -89,7 +89,7 @@ const BUILT: [&str; 11] =
 
 /// Destination of a link.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LinkDestination {
     /// A file, by path.
     File(String),
     /// A folder.
@@ -113,8 +113,8 @@ pub(super) struct LinkSource<'a> {
 }
 
 /// Index of all files and how links reach them.
-pub(super) struct Routes<'a> {
-    tree: &'a Tree,
+pub(super) struct LinkRoutes<'a> {
+    tree: &'a ProjectTree,
     sites: &'a Sites,
     /// Whether the analyzed folder is a whole repository.
     whole: bool,
@@ -124,17 +124,17 @@ pub(super) struct Routes<'a> {
     /// Lowercase file names.
     names: OnceLock<HashSet<String>>,
     /// Files by path suffix.
-    tails: OnceLock<Tails<'a>>,
+    tails: OnceLock<PathSuffixes<'a>>,
     /// Files in language or version folders, with `*` in place of that folder.
     variants: OnceLock<HashSet<String>>,
     /// Folders with HTML pages.
     pages: OnceLock<HashSet<&'a str>>,
-    ignored: OnceLock<Ignored>,
+    ignored: OnceLock<GitignoreRules>,
 }
 
-impl<'a> Routes<'a> {
+impl<'a> LinkRoutes<'a> {
     /// Builds the index of a project.
-    pub(super) fn of(tree: &'a Tree, sites: &'a Sites) -> Self {
+    pub(super) fn of(tree: &'a ProjectTree, sites: &'a Sites) -> Self {
         let submodules = match tree.file(".gitmodules") {
             Some(_) => submodules_in(&tree.text(".gitmodules").unwrap_or_default()),
             None => Vec::new(),
@@ -154,7 +154,7 @@ impl<'a> Routes<'a> {
     }
 
     /// Resolves a decoded path from a document.
-    pub(super) fn follow(&self, from: LinkSource<'_>, path: &str, image: bool) -> End {
+    pub(super) fn follow(&self, from: LinkSource<'_>, path: &str, image: bool) -> LinkDestination {
         let document = from.document;
         if let Some(rooted) = path.strip_prefix('/') {
             return self.follow_rooted(document, rooted);
@@ -167,15 +167,15 @@ impl<'a> Routes<'a> {
         }
     }
 
-    fn exact(&self, path: &str) -> Option<End> {
+    fn exact(&self, path: &str) -> Option<LinkDestination> {
         if self.tree.file(path).is_some() {
-            return Some(End::File(path.to_owned()));
+            return Some(LinkDestination::File(path.to_owned()));
         }
-        self.tree.has_folder(path).then_some(End::Folder)
+        self.tree.has_folder(path).then_some(LinkDestination::Folder)
     }
 
     /// Searches for a path that does not exist as written.
-    fn search(&self, from: LinkSource<'_>, path: &str, joined: &str, image: bool) -> End {
+    fn search(&self, from: LinkSource<'_>, path: &str, joined: &str, image: bool) -> LinkDestination {
         let document = from.document;
         if let Some(end) = self.shown_as(joined) {
             return end;
@@ -190,22 +190,22 @@ impl<'a> Routes<'a> {
         if let Some(other) = self.lower().get(&joined.to_lowercase()) {
             // A site may use lowercase URLs.
             let is_address = site.is_some() && ending_of(joined).is_none();
-            return if is_address { End::Unknown } else { End::OtherCase(other.to_string()) };
+            return if is_address { LinkDestination::Unknown } else { LinkDestination::OtherCase(other.to_string()) };
         }
         let is_in_submodule = || self.submodules.iter().any(|folder| is_below(joined, folder));
         if self.tree.is_on_disk(joined) || is_in_submodule() {
-            return End::Unknown;
+            return LinkDestination::Unknown;
         }
         let certain = match document.format {
-            Format::Markdown => self.is_certain_in_markdown(from, joined, site),
-            Format::Html => is_certain_in_html(document, joined, site),
-            Format::Restructured => ending_of(joined).is_some_and(|ending| ending != "html"),
-            Format::AsciiDoc => {
+            DocumentFormat::Markdown => self.is_certain_in_markdown(from, joined, site),
+            DocumentFormat::Html => is_certain_in_html(document, joined, site),
+            DocumentFormat::Restructured => ending_of(joined).is_some_and(|ending| ending != "html"),
+            DocumentFormat::AsciiDoc => {
                 let ending = ending_of(joined);
                 let is_shown = image || ending.as_deref() == Some("adoc");
                 is_shown && !self.has_name(joined)
             }
-            Format::Text => false,
+            DocumentFormat::Text => false,
         };
         let leaves = |pages: &str| is_below(&document.path, pages) && !is_below(joined, pages);
         let is_elsewhere = places::is_output(joined)
@@ -216,12 +216,12 @@ impl<'a> Routes<'a> {
             || is_rustdoc_page(name_of(joined))
             || self.is_served(document, path)
             || places::is_variant(&document.path) && self.has_name(joined);
-        let is_made = || self.ignored.get_or_init(|| Ignored::of(self.tree)).has(joined);
-        if certain && !is_elsewhere && !is_made() { End::Missing } else { End::Unknown }
+        let is_made = || self.ignored.get_or_init(|| GitignoreRules::of(self.tree)).has(joined);
+        if certain && !is_elsewhere && !is_made() { LinkDestination::Missing } else { LinkDestination::Unknown }
     }
 
     /// Searches with other extensions, or for a folder's index page.
-    fn shown_as(&self, path: &str) -> Option<End> {
+    fn shown_as(&self, path: &str) -> Option<LinkDestination> {
         let mut stems = vec![path];
         if let Some(stem) = path.strip_suffix(".html").or(path.strip_suffix(".htm")) {
             stems.push(stem);
@@ -232,18 +232,18 @@ impl<'a> Routes<'a> {
                 let first = FIRST_PAGES
                     .iter()
                     .find_map(|page| join(stem, page).filter(|it| self.tree.file(it).is_some()));
-                return Some(first.map_or(End::Folder, End::File));
+                return Some(first.map_or(LinkDestination::Folder, LinkDestination::File));
             }
             let mut named = ENDINGS.iter().map(|ending| format!("{stem}.{ending}"));
             if let Some(found) = named.find(|path| self.tree.file(path).is_some()) {
-                return Some(End::File(found));
+                return Some(LinkDestination::File(found));
             }
         }
         None
     }
 
     /// Searches from a page shown as a folder. The documents may be shown by a site built elsewhere.
-    fn search_page(&self, document: &DocumentFacts, path: &str) -> Option<End> {
+    fn search_page(&self, document: &DocumentFacts, path: &str) -> Option<LinkDestination> {
         if !places::lies_in_documentation(&document.path)
             && self.sites.around(&document.path).is_none()
         {
@@ -255,7 +255,7 @@ impl<'a> Routes<'a> {
     }
 
     /// Searches as a site does: from ancestor folders and served folders.
-    fn search_site(&self, document: &DocumentFacts, path: &str, site: &Site) -> Option<End> {
+    fn search_site(&self, document: &DocumentFacts, path: &str, site: &DocumentationSite) -> Option<LinkDestination> {
         let at = |folder: &str, path: &str| {
             let joined = join(folder, path)?;
             self.exact(&joined).or_else(|| self.shown_as(&joined))
@@ -273,7 +273,7 @@ impl<'a> Routes<'a> {
     }
 
     /// Resolves a path from the root of the repository or site.
-    fn follow_rooted(&self, document: &DocumentFacts, path: &str) -> End {
+    fn follow_rooted(&self, document: &DocumentFacts, path: &str) -> LinkDestination {
         let known = |joined: &str| self.exact(joined).or_else(|| self.shown_as(joined));
         let top = join("", path).unwrap_or_default();
         if let Some(end) = known(&top) {
@@ -288,39 +288,39 @@ impl<'a> Routes<'a> {
             }
         }
         let is_on_host =
-            document.format == Format::Markdown && self.whole && self.sites.all().is_empty();
+            document.format == DocumentFormat::Markdown && self.whole && self.sites.all().is_empty();
         let is_file = ending_of(&top).is_some_and(|ending| ending != "html");
         if is_on_host && is_file && !self.tree.is_on_disk(&top) && !self.has_name(&top) {
-            return End::Missing;
+            return LinkDestination::Missing;
         }
-        End::Unknown
+        LinkDestination::Unknown
     }
 
     /// Resolves a path above the analyzed folder.
-    fn leave(&self, document: &DocumentFacts, path: &str) -> End {
+    fn leave(&self, document: &DocumentFacts, path: &str) -> LinkDestination {
         let above = path.split('/').find(|part| !matches!(*part, "" | "." | ".."));
         let is_host_page = above.is_none_or(|page| HOST_PAGES.contains(&page));
         let from_here = format!("{}/{path}", folder_of(&document.path));
         if is_host_page || !self.whole || self.tree.is_on_disk(&from_here) {
-            return End::Unknown;
+            return LinkDestination::Unknown;
         }
         if let Some(site) = self.sites.around(&document.path) {
             let found = self.search_site(document, path, site);
             return found.unwrap_or(if ending_of(path).as_deref() == Some("md") {
-                End::Outside
+                LinkDestination::Outside
             } else {
-                End::Unknown
+                LinkDestination::Unknown
             });
         }
         // What an HTML page is served with is known only where it is served.
-        if document.format == Format::Markdown { End::Outside } else { End::Unknown }
+        if document.format == DocumentFormat::Markdown { LinkDestination::Outside } else { LinkDestination::Unknown }
     }
 
     fn is_certain_in_markdown(
         &self,
         from: LinkSource<'_>,
         joined: &str,
-        site: Option<&Site>,
+        site: Option<&DocumentationSite>,
     ) -> bool {
         let document = from.document;
         let is_page = site.is_some() || from.is_page;
@@ -333,7 +333,7 @@ impl<'a> Routes<'a> {
             Some("md" | "mdx" | "markdown") => match site.map(|site| site.generator) {
                 None => true,
                 // It also searches from the root of its documents, in folders named in its configuration.
-                Some(Generator::Docusaurus) => {
+                Some(SiteGenerator::Docusaurus) => {
                     !self.has_name(joined) || places::is_readme(&document.path)
                 }
                 Some(generator) => generator.follows_files() || !self.has_name(joined),
@@ -357,7 +357,7 @@ impl<'a> Routes<'a> {
             return true;
         }
         let files = || self.tree.files().iter().map(|file| &*file.path);
-        let tails = || self.tails.get_or_init(|| Tails::new(files()));
+        let tails = || self.tails.get_or_init(|| PathSuffixes::new(files()));
         climbed.contains('/')
             && places::lies_in_documentation(&document.path)
             && !places::is_readme(&document.path)
@@ -410,7 +410,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&Site>) -> bool {
+fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&DocumentationSite>) -> bool {
     let is_app = |folder| matches!(folder, "examples" | "example" | "demo" | "src" | "app");
     let is_written = ending_of(joined).is_some_and(|ending| !BUILT.contains(&ending.as_str()));
     is_written && site.is_none() && !folder_of(&document.path).split('/').any(is_app)

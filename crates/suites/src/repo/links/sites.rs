@@ -1,11 +1,11 @@
 //! Documentation sites of a project: their folders and generators.
 
-use crate::repo::tree::{Tree, folder_of, join, name_of};
+use crate::repo::tree::{ProjectTree, folder_of, join, name_of};
 use std::collections::HashMap;
 
 /// A site generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::repo) enum Generator {
+pub(in crate::repo) enum SiteGenerator {
     /// Sphinx.
     Sphinx,
     /// `MkDocs` and its successors.
@@ -34,7 +34,7 @@ pub(in crate::repo) enum Generator {
     Automatic,
 }
 
-impl Generator {
+impl SiteGenerator {
     /// Whether links between its documents use file names.
     pub(in crate::repo) fn follows_files(self) -> bool {
         matches!(
@@ -50,39 +50,39 @@ impl Generator {
 }
 
 /// Site configuration files, by name without the extension.
-const CONFIGURATIONS: [(&str, Generator); 21] = [
-    ("mkdocs", Generator::MkDocs),
-    ("zensical", Generator::MkDocs),
-    ("book", Generator::MdBook),
-    ("docusaurus.config", Generator::Docusaurus),
-    ("antora", Generator::Antora),
-    ("_toc", Generator::JupyterBook),
-    ("mint", Generator::Mintlify),
-    ("docs", Generator::Mintlify),
-    ("docfx", Generator::DocFx),
-    ("astro.config", Generator::Astro),
-    ("_config", Generator::Automatic),
-    ("hugo", Generator::Automatic),
-    ("gatsby-config", Generator::Automatic),
-    ("next.config", Generator::Automatic),
-    ("nuxt.config", Generator::Automatic),
-    ("eleventy.config", Generator::Automatic),
-    (".eleventy", Generator::Automatic),
-    ("_quarto", Generator::Automatic),
-    ("rspress.config", Generator::Automatic),
-    ("myst", Generator::JupyterBook),
-    ("svelte.config", Generator::Automatic),
+const CONFIGURATIONS: [(&str, SiteGenerator); 21] = [
+    ("mkdocs", SiteGenerator::MkDocs),
+    ("zensical", SiteGenerator::MkDocs),
+    ("book", SiteGenerator::MdBook),
+    ("docusaurus.config", SiteGenerator::Docusaurus),
+    ("antora", SiteGenerator::Antora),
+    ("_toc", SiteGenerator::JupyterBook),
+    ("mint", SiteGenerator::Mintlify),
+    ("docs", SiteGenerator::Mintlify),
+    ("docfx", SiteGenerator::DocFx),
+    ("astro.config", SiteGenerator::Astro),
+    ("_config", SiteGenerator::Automatic),
+    ("hugo", SiteGenerator::Automatic),
+    ("gatsby-config", SiteGenerator::Automatic),
+    ("next.config", SiteGenerator::Automatic),
+    ("nuxt.config", SiteGenerator::Automatic),
+    ("eleventy.config", SiteGenerator::Automatic),
+    (".eleventy", SiteGenerator::Automatic),
+    ("_quarto", SiteGenerator::Automatic),
+    ("rspress.config", SiteGenerator::Automatic),
+    ("myst", SiteGenerator::JupyterBook),
+    ("svelte.config", SiteGenerator::Automatic),
 ];
 /// Extensions of such files.
 const ENDINGS: [&str; 9] = ["yml", "yaml", "toml", "json", "js", "mjs", "cjs", "ts", "mts"];
 
 /// A documentation site.
 #[derive(Debug)]
-pub(in crate::repo) struct Site {
+pub(in crate::repo) struct DocumentationSite {
     /// The folder it is built from.
     pub(in crate::repo) root: Box<str>,
     /// Its generator.
-    pub(in crate::repo) generator: Generator,
+    pub(in crate::repo) generator: SiteGenerator,
     /// The folder of its pages, if separate: files outside are not part of the site.
     pub(in crate::repo) pages: Option<Box<str>>,
     /// Its configuration file.
@@ -94,13 +94,13 @@ pub(in crate::repo) struct Site {
 /// All sites of a project.
 #[derive(Debug, Default)]
 pub(in crate::repo) struct Sites {
-    all: Vec<Site>,
+    all: Vec<DocumentationSite>,
     by_root: HashMap<Box<str>, usize>,
 }
 
 impl Sites {
     /// Finds the sites with a configuration file.
-    pub(in crate::repo) fn of(tree: &Tree) -> Self {
+    pub(in crate::repo) fn of(tree: &ProjectTree) -> Self {
         let mut sites = Self::default();
         for file in tree.files() {
             let Some((root, generator)) = configured(tree, &file.path) else { continue };
@@ -109,7 +109,7 @@ impl Sites {
                 let text = tree.text(&file.path).unwrap_or_default();
                 sites.describe(root, &text);
             }
-            if generator == Generator::Docusaurus {
+            if generator == SiteGenerator::Docusaurus {
                 for root in named_folders(tree, &file.path) {
                     sites.add(&root, generator, &file.path);
                 }
@@ -119,12 +119,12 @@ impl Sites {
     }
 
     /// Returns all sites, by root.
-    pub(in crate::repo) fn all(&self) -> &[Site] {
+    pub(in crate::repo) fn all(&self) -> &[DocumentationSite] {
         &self.all
     }
 
     /// Returns the innermost site that contains a document.
-    pub(in crate::repo) fn around(&self, path: &str) -> Option<&Site> {
+    pub(in crate::repo) fn around(&self, path: &str) -> Option<&DocumentationSite> {
         if self.all.is_empty() {
             return None;
         }
@@ -140,17 +140,17 @@ impl Sites {
         }
     }
 
-    fn add(&mut self, root: &str, generator: Generator, configuration: &str) {
+    fn add(&mut self, root: &str, generator: SiteGenerator, configuration: &str) {
         // Of two in one folder, the one with a page list is more informative.
         if let Some(known) = self.by_root.get(root).and_then(|at| self.all.get_mut(*at)) {
-            if known.generator == Generator::Automatic {
+            if known.generator == SiteGenerator::Automatic {
                 (known.generator, known.configuration) = (generator, configuration.into());
             }
             return;
         }
         self.by_root.insert(root.into(), self.all.len());
         let (root, configuration) = (root.into(), configuration.into());
-        self.all.push(Site { root, generator, pages: None, configuration, writes_anchors: false });
+        self.all.push(DocumentationSite { root, generator, pages: None, configuration, writes_anchors: false });
     }
 
     /// Adds the details of a site's configuration.
@@ -163,7 +163,7 @@ impl Sites {
         };
         site.writes_anchors |=
             text.lines().any(|line| starts(line, &["hooks:", "- macros", "- gen-files"]));
-        if site.generator == Generator::MdBook {
+        if site.generator == SiteGenerator::MdBook {
             let named = text
                 .lines()
                 .find_map(|line| line.trim().strip_prefix("src")?.trim_start().strip_prefix('='));
@@ -174,24 +174,24 @@ impl Sites {
 }
 
 /// Returns the root and generator that a file configures.
-fn configured<'a>(tree: &Tree, path: &'a str) -> Option<(&'a str, Generator)> {
+fn configured<'a>(tree: &ProjectTree, path: &'a str) -> Option<(&'a str, SiteGenerator)> {
     let (folder, name) = (folder_of(path), name_of(path));
     let beside = |other: &str| tree.file(&join(folder, other).unwrap_or_default()).is_some();
     match name {
         "conf.py" => {
             let is_sphinx =
                 ["index.rst", "index.md", "index.txt", "contents.rst"].iter().any(|it| beside(it));
-            return is_sphinx.then_some((folder, Generator::Sphinx));
+            return is_sphinx.then_some((folder, SiteGenerator::Sphinx));
         }
-        "mix.exs" => return Some((folder, Generator::Automatic)),
+        "mix.exs" => return Some((folder, SiteGenerator::Automatic)),
         "make.jl" => {
             let has_pages = tree.has_folder(&join(folder, "src").unwrap_or_default());
-            return has_pages.then_some((folder, Generator::Automatic));
+            return has_pages.then_some((folder, SiteGenerator::Automatic));
         }
-        "_sidebar.md" => return Some((folder, Generator::Docsify)),
+        "_sidebar.md" => return Some((folder, SiteGenerator::Docsify)),
         "SUMMARY.md" => {
             let is_book = beside("../book.toml") || beside("book.toml");
-            return (!is_book).then_some((folder, Generator::GitBook));
+            return (!is_book).then_some((folder, SiteGenerator::GitBook));
         }
         _ => {}
     }
@@ -201,25 +201,25 @@ fn configured<'a>(tree: &Tree, path: &'a str) -> Option<(&'a str, Generator)> {
     }
     if stem == "config" {
         return match name_of(folder) {
-            ".vitepress" | ".vuepress" => Some((folder_of(folder), Generator::VitePress)),
+            ".vitepress" | ".vuepress" => Some((folder_of(folder), SiteGenerator::VitePress)),
             _ => {
                 let is_hugo = tree.has_folder(&join(folder, "content").unwrap_or_default())
                     && tree.has_folder(&join(folder, "themes").unwrap_or_default());
-                is_hugo.then_some((folder, Generator::Automatic))
+                is_hugo.then_some((folder, SiteGenerator::Automatic))
             }
         };
     }
     let (_, generator) = CONFIGURATIONS.iter().find(|(known, _)| *known == stem)?;
     match *generator {
-        Generator::MdBook if ending == "json" => Some((folder, Generator::GitBook)),
-        Generator::MdBook if ending != "toml" => None,
-        Generator::Mintlify if ending != "json" => None,
+        SiteGenerator::MdBook if ending == "json" => Some((folder, SiteGenerator::GitBook)),
+        SiteGenerator::MdBook if ending != "toml" => None,
+        SiteGenerator::Mintlify if ending != "json" => None,
         generator => Some((folder, generator)),
     }
 }
 
 /// Returns other folders named in a configuration: `path: '../docs'`.
-fn named_folders(tree: &Tree, configuration: &str) -> Vec<String> {
+fn named_folders(tree: &ProjectTree, configuration: &str) -> Vec<String> {
     let text = tree.text(configuration).unwrap_or_default();
     let quoted =
         text.split(['"', '\'', '`']).filter(|word| word.starts_with("../") && word.len() < 100);

@@ -2,22 +2,22 @@
 
 use crate::repo::{
     documents::places,
-    tree::{Halt, Tree, folder_of, join, name_of},
+    tree::{HaltCheck, ProjectTree, folder_of, join, name_of},
 };
 use std::{cell::Cell, collections::HashMap};
 
 /// Minimum similarity of names.
-const ALIKE: f64 = 0.75;
+const MIN_NAME_SIMILARITY: f64 = 0.75;
 /// Maximum number of files with the same name.
-const COMMON: usize = 5;
+const MAX_FILES_PER_NAME: usize = 5;
 
 /// Top-level domains that are not file extensions.
 const HOSTS: [&str; 6] = ["com", "org", "io", "net", "dev", "edu"];
 
 /// Maximum number of name comparisons: a folder may contain a hundred thousand names.
-const COMPARED: usize = 500_000;
+const MAX_NAME_COMPARISONS: usize = 500_000;
 /// Maximum length of a compared name: the cost is the product of the lengths.
-const LONGEST_COMPARED: usize = 200;
+const MAX_COMPARED_NAME_BYTES: usize = 200;
 
 /// Files by name and folder.
 pub(super) struct Suggestions<'a> {
@@ -25,19 +25,19 @@ pub(super) struct Suggestions<'a> {
     by_folder: HashMap<&'a str, Vec<&'a str>>,
     /// Remaining comparisons.
     left: Cell<usize>,
-    halt: Halt<'a>,
+    halt: HaltCheck<'a>,
 }
 
 impl<'a> Suggestions<'a> {
     /// Creates suggestions from all files.
-    pub(super) fn of(tree: &'a Tree, halt: Halt<'a>) -> Self {
+    pub(super) fn of(tree: &'a ProjectTree, halt: HaltCheck<'a>) -> Self {
         let mut by_name: HashMap<String, Vec<&str>> = HashMap::new();
         let mut by_folder: HashMap<&str, Vec<&str>> = HashMap::new();
         for file in tree.files() {
             by_name.entry(file.name().to_lowercase()).or_default().push(&file.path);
             by_folder.entry(file.folder()).or_default().push(&file.path);
         }
-        Self { by_name, by_folder, left: Cell::new(COMPARED), halt }
+        Self { by_name, by_folder, left: Cell::new(MAX_NAME_COMPARISONS), halt }
     }
 
     /// Suggests an anchor among these slugs for a fragment.
@@ -72,7 +72,7 @@ impl<'a> Suggestions<'a> {
             .unwrap_or_default();
         let same = match same {
             // Every folder has one of these names.
-            many if places::is_index(&joined) || many.len() > COMMON => None,
+            many if places::is_index(&joined) || many.len() > MAX_FILES_PER_NAME => None,
             [one] => Some(*one),
             [] => None,
             many => many
@@ -129,13 +129,13 @@ fn nearest<'a>(wanted: &str, all: impl Iterator<Item = &'a str>) -> Option<&'a s
     // Texts that differ in length by more than a quarter cannot be similar enough.
     let may_be_alike = |name: &&str| {
         let (short, long) = (wanted.len().min(name.len()), wanted.len().max(name.len()));
-        long <= LONGEST_COMPARED && short * 2 >= long
+        long <= MAX_COMPARED_NAME_BYTES && short * 2 >= long
     };
     let scored = all
         .filter(may_be_alike)
         .map(|name| (strsim::normalized_levenshtein(wanted, &name.to_lowercase()), name));
     let (score, name) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
-    (score >= ALIKE).then_some(name)
+    (score >= MIN_NAME_SIMILARITY).then_some(name)
 }
 
 /// Counts the components that two paths share at their ends and starts.

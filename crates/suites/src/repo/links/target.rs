@@ -29,7 +29,7 @@ const ANY_FILE: [&str; 14] = [
 
 /// Classified link target.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Target<'a> {
+pub(super) enum LinkTarget<'a> {
     /// Another host.
     External,
     /// A file, or an anchor of the same document if the path is empty.
@@ -43,7 +43,7 @@ pub(super) enum Target<'a> {
     Other,
 }
 
-impl<'a> Target<'a> {
+impl<'a> LinkTarget<'a> {
     /// Classifies a target.
     pub(super) fn of(written: &'a str) -> Self {
         if written.starts_with("//") {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn targets_are_distinguished() {
-        let local = |path: &'static str, fragment| Target::Local { path: path.into(), fragment };
+        let local = |path: &'static str, fragment| LinkTarget::Local { path: path.into(), fragment };
         let cases = [
             ("a.md", local("a.md", None)),
             ("a.md#b", local("a.md", Some("b"))),
@@ -169,28 +169,28 @@ mod tests {
             ("a\\b.md", local("a/b.md", None)),
             ("src/main.rs:10", local("src/main.rs:10", None)),
             ("/a.md", local("/a.md", None)),
-            ("https://x.org/a", Target::External),
-            ("HTTP://x.org", Target::External),
-            ("//x.org/a", Target::External),
-            ("mailto:a@b.org", Target::Other),
-            ("tel:1", Target::Other),
-            ("javascript:void(0)", Target::Other),
-            ("data:image/png;base64,AA", Target::Other),
-            ("doc:guide", Target::Other),
-            ("", Target::Other),
-            ("?page=2", Target::Other),
-            ("{{ base }}/a.md", Target::Other),
-            ("{% url 'x' %}", Target::Other),
-            ("<your file>.md", Target::Other),
-            ("${HOME}/a.md", Target::Other),
-            ("$DOCS/a.md", Target::Other),
-            ("img/%s.png", Target::Other),
-            ("...", Target::Other),
-            ("url", Target::Other),
-            ("path/to/file.md", Target::Other),
-            ("@site/static/a.png", Target::Other),
-            ("crate::Foo", Target::Other),
-            ("%ff.md", Target::Other),
+            ("https://x.org/a", LinkTarget::External),
+            ("HTTP://x.org", LinkTarget::External),
+            ("//x.org/a", LinkTarget::External),
+            ("mailto:a@b.org", LinkTarget::Other),
+            ("tel:1", LinkTarget::Other),
+            ("javascript:void(0)", LinkTarget::Other),
+            ("data:image/png;base64,AA", LinkTarget::Other),
+            ("doc:guide", LinkTarget::Other),
+            ("", LinkTarget::Other),
+            ("?page=2", LinkTarget::Other),
+            ("{{ base }}/a.md", LinkTarget::Other),
+            ("{% url 'x' %}", LinkTarget::Other),
+            ("<your file>.md", LinkTarget::Other),
+            ("${HOME}/a.md", LinkTarget::Other),
+            ("$DOCS/a.md", LinkTarget::Other),
+            ("img/%s.png", LinkTarget::Other),
+            ("...", LinkTarget::Other),
+            ("url", LinkTarget::Other),
+            ("path/to/file.md", LinkTarget::Other),
+            ("@site/static/a.png", LinkTarget::Other),
+            ("crate::Foo", LinkTarget::Other),
+            ("%ff.md", LinkTarget::Other),
         ];
         for (written, want) in cases {
             assert_eq!(Target::of(written), want, "{written}");

@@ -1,13 +1,13 @@
 use super::{check, suggestion::Suggestions};
 use crate::repo::{
     documents,
-    facts::Format,
+    facts::DocumentFormat,
     report::{
         BrokenLink,
         LinkProblem::{self, MissingAnchor, MissingFile, MissingImage, Outside, WrongCase},
         Links,
     },
-    tree::Tree,
+    tree::ProjectTree,
 };
 use std::{
     fs,
@@ -27,7 +27,7 @@ fn write(root: &Path, files: &[(&str, &str)]) {
 fn checked(files: &[(&str, &str)]) -> Links {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), files);
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let read = |path: &str, language| {
         let format = documents::format(path, language)?;
         Some(documents::read(path, format, &tree.text(path).unwrap()))
@@ -57,9 +57,9 @@ fn links_are_followed_no_further_once_the_work_is_stopped() {
     let links: Vec<String> = (0..10_000).map(|n| format!("[{n}](gone/{n}.md)\n")).collect();
     let links = links.concat();
     write(folder.path(), &[("README.md", &links)]);
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let text = tree.text("README.md").unwrap();
-    let documents = [documents::read("README.md", Format::Markdown, &text)];
+    let documents = [documents::read("README.md", DocumentFormat::Markdown, &text)];
     let whole = check(&tree, &documents, &|| false);
     assert_eq!((whole.checked, whole.broken_count), (10_000, 10_000));
     let cut = check(&tree, &documents, &stops_after(3));
@@ -70,7 +70,7 @@ fn links_are_followed_no_further_once_the_work_is_stopped() {
 fn suggestions_are_bounded_in_all() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[("docs/guide.md", "")]);
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let suggestions = Suggestions::of(&tree, &|| false);
     let slugs: Vec<String> = (0..100_000).map(|n| format!("heading-{n}")).collect();
     for _ in 0..20 {
@@ -311,7 +311,7 @@ fn at_most_five_hundred_are_listed_and_all_are_counted() {
 fn a_halt_ends_the_check() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[("a.md", "[x](gone.md)")]);
-    let tree = Tree::of(folder.path());
-    let facts = documents::read("a.md", Format::Markdown, "[x](gone.md)");
+    let tree = ProjectTree::of(folder.path());
+    let facts = documents::read("a.md", DocumentFormat::Markdown, "[x](gone.md)");
     assert_eq!(check(&tree, &[facts], &|| true), Links::default());
 }

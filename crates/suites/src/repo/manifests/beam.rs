@@ -2,11 +2,11 @@
 
 use super::{
     super::{report::Purpose, tree::join},
-    format::Format,
-    lock::{Fixed, Lock},
-    pattern::Folders,
-    reading::{Draft, Reading, Wanted},
-    script::{Comments, Script, Token},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestReader, RequestedDependency},
+    script::{CommentStyle, TokenizedScript, ScriptToken},
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -17,19 +17,19 @@ const DEVELOPMENT: [&str; 6] = ["dev", "test", "docs", "ci", "lint", "bench"];
 const DEFINITIONS: [&str; 4] = ["def", "defp", "defmodule", "defmacro"];
 
 /// Reads every `mix.exs`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::Mix);
-    let folders = Folders::new(&paths);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::Mix);
+    let folders = ManifestFolders::new(&paths);
     for path in &paths {
-        let mut draft = Draft::new(path, Format::Mix);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Mix);
         if let Some(text) = reading.text(path) {
-            fill(&Script::new(&text, Comments::Hash), &folders, &mut draft);
+            fill(&TokenizedScript::new(&text, CommentStyle::Hash), &folders, &mut draft);
         }
         reading.drafts.push(draft);
     }
 }
 
-fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
+fn fill(script: &TokenizedScript<'_>, folders: &ManifestFolders<'_>, draft: &mut ManifestDraft) {
     let all = 0..script.tokens().len();
     let attributes = all.clone().filter_map(|at| Some((script.word(at)?, script.text(at + 1)?)));
     let attributes: HashMap<_, _> = attributes.filter(|(word, _)| word.starts_with('@')).collect();
@@ -41,11 +41,11 @@ fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
         texts.find(|text| !text.contains("#{")).map(str::to_owned)
     };
     let manifest = &mut draft.manifest;
-    let name = value(script, "app", Token::Sign(':')).and_then(|at| script.word(at + 1));
+    let name = value(script, "app", ScriptToken::Sign(':')).and_then(|at| script.word(at + 1));
     manifest.name = name.map(str::to_owned);
     manifest.version = text("version");
     manifest.description = text("description");
-    let licences = value(script, "licenses", Token::Sign('[')).and_then(|at| script.list(at));
+    let licences = value(script, "licenses", ScriptToken::Sign('[')).and_then(|at| script.list(at));
     manifest.licence = licences.filter(|all| !all.is_empty()).map(|all| all.join(" OR "));
     if let Some(apps) = text("apps_path") {
         let members = folders.matching(draft.folder(), &[format!("{apps}/*")]);
@@ -74,14 +74,14 @@ fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
 }
 
 /// Returns the position of the first value with this key prefix.
-fn value(script: &Script<'_>, key: &str, start: Token<'_>) -> Option<usize> {
+fn value(script: &TokenizedScript<'_>, key: &str, start: ScriptToken<'_>) -> Option<usize> {
     let keys = (0..script.tokens().len())
         .filter(|at| script.word(*at) == Some(key) && script.is(at + 1, ':'));
     keys.map(|at| at + 2).find(|at| script.get(*at) == Some(start))
 }
 
 /// `{:name, "~> 1.0", only: :test}`, each in a list.
-fn take_tuples(script: &Script<'_>, range: Range<usize>, folders: &Folders<'_>, draft: &mut Draft) {
+fn take_tuples(script: &TokenizedScript<'_>, range: Range<usize>, folders: &ManifestFolders<'_>, draft: &mut ManifestDraft) {
     let mut at = range.start;
     while at < range.end {
         let name = script.word(at + 2).filter(|_| script.is(at, '{') && script.is(at + 1, ':'));
@@ -95,12 +95,12 @@ fn take_tuples(script: &Script<'_>, range: Range<usize>, folders: &Folders<'_>, 
 }
 
 fn tuple(
-    script: &Script<'_>,
+    script: &TokenizedScript<'_>,
     at: usize,
     name: &str,
-    folders: &Folders<'_>,
+    folders: &ManifestFolders<'_>,
     folder: &str,
-) -> Wanted {
+) -> RequestedDependency {
     let mut requirement = None;
     let mut options: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut parts = script.parts(script.inside(at));
@@ -129,12 +129,12 @@ fn tuple(
     let target = path.as_ref().and_then(|path| folders.get(&join(folder, path)?));
     let address = ["git", "github"].iter().find_map(|key| option(key)).map(str::to_owned);
     let requirement = requirement.map(str::to_owned).or(path).or(address);
-    Wanted::new(name, requirement, purpose).taken_from(target.map(str::to_owned))
+    RequestedDependency::new(name, requirement, purpose).taken_from(target.map(str::to_owned))
 }
 
 /// Parses `mix.lock`: `"name": {:hex, :name, "1.0.0", …},` or `"name": {:git, "address", "revision", …},`.
-pub(super) fn lock(text: &str) -> Lock {
-    let mut fixed = Fixed::default();
+pub(super) fn lock(text: &str) -> ParsedLockFile {
+    let mut fixed = LockedVersions::default();
     for line in text.lines() {
         let quoted: Vec<_> = line.split('"').take(6).collect();
         let [_, name, kind, first, rest @ ..] = quoted.as_slice() else { continue };
@@ -143,7 +143,7 @@ pub(super) fn lock(text: &str) -> Lock {
             fixed.add(*name, *version);
         }
     }
-    Lock::flat(fixed, str::to_owned)
+    ParsedLockFile::flat(fixed, str::to_owned)
 }
 
 #[cfg(test)]

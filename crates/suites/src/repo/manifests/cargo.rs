@@ -2,10 +2,10 @@
 
 use super::{
     super::{report::Purpose, tree::folder_of},
-    format::Format,
-    lock::{Fixed, Lock},
-    pattern::Folders,
-    reading::{Draft, Fault, Reading, Wanted, toml},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestError, ManifestReader, RequestedDependency, toml},
 };
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +16,7 @@ const FIELDS: [&str; 3] = ["version", "description", "license"];
 
 /// A dependency before its workspace is resolved.
 #[derive(Debug, Clone)]
-struct Entry {
+struct CargoDependency {
     /// Name in the manifest.
     key: String,
     /// Original package name.
@@ -29,11 +29,11 @@ struct Entry {
 
 /// Settings that members inherit from a workspace.
 #[derive(Debug, Default)]
-struct Workspace {
+struct CargoWorkspace {
     members: Vec<String>,
     exclude: Vec<String>,
     fields: [Option<String>; 3],
-    dependencies: Vec<Entry>,
+    dependencies: Vec<CargoDependency>,
     /// Index in `dependencies` by name.
     index: HashMap<String, usize>,
     /// Folders that replace packages with that name.
@@ -42,26 +42,26 @@ struct Workspace {
 
 /// A manifest before its workspace is resolved.
 #[derive(Debug)]
-struct Own {
-    draft: Draft,
+struct CargoManifest {
+    draft: ManifestDraft,
     inherited: [bool; 3],
-    entries: Vec<Entry>,
+    entries: Vec<CargoDependency>,
     /// Folder of its workspace, if named.
     named_workspace: Option<String>,
-    workspace: Option<Workspace>,
+    workspace: Option<CargoWorkspace>,
 }
 
 /// Reads every `Cargo.toml`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::CargoManifest);
-    let folders = Folders::new(&paths);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::CargoManifest);
+    let folders = ManifestFolders::new(&paths);
     let mut all = BTreeMap::new();
     for path in &paths {
         let table = reading.text(path).and_then(|text| {
             let table = toml::<Table>(&text);
             reading.accept(path, table)
         });
-        all.insert(*path, Own::new(path, &table.unwrap_or_default()));
+        all.insert(*path, CargoManifest::new(path, &table.unwrap_or_default()));
     }
     let mut roots: HashMap<&str, &str> = HashMap::new();
     for path in &paths {
@@ -97,9 +97,9 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-impl Own {
+impl CargoManifest {
     fn new(path: &str, table: &Table) -> Self {
-        let mut draft = Draft::new(path, Format::CargoManifest);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::CargoManifest);
         let package = table.get("package").or_else(|| table.get("project"));
         let field = |key: &str| package.and_then(|package| package.get(key));
         draft.manifest.name = text(field("name"));
@@ -115,12 +115,12 @@ impl Own {
         }
         let named_workspace = text(field("workspace"));
         let workspace = table.get("workspace").and_then(Value::as_table);
-        let workspace = workspace.map(|shared| Workspace::new(shared, table.get("patch")));
+        let workspace = workspace.map(|shared| CargoWorkspace::new(shared, table.get("patch")));
         Self { draft, inherited, entries, named_workspace, workspace }
     }
 }
 
-impl Workspace {
+impl CargoWorkspace {
     fn new(table: &Table, patch: Option<&Value>) -> Self {
         let mut dependencies = Vec::new();
         take_list(table.get("dependencies"), Purpose::Workspace, &mut dependencies);
@@ -141,7 +141,7 @@ impl Workspace {
     }
 
     /// Returns the workspace entry that a member inherits.
-    fn shared(&self, entry: &Entry) -> Option<&Entry> {
+    fn shared(&self, entry: &CargoDependency) -> Option<&CargoDependency> {
         let at = self.index.get(&entry.key).filter(|_| entry.inherited)?;
         self.dependencies.get(*at)
     }
@@ -161,7 +161,7 @@ fn is_inherited(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 
-fn take_tables(table: &Table, into: &mut Vec<Entry>) {
+fn take_tables(table: &Table, into: &mut Vec<CargoDependency>) {
     let either = |one: &str, other: &str| table.get(one).or_else(|| table.get(other)).cloned();
     take_list(table.get("dependencies"), Purpose::Runtime, into);
     let development = either("dev-dependencies", "dev_dependencies");
@@ -170,11 +170,11 @@ fn take_tables(table: &Table, into: &mut Vec<Entry>) {
     take_list(build.as_ref(), Purpose::Build, into);
 }
 
-fn take_list(list: Option<&Value>, purpose: Purpose, into: &mut Vec<Entry>) {
+fn take_list(list: Option<&Value>, purpose: Purpose, into: &mut Vec<CargoDependency>) {
     for (key, wanted) in list.and_then(Value::as_table).into_iter().flatten() {
         let optional = wanted.get("optional").and_then(Value::as_bool) == Some(true);
         let source = ["version", "path", "git"].iter().find_map(|key| text(wanted.get(key)));
-        into.push(Entry {
+        into.push(CargoDependency {
             key: key.clone(),
             package: text(wanted.get("package")),
             requirement: text(Some(wanted)).or(source),
@@ -188,8 +188,8 @@ fn take_list(list: Option<&Value>, purpose: Purpose, into: &mut Vec<Entry>) {
 /// Returns the members of a declared workspace: those it names, and those that members reach by path.
 fn members<'a>(
     root: &str,
-    all: &BTreeMap<&'a str, Own>,
-    folders: &Folders<'a>,
+    all: &BTreeMap<&'a str, CargoManifest>,
+    folders: &ManifestFolders<'a>,
 ) -> BTreeSet<&'a str> {
     let mut members = BTreeSet::new();
     let folder = folder_of(root);
@@ -227,11 +227,11 @@ fn members<'a>(
 
 /// Returns the manifest of a path dependency.
 fn target<'a>(
-    entry: &Entry,
+    entry: &CargoDependency,
     path: &str,
     root: &str,
-    workspace: &Workspace,
-    folders: &Folders<'a>,
+    workspace: &CargoWorkspace,
+    folders: &ManifestFolders<'a>,
 ) -> Option<&'a str> {
     if let Some(own) = &entry.path {
         return folders.from(folder_of(path), own);
@@ -245,15 +245,15 @@ fn target<'a>(
 
 /// Resolves what a manifest inherits from its workspace.
 fn inherit(
-    own: &Own,
+    own: &CargoManifest,
     root: &str,
-    all: &BTreeMap<&str, Own>,
-    folders: &Folders<'_>,
-) -> ([Option<String>; 3], Vec<Wanted>) {
+    all: &BTreeMap<&str, CargoManifest>,
+    folders: &ManifestFolders<'_>,
+) -> ([Option<String>; 3], Vec<RequestedDependency>) {
     let named = own.named_workspace.as_ref();
     let named = named.and_then(|named| folders.from(own.draft.folder(), named));
     let root = named.unwrap_or(root);
-    let nothing = Workspace::default();
+    let nothing = CargoWorkspace::default();
     let workspace = all.get(root).and_then(|own| own.workspace.as_ref()).unwrap_or(&nothing);
     let manifest = &own.draft.manifest;
     let mut fields =
@@ -272,20 +272,20 @@ fn inherit(
             let source = workspace.shared(entry).unwrap_or(entry);
             let name = source.package.as_ref().unwrap_or(&entry.key);
             let target = target(entry, &manifest.path, root, workspace, folders);
-            Wanted::new(name, source.requirement.clone(), entry.purpose)
+            RequestedDependency::new(name, source.requirement.clone(), entry.purpose)
                 .taken_from(target.map(str::to_owned))
         })
         .collect();
     let offered = own.workspace.iter().flat_map(|workspace| &workspace.dependencies);
     wanted.extend(offered.map(|entry| {
         let name = entry.package.as_ref().unwrap_or(&entry.key);
-        Wanted::new(name, entry.requirement.clone(), Purpose::Workspace)
+        RequestedDependency::new(name, entry.requirement.clone(), Purpose::Workspace)
     }));
     (fields, wanted)
 }
 
 #[derive(Deserialize)]
-struct LockFile {
+struct CargoLockFile {
     #[serde(default)]
     package: Vec<LockedPackage>,
 }
@@ -300,9 +300,9 @@ struct LockedPackage {
 }
 
 /// Parses `Cargo.lock`.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = toml(text)?;
-    let (mut all, mut fixed, mut exact) = (Fixed::default(), Fixed::default(), Fixed::default());
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: CargoLockFile = toml(text)?;
+    let (mut all, mut fixed, mut exact) = (LockedVersions::default(), LockedVersions::default(), LockedVersions::default());
     for package in &file.package {
         all.add(&package.name, &package.version);
         // A package without a source belongs to this repository.
@@ -320,7 +320,7 @@ pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
             }
         }
     }
-    Ok(Lock {
+    Ok(ParsedLockFile {
         fixed,
         exact,
         keys: |asker, wanted| vec![key(asker.name, &wanted.name)],

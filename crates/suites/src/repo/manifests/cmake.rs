@@ -2,8 +2,8 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    reading::{Draft, Reading},
+    format::PackageFileFormat,
+    reading::{ManifestDraft, ManifestReader},
 };
 use std::collections::HashMap;
 
@@ -41,15 +41,15 @@ const KEYWORDS: [&str; 9] = [
 ];
 
 /// Reads every `CMakeLists.txt`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    reading.each(Format::CMake, |text, draft| {
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    reading.each(PackageFileFormat::CMake, |text, draft| {
         fill(&commands(text), draft);
         Ok(())
     });
     // Most files only list the sources of their folder.
     reading.drafts.retain(|draft| {
         let says_something = draft.manifest.name.is_some() || !draft.wanted.is_empty();
-        draft.format != Format::CMake || says_something
+        draft.format != PackageFileFormat::CMake || says_something
     });
 }
 
@@ -114,7 +114,7 @@ fn quoted(rest: &str) -> (Option<&str>, usize) {
     (rest.get(1..), rest.len())
 }
 
-fn fill(commands: &[Command<'_>], draft: &mut Draft) {
+fn fill(commands: &[Command<'_>], draft: &mut ManifestDraft) {
     let mut variables: HashMap<&str, Option<&str>> = HashMap::new();
     for (_, arguments) in commands.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set")) {
         if let [name, value, ..] = arguments.as_slice() {
@@ -172,7 +172,7 @@ fn fill(commands: &[Command<'_>], draft: &mut Draft) {
 }
 
 /// Parses `CPMAddPackage("gh:fmtlib/fmt#7.1.3")`, or with named arguments.
-fn take_cpm(arguments: &[&str], name: Option<String>, version: Option<String>, draft: &mut Draft) {
+fn take_cpm(arguments: &[&str], name: Option<String>, version: Option<String>, draft: &mut ManifestDraft) {
     if let Some(name) = name {
         let purpose = purpose(&name, true);
         return draft.want(name, version, purpose);

@@ -2,16 +2,16 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    lock::{Fixed, Lock},
-    reading::{Draft, Fault, Reading},
-    script::{Comments, Script, Token},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    reading::{ManifestDraft, ManifestError, ManifestReader},
+    script::{CommentStyle, TokenizedScript, ScriptToken},
 };
 use serde::Deserialize;
 use std::collections::HashMap;
 
 /// Sections, attributes and methods that require packages.
-const ASKING: [(&str, Purpose); 4] = [
+const REQUIREMENT_SECTIONS: [(&str, Purpose); 4] = [
     ("requires", Purpose::Runtime),
     ("build_requires", Purpose::Build),
     ("tool_requires", Purpose::Build),
@@ -19,21 +19,21 @@ const ASKING: [(&str, Purpose); 4] = [
 ];
 
 /// Reads every Conan file.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    reading.each(Format::ConanText, |text, draft| {
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    reading.each(PackageFileFormat::ConanText, |text, draft| {
         let mut section = "";
         for line in text.lines() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if let Some(name) = line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
                 section = name;
-            } else if let Some((_, purpose)) = ASKING.iter().find(|(name, _)| *name == section) {
+            } else if let Some((_, purpose)) = REQUIREMENT_SECTIONS.iter().find(|(name, _)| *name == section) {
                 take(line, *purpose, draft);
             }
         }
         Ok(())
     });
-    reading.each(Format::ConanProgram, |text, draft| {
-        fill(&Script::new(text, Comments::Hash), draft);
+    reading.each(PackageFileFormat::ConanProgram, |text, draft| {
+        fill(&TokenizedScript::new(text, CommentStyle::Hash), draft);
         Ok(())
     });
 }
@@ -50,17 +50,17 @@ fn split(reference: &str) -> Option<(&str, &str)> {
     plain.then_some((name, version))
 }
 
-fn take(reference: &str, purpose: Purpose, draft: &mut Draft) {
+fn take(reference: &str, purpose: Purpose, draft: &mut ManifestDraft) {
     if let Some((name, version)) = split(reference) {
         draft.want(name, Some(version.to_owned()), purpose);
     }
 }
 
-fn fill(script: &Script<'_>, draft: &mut Draft) {
+fn fill(script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
     for at in 0..script.tokens().len() {
         let Some(word) = script.word(at) else { continue };
-        let starts_line = at == 0 || script.get(at - 1) == Some(Token::End);
-        let asking = ASKING.iter().find(|(name, _)| *name == word);
+        let starts_line = at == 0 || script.get(at - 1) == Some(ScriptToken::End);
+        let asking = REQUIREMENT_SECTIONS.iter().find(|(name, _)| *name == word);
         if let Some((_, purpose)) = asking {
             // `self.requires("zlib/1.3")`.
             if at > 0 && script.is(at - 1, '.') && script.is(at + 1, '(') {
@@ -85,7 +85,7 @@ fn fill(script: &Script<'_>, draft: &mut Draft) {
 }
 
 /// `requires = "a/1", "b/2"`, or a list of those.
-fn take_attribute(script: &Script<'_>, at: usize, purpose: Purpose, draft: &mut Draft) {
+fn take_attribute(script: &TokenizedScript<'_>, at: usize, purpose: Purpose, draft: &mut ManifestDraft) {
     if let Some(list) = script.list(at) {
         for reference in list {
             take(reference, purpose, draft);
@@ -96,25 +96,25 @@ fn take_attribute(script: &Script<'_>, at: usize, purpose: Purpose, draft: &mut 
     while let Some(reference) = script.text(at) {
         take(reference, purpose, draft);
         at += 1;
-        while script.is(at, ',') || (script.get(at) == Some(Token::End) && script.is(at - 1, ',')) {
+        while script.is(at, ',') || (script.get(at) == Some(ScriptToken::End) && script.is(at - 1, ',')) {
             at += 1;
         }
     }
 }
 
 #[derive(Deserialize)]
-struct LockFile {
+struct ConanLockFile {
     #[serde(default)]
     requires: Vec<String>,
     #[serde(default)]
     build_requires: Vec<String>,
     #[serde(default)]
     python_requires: Vec<String>,
-    graph_lock: Option<Graph>,
+    graph_lock: Option<ConanGraph>,
 }
 
 #[derive(Deserialize)]
-struct Graph {
+struct ConanGraph {
     #[serde(default)]
     nodes: HashMap<String, GraphNode>,
 }
@@ -126,9 +126,9 @@ struct GraphNode {
 }
 
 /// Parses `conan.lock`: the current list and the old graph format.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = serde_json::from_str(text)?;
-    let mut fixed = Fixed::default();
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: ConanLockFile = serde_json::from_str(text)?;
+    let mut fixed = LockedVersions::default();
     let nodes = file.graph_lock.into_iter().flat_map(|graph| graph.nodes.into_values());
     let nodes = nodes.filter_map(|node| node.reference);
     let lists = file.requires.into_iter().chain(file.build_requires).chain(file.python_requires);
@@ -137,7 +137,7 @@ pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
             fixed.add(name, version);
         }
     }
-    Ok(Lock::flat(fixed, str::to_owned))
+    Ok(ParsedLockFile::flat(fixed, str::to_owned))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    lock::{Fixed, Lock},
-    pattern::Folders,
-    reading::{Draft, Fault, Reading, Wanted, yaml},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestError, ManifestReader, RequestedDependency, yaml},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,11 +15,11 @@ use std::collections::HashMap;
 const LOCAL: [&str; 2] = ["path", "sdk"];
 
 /// Reads every `pubspec.yaml`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::Pubspec);
-    let folders = Folders::new(&paths);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::Pubspec);
+    let folders = ManifestFolders::new(&paths);
     for path in &paths {
-        let mut draft = Draft::new(path, Format::Pubspec);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Pubspec);
         let value = reading.text(path).and_then(|text| {
             let value = yaml::<Value>(&text);
             reading.accept(path, value)
@@ -37,7 +37,7 @@ fn text(value: Option<&Value>) -> Option<String> {
     }
 }
 
-fn fill(value: &Value, folders: &Folders<'_>, draft: &mut Draft) {
+fn fill(value: &Value, folders: &ManifestFolders<'_>, draft: &mut ManifestDraft) {
     let manifest = &mut draft.manifest;
     manifest.name = text(value.get("name"));
     manifest.version = text(value.get("version"));
@@ -57,35 +57,35 @@ fn fill(value: &Value, folders: &Folders<'_>, draft: &mut Draft) {
             let source = key("version").or_else(|| path.clone()).or(address).or(sdk);
             let target = path.and_then(|path| folders.from(draft.folder(), &path));
             let requirement = text(Some(wanted)).or(source);
-            let wanted = Wanted::new(name, requirement, purpose);
+            let wanted = RequestedDependency::new(name, requirement, purpose);
             draft.wanted.push(wanted.taken_from(target.map(str::to_owned)));
         }
     }
 }
 
 #[derive(Deserialize)]
-struct LockFile {
+struct DartLockFile {
     #[serde(default)]
-    packages: HashMap<String, Package>,
+    packages: HashMap<String, DartLockedPackage>,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct DartLockedPackage {
     source: Option<String>,
     version: Option<String>,
 }
 
 /// Parses `pubspec.lock`.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = yaml(text)?;
-    let mut fixed = Fixed::default();
-    for (name, Package { source, version }) in file.packages {
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: DartLockFile = yaml(text)?;
+    let mut fixed = LockedVersions::default();
+    for (name, DartLockedPackage { source, version }) in file.packages {
         let local = source.is_some_and(|source| LOCAL.contains(&source.as_str()));
         if let Some(version) = version.filter(|_| !local) {
             fixed.add(name, version);
         }
     }
-    Ok(Lock::flat(fixed, str::to_owned))
+    Ok(ParsedLockFile::flat(fixed, str::to_owned))
 }
 
 #[cfg(test)]

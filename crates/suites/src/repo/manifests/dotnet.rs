@@ -5,9 +5,9 @@ use super::{
         report::Purpose,
         tree::{folder_of, join, name_of},
     },
-    format::Format,
-    lock::{Fixed, Lock},
-    reading::{Draft, Fault, Reading, Wanted, outwards},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    reading::{ManifestDraft, ManifestError, ManifestReader, RequestedDependency, outwards},
 };
 use docent_xml::Node;
 use serde::Deserialize;
@@ -20,14 +20,14 @@ const TEST_PACKAGE: &str = "Microsoft.NET.Test.Sdk";
 const TEST_ENDINGS: [&str; 4] = ["Tests", ".Test", "Benchmarks", ".TestUtilities"];
 
 /// Maximum number of nested property lookups.
-const ROUNDS: usize = 4;
+const MAX_PROPERTY_LOOKUPS: usize = 4;
 
 /// Maximum length of an expanded value: mutually recursive properties would grow without end.
-const LONGEST: usize = 1_000;
+const MAX_VALUE_BYTES: usize = 1_000;
 
 /// A package in a file.
 #[derive(Debug)]
-struct Item {
+struct DotnetPackage {
     name: String,
     version: Option<String>,
     /// Whether users of the project do not inherit it.
@@ -36,14 +36,14 @@ struct Item {
 
 /// A project, or properties for projects below a folder.
 #[derive(Debug, Default)]
-struct Build {
+struct MsBuildFile {
     properties: HashMap<String, String>,
     /// Referenced packages.
-    references: Vec<Item>,
+    references: Vec<DotnetPackage>,
     /// Development packages added to every project below.
-    global: Vec<Item>,
+    global: Vec<DotnetPackage>,
     /// Central package versions.
-    versions: Vec<Item>,
+    versions: Vec<DotnetPackage>,
     /// Index in `versions` by lowercase package name.
     index: HashMap<String, usize>,
     /// Paths of referenced projects.
@@ -53,13 +53,13 @@ struct Build {
 }
 
 /// Shared build files above projects, by path.
-type Above = HashMap<String, Build>;
+type InheritedBuilds = HashMap<String, MsBuildFile>;
 
 /// Reads every project, solution and package list.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let mut above = Above::new();
-    for path in reading.files(Format::DotnetProperties) {
-        let mut draft = Draft::new(path, Format::DotnetProperties);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let mut above = InheritedBuilds::new();
+    for path in reading.files(PackageFileFormat::DotnetProperties) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::DotnetProperties);
         let build = parse_file(reading, path);
         let known = [&build];
         for item in &build.versions {
@@ -74,19 +74,19 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         above.insert(path.to_owned(), build);
         reading.drafts.push(draft);
     }
-    for path in reading.files(Format::DotnetProject) {
-        let mut draft = Draft::new(path, Format::DotnetProject);
+    for path in reading.files(PackageFileFormat::DotnetProject) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::DotnetProject);
         let build = parse_file(reading, path);
         fill(reading, &build, &above, &mut draft);
         reading.drafts.push(draft);
     }
-    reading.each(Format::DotnetPackages, fill_packages);
-    for path in reading.files(Format::DotnetSolution) {
+    reading.each(PackageFileFormat::DotnetPackages, fill_packages);
+    for path in reading.files(PackageFileFormat::DotnetSolution) {
         read_solution(reading, path);
     }
 }
 
-fn parse_file(reading: &mut Reading<'_>, path: &str) -> Build {
+fn parse_file(reading: &mut ManifestReader<'_>, path: &str) -> MsBuildFile {
     let build = reading.text(path).and_then(|text| {
         let build = parse(&text);
         reading.accept(path, build)
@@ -107,16 +107,16 @@ fn value(node: Node<'_, '_>, name: &str) -> Option<String> {
     })
 }
 
-fn item(node: Node<'_, '_>) -> Option<Item> {
+fn item(node: Node<'_, '_>) -> Option<DotnetPackage> {
     let name = attribute(node, "Include").or_else(|| attribute(node, "Update"))?;
     let version = value(node, "VersionOverride").or_else(|| value(node, "Version"));
     let private = value(node, "PrivateAssets").is_some_and(|it| it.eq_ignore_ascii_case("all"));
-    Some(Item { name, version, private })
+    Some(DotnetPackage { name, version, private })
 }
 
-fn parse(xml: &str) -> Result<Build, Fault> {
+fn parse(xml: &str) -> Result<MsBuildFile, ManifestError> {
     let document = docent_xml::parse(xml)?;
-    let mut build = Build::default();
+    let mut build = MsBuildFile::default();
     for node in document.descendants().filter(Node::is_element) {
         let within =
             |name: &str| node.parent().is_some_and(|parent| parent.tag_name().name() == name);
@@ -154,9 +154,9 @@ fn parse(xml: &str) -> Result<Build, Fault> {
 }
 
 /// Returns the file with a name that applies to a folder, and those above that it imports.
-fn nearest<'a>(above: &'a Above, folder: &str, name: &str) -> Vec<&'a Build> {
+fn nearest<'a>(above: &'a InheritedBuilds, folder: &str, name: &str) -> Vec<&'a MsBuildFile> {
     let files = outwards(folder).filter_map(|folder| above.get(&join(folder, name)?));
-    let mut found: Vec<&Build> = Vec::new();
+    let mut found: Vec<&MsBuildFile> = Vec::new();
     for build in files {
         if found.last().is_some_and(|last| !last.imports_above) {
             break;
@@ -167,9 +167,9 @@ fn nearest<'a>(above: &'a Above, folder: &str, name: &str) -> Vec<&'a Build> {
 }
 
 /// Expands `$(…)`; unknown properties stay as written.
-fn expand(text: &str, known: &[&Build]) -> String {
+fn expand(text: &str, known: &[&MsBuildFile]) -> String {
     let mut text = text.to_owned();
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_PROPERTY_LOOKUPS {
         let mut expanded = String::new();
         let mut rest = text.as_str();
         while let Some((before, after)) = rest.split_once("$(") {
@@ -183,7 +183,7 @@ fn expand(text: &str, known: &[&Build]) -> String {
             rest = after;
         }
         expanded.push_str(rest);
-        if expanded == text || expanded.len() > LONGEST {
+        if expanded == text || expanded.len() > MAX_VALUE_BYTES {
             break;
         }
         text = expanded;
@@ -191,7 +191,7 @@ fn expand(text: &str, known: &[&Build]) -> String {
     text
 }
 
-fn take_references(build: &Build, known: &[&Build], otherwise: Purpose, draft: &mut Draft) {
+fn take_references(build: &MsBuildFile, known: &[&MsBuildFile], otherwise: Purpose, draft: &mut ManifestDraft) {
     for item in &build.references {
         let name = item.name.to_lowercase();
         let central = || {
@@ -204,7 +204,7 @@ fn take_references(build: &Build, known: &[&Build], otherwise: Purpose, draft: &
     }
 }
 
-fn fill(reading: &Reading<'_>, build: &Build, above: &Above, draft: &mut Draft) {
+fn fill(reading: &ManifestReader<'_>, build: &MsBuildFile, above: &InheritedBuilds, draft: &mut ManifestDraft) {
     let folder = draft.folder().to_owned();
     let mut known = vec![build];
     for name in ["Directory.Build.props", "Directory.Packages.props"] {
@@ -237,11 +237,11 @@ fn fill(reading: &Reading<'_>, build: &Build, above: &Above, draft: &mut Draft) 
         let path = project.replace('\\', "/").replace("$(MSBuildThisFileDirectory)", "");
         let target = join(&folder, &path).filter(|path| reading.has(path));
         let name = name_of(&path).rsplit_once('.').map_or(&*path, |(stem, _)| stem).to_owned();
-        draft.wanted.push(Wanted::new(name, Some(path), purpose).taken_from(target));
+        draft.wanted.push(RequestedDependency::new(name, Some(path), purpose).taken_from(target));
     }
 }
 
-fn fill_packages(text: &str, draft: &mut Draft) -> Result<(), Fault> {
+fn fill_packages(text: &str, draft: &mut ManifestDraft) -> Result<(), ManifestError> {
     let document = docent_xml::parse(text)?;
     for node in document.descendants().filter(|node| node.tag_name().name() == "package") {
         let Some(name) = attribute(node, "id") else { continue };
@@ -253,8 +253,8 @@ fn fill_packages(text: &str, draft: &mut Draft) -> Result<(), Fault> {
     Ok(())
 }
 
-fn read_solution(reading: &mut Reading<'_>, path: &str) {
-    let mut draft = Draft::new(path, Format::DotnetSolution);
+fn read_solution(reading: &mut ManifestReader<'_>, path: &str) {
+    let mut draft = ManifestDraft::new(path, PackageFileFormat::DotnetSolution);
     let text = reading.text(path).unwrap_or_default();
     let projects = if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "slnx") {
         reading.accept(path, solution_elements(&text)).unwrap_or_default()
@@ -265,40 +265,40 @@ fn read_solution(reading: &mut Reading<'_>, path: &str) {
     };
     let members = projects.iter().filter_map(|it| join(folder_of(path), &it.replace('\\', "/")));
     let projects = members.filter(|member| {
-        Format::by_path(member) == Some(Format::DotnetProject) && reading.has(member)
+        PackageFileFormat::by_path(member) == Some(PackageFileFormat::DotnetProject) && reading.has(member)
     });
     draft.manifest.members = projects.collect();
     draft.manifest.name = name_of(path).rsplit_once('.').map(|(stem, _)| stem.to_owned());
     reading.drafts.push(draft);
 }
 
-fn solution_elements(xml: &str) -> Result<Vec<String>, Fault> {
+fn solution_elements(xml: &str) -> Result<Vec<String>, ManifestError> {
     let document = docent_xml::parse(xml)?;
     let projects = document.descendants().filter(|node| node.tag_name().name() == "Project");
     Ok(projects.filter_map(|node| attribute(node, "Path")).collect())
 }
 
 #[derive(Deserialize)]
-struct LockFile {
+struct NugetLockFile {
     #[serde(default)]
-    dependencies: HashMap<String, HashMap<String, Resolved>>,
+    dependencies: HashMap<String, HashMap<String, NugetLockedPackage>>,
 }
 
 #[derive(Deserialize)]
-struct Resolved {
+struct NugetLockedPackage {
     resolved: Option<String>,
 }
 
 /// Parses `packages.lock.json`, which has a list per framework; projects of this repository have no version.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = serde_json::from_str(text)?;
-    let mut fixed = Fixed::default();
-    for (name, Resolved { resolved }) in file.dependencies.into_values().flatten() {
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: NugetLockFile = serde_json::from_str(text)?;
+    let mut fixed = LockedVersions::default();
+    for (name, NugetLockedPackage { resolved }) in file.dependencies.into_values().flatten() {
         if let Some(version) = resolved {
             fixed.add(name.to_lowercase(), version);
         }
     }
-    Ok(Lock::flat(fixed, str::to_lowercase))
+    Ok(ParsedLockFile::flat(fixed, str::to_lowercase))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::super::tree::{folder_of, name_of};
 
 /// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Format {
+pub(super) enum PackageFileFormat {
     CargoManifest,
     CargoLock,
     PackageJson,
@@ -62,9 +62,9 @@ pub(super) enum Format {
     Haskell,
 }
 
-use Format as F;
+use PackageFileFormat as F;
 
-impl Format {
+impl PackageFileFormat {
     /// Returns the format by file name.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Some(match name {
@@ -343,7 +343,7 @@ mod tests {
             assert!(manifest.is_manifest(), "{manifest:?}");
             assert!(!manifest.locks().is_empty(), "{manifest:?}");
             for name in manifest.locks() {
-                let lock = Format::by_name(name).unwrap();
+                let lock = PackageFileFormat::by_name(name).unwrap();
                 assert!(lock.is_lock() && !lock.is_manifest(), "{name}");
                 assert_eq!(lock.ecosystem(), manifest.ecosystem(), "{name}");
             }

@@ -2,30 +2,30 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    lock::{Fixed, Lock},
-    pattern::Folders,
-    reading::{Draft, Reading, Wanted},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestReader, RequestedDependency},
 };
 use std::collections::HashMap;
 
 /// Reads every `go.mod` and `go.work`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::GoModule);
-    let folders = Folders::new(&paths);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::GoModule);
+    let folders = ManifestFolders::new(&paths);
     for path in &paths {
-        let mut draft = Draft::new(path, Format::GoModule);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::GoModule);
         if let Some(text) = reading.text(path) {
             let indirect = fill(&text, &mut draft, &folders);
             // Indirect dependencies are locked here as well.
             if indirect.count() > 0 && !has_sums(reading, &draft) {
-                reading.constraints.push(((*path).to_owned(), Format::GoModule, indirect));
+                reading.constraints.push(((*path).to_owned(), PackageFileFormat::GoModule, indirect));
             }
         }
         reading.drafts.push(draft);
     }
-    for path in reading.files(Format::GoWorkspace) {
-        let mut draft = Draft::new(path, Format::GoWorkspace);
+    for path in reading.files(PackageFileFormat::GoWorkspace) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::GoWorkspace);
         let text = reading.text(path).unwrap_or_default();
         let used = directives(&text).into_iter().filter(|(verb, ..)| *verb == "use");
         let members = used.filter_map(|(_, words, _)| folders.from(draft.folder(), words.first()?));
@@ -34,7 +34,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-fn has_sums(reading: &Reading<'_>, draft: &Draft) -> bool {
+fn has_sums(reading: &ManifestReader<'_>, draft: &ManifestDraft) -> bool {
     super::super::tree::join(draft.folder(), "go.sum").is_some_and(|path| reading.has(&path))
 }
 
@@ -65,8 +65,8 @@ fn directives(text: &str) -> Vec<(&str, Vec<&str>, bool)> {
 }
 
 /// Fills in a module's data and dependencies; returns the versions it locks for others.
-fn fill(text: &str, draft: &mut Draft, folders: &Folders<'_>) -> Fixed {
-    let mut indirect = Fixed::default();
+fn fill(text: &str, draft: &mut ManifestDraft, folders: &ManifestFolders<'_>) -> LockedVersions {
+    let mut indirect = LockedVersions::default();
     let mut replaced = HashMap::new();
     for (verb, words, is_indirect) in directives(text) {
         match (verb, words.as_slice()) {
@@ -74,7 +74,7 @@ fn fill(text: &str, draft: &mut Draft, folders: &Folders<'_>) -> Fixed {
             ("require", [name, version, ..]) if is_indirect => indirect.add(*name, *version),
             ("require", [name, version, ..]) => {
                 let version = Some((*version).to_owned());
-                let mut wanted = Wanted::new(*name, version.clone(), Purpose::Runtime);
+                let mut wanted = RequestedDependency::new(*name, version.clone(), Purpose::Runtime);
                 wanted.locked = version;
                 draft.wanted.push(wanted);
             }
@@ -98,8 +98,8 @@ fn fill(text: &str, draft: &mut Draft, folders: &Folders<'_>) -> Fixed {
 }
 
 /// Parses `go.sum`. A line only for a `go.mod` is about a version that was not selected.
-pub(super) fn sums(text: &str) -> Lock {
-    let mut fixed = Fixed::default();
+pub(super) fn sums(text: &str) -> ParsedLockFile {
+    let mut fixed = LockedVersions::default();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         if let (Some(name), Some(version)) = (words.next(), words.next())
@@ -108,7 +108,7 @@ pub(super) fn sums(text: &str) -> Lock {
             fixed.add(name, version);
         }
     }
-    Lock::flat(fixed, str::to_owned)
+    ParsedLockFile::flat(fixed, str::to_owned)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    gradle_settings::{self, Surroundings},
-    lock::{Fixed, Lock},
-    reading::{Draft, Reading, Wanted, outwards, place},
-    script::{Comments, Script, Token},
+    format::PackageFileFormat,
+    gradle_settings::{self, GradleContext},
+    lock::{LockedVersions, ParsedLockFile},
+    reading::{ManifestDraft, ManifestReader, RequestedDependency, outwards, place},
+    script::{CommentStyle, TokenizedScript, ScriptToken},
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -43,17 +43,17 @@ const BUILD_LOGIC: [&str; 2] = ["buildSrc", "build-logic"];
 const SHARED: [&str; 2] = ["allprojects", "subprojects"];
 
 /// Reads all Gradle files.
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
     let around = gradle_settings::read(reading);
-    let named = reading.files(Format::GradleBuild).into_iter().map(str::to_owned);
+    let named = reading.files(PackageFileFormat::GradleBuild).into_iter().map(str::to_owned);
     let mut builds: Vec<_> = named.chain(around.own_names.iter().cloned()).collect();
     builds.sort_by(|one, other| place(one).cmp(&place(other)));
     // Versions that a build sets for its projects, by folder.
     let mut shared = HashMap::new();
     for path in builds {
-        let mut draft = Draft::new(&path, Format::GradleBuild);
+        let mut draft = ManifestDraft::new(&path, PackageFileFormat::GradleBuild);
         if let Some(text) = reading.text(&path) {
-            let script = Script::new(&text, Comments::Slashes);
+            let script = TokenizedScript::new(&text, CommentStyle::Slashes);
             fill(&script, &around, &mut shared, &mut draft);
         }
         reading.drafts.push(draft);
@@ -71,9 +71,9 @@ pub(super) fn coordinate(text: &str) -> Option<(String, Option<String>)> {
 }
 
 /// A build file and its context.
-struct Build<'a> {
-    script: &'a Script<'a>,
-    around: &'a Surroundings,
+struct GradleBuildFile<'a> {
+    script: &'a TokenizedScript<'a>,
+    around: &'a GradleContext,
     /// Folder of its settings.
     root: &'a str,
     /// Variables that the file sets to a string.
@@ -82,16 +82,16 @@ struct Build<'a> {
 }
 
 fn fill(
-    script: &Script<'_>,
-    around: &Surroundings,
+    script: &TokenizedScript<'_>,
+    around: &GradleContext,
     shared: &mut HashMap<String, String>,
-    draft: &mut Draft,
+    draft: &mut ManifestDraft,
 ) {
     let folder = draft.folder().to_owned();
     let project = around.projects.get(&folder);
     let root = project.map_or(folder.as_str(), |project| &project.root);
     let own_properties = [around.properties.get(&folder), around.properties.get(root)];
-    let build = Build { script, around, root, names: constants(script), own_properties };
+    let build = GradleBuildFile { script, around, root, names: constants(script), own_properties };
     let (own, given) = versions(script);
     let expand = |text: &str| build.expand(text);
     if let Some(given) = given.and_then(expand) {
@@ -119,7 +119,7 @@ fn fill(
 }
 
 /// Parses an assignment of a string: `def a = 'x'`, `ext.a = 'x'`, `a 'x'`.
-fn setting<'a>(script: &Script<'a>, statement: &Range<usize>) -> Option<(&'a str, &'a str)> {
+fn setting<'a>(script: &TokenizedScript<'a>, statement: &Range<usize>) -> Option<(&'a str, &'a str)> {
     let last = statement.end.checked_sub(1)?;
     let text = script.text(last)?;
     let name = match statement.len() {
@@ -132,7 +132,7 @@ fn setting<'a>(script: &Script<'a>, statement: &Range<usize>) -> Option<(&'a str
 }
 
 /// Returns the variables set to a string exactly once.
-fn constants<'a>(script: &Script<'a>) -> HashMap<&'a str, &'a str> {
+fn constants<'a>(script: &TokenizedScript<'a>) -> HashMap<&'a str, &'a str> {
     let mut found: HashMap<&str, Option<&str>> = HashMap::new();
     for statement in script.statements(0..script.tokens().len()) {
         if let Some((name, text)) = setting(script, &statement) {
@@ -143,15 +143,15 @@ fn constants<'a>(script: &Script<'a>) -> HashMap<&'a str, &'a str> {
 }
 
 /// Returns the project's own version, and the one it sets for subprojects.
-fn versions<'a>(script: &Script<'a>) -> (Option<&'a str>, Option<&'a str>) {
+fn versions<'a>(script: &TokenizedScript<'a>) -> (Option<&'a str>, Option<&'a str>) {
     let version = |range: Range<usize>| {
         let mut depth = 0_usize;
         let mut start = range.start;
         for at in range {
             match script.get(at) {
-                Some(Token::Sign('{')) => depth += 1,
-                Some(Token::Sign('}')) => depth = depth.saturating_sub(1),
-                Some(Token::End) => {}
+                Some(ScriptToken::Sign('{')) => depth += 1,
+                Some(ScriptToken::Sign('}')) => depth = depth.saturating_sub(1),
+                Some(ScriptToken::End) => {}
                 _ => continue,
             }
             let statement = start..at;
@@ -176,7 +176,7 @@ fn versions<'a>(script: &Script<'a>) -> (Option<&'a str>, Option<&'a str>) {
     (own, shared)
 }
 
-impl Build<'_> {
+impl GradleBuildFile<'_> {
     fn property(&self, name: &str) -> Option<String> {
         self.own_properties.iter().flatten().find_map(|all| all.get(name)).cloned()
     }
@@ -197,12 +197,12 @@ impl Build<'_> {
     }
 
     /// Reads a dependencies block.
-    fn take_block(&self, start: usize, into: &mut Vec<Wanted>) {
+    fn take_block(&self, start: usize, into: &mut Vec<RequestedDependency>) {
         let script = self.script;
         // Kotlin source sets have their own blocks: `commonTest.dependencies { … }`.
         let before = script.tokens().get(start.saturating_sub(4)..start).unwrap_or_default();
         let tests = before.iter().any(|token| match token {
-            Token::Word(word) => word.contains("Test") || *word == "test",
+            ScriptToken::Word(word) => word.contains("Test") || *word == "test",
             _ => false,
         });
         let inside = script.inside(start + 1);
@@ -227,58 +227,58 @@ impl Build<'_> {
     }
 
     /// Reads one statement of a dependencies block.
-    fn take(&self, statement: Range<usize>, into: &mut Vec<Wanted>) {
+    fn take(&self, statement: Range<usize>, into: &mut Vec<RequestedDependency>) {
         let script = self.script;
         // Kotlin may write a configuration name as a string.
         let first = script.get(statement.start);
-        let Some(Token::Word(configuration) | Token::Text(configuration)) = first else { return };
+        let Some(ScriptToken::Word(configuration) | ScriptToken::Text(configuration)) = first else { return };
         let Some(purpose) = purpose(configuration) else { return };
         let mut at = statement.start + 1;
         while at < statement.end {
             match script.get(at) {
-                Some(Token::Sign('(')) => {}
-                Some(Token::Word(word)) if WRAPPERS.contains(&word) => {}
+                Some(ScriptToken::Sign('(')) => {}
+                Some(ScriptToken::Word(word)) if WRAPPERS.contains(&word) => {}
                 _ => break,
             }
             at += 1;
         }
         match script.get(at) {
-            Some(Token::Text(_)) => {
+            Some(ScriptToken::Text(_)) => {
                 let texts = (at..statement.end).filter_map(|at| script.text(at));
                 into.extend(texts.filter_map(|text| self.coordinate(text, purpose)));
             }
-            Some(Token::Word("project")) if script.is(at + 1, '(') => {
+            Some(ScriptToken::Word("project")) if script.is(at + 1, '(') => {
                 let path = script.inside(at + 1).find_map(|at| script.text(at));
                 into.extend(path.map(|path| self.local(path, purpose)));
             }
-            Some(Token::Word("kotlin")) => into.extend(script.text(at + 2).map(|module| {
+            Some(ScriptToken::Word("kotlin")) => into.extend(script.text(at + 2).map(|module| {
                 let version = script.text(at + 4).map(str::to_owned);
-                Wanted::new(format!("org.jetbrains.kotlin:kotlin-{module}"), version, purpose)
+                RequestedDependency::new(format!("org.jetbrains.kotlin:kotlin-{module}"), version, purpose)
             })),
-            Some(Token::Word("group")) => into.extend(self.named(at..statement.end, purpose)),
-            Some(Token::Word(word)) => self.take_accessor(word, at, purpose, into),
+            Some(ScriptToken::Word("group")) => into.extend(self.named(at..statement.end, purpose)),
+            Some(ScriptToken::Word(word)) => self.take_accessor(word, at, purpose, into),
             _ => {}
         }
     }
 
-    fn coordinate(&self, text: &str, purpose: Purpose) -> Option<Wanted> {
+    fn coordinate(&self, text: &str, purpose: Purpose) -> Option<RequestedDependency> {
         let (name, version) = coordinate(text)?;
         // Unknown interpolations stay as written.
         let expanded = |text: &str| self.expand(text).unwrap_or_else(|| text.to_owned());
-        Some(Wanted::new(expanded(&name), version.map(|version| expanded(&version)), purpose))
+        Some(RequestedDependency::new(expanded(&name), version.map(|version| expanded(&version)), purpose))
     }
 
     /// Resolves another project of this build.
-    fn local(&self, path: &str, purpose: Purpose) -> Wanted {
+    fn local(&self, path: &str, purpose: Purpose) -> RequestedDependency {
         let path = format!(":{}", path.trim_start_matches(':'));
         let target = self.around.builds.get(&(self.root.to_owned(), path.clone())).cloned();
         // Even without its own build file, it is not an external package.
         let target = target.unwrap_or_else(|| path.clone());
-        Wanted::new(path.clone(), Some(path), purpose).taken_from(Some(target))
+        RequestedDependency::new(path.clone(), Some(path), purpose).taken_from(Some(target))
     }
 
     /// Parses `group: 'g', name: 'a', version: 'v'`, or with `=`.
-    fn named(&self, range: Range<usize>, purpose: Purpose) -> Option<Wanted> {
+    fn named(&self, range: Range<usize>, purpose: Purpose) -> Option<RequestedDependency> {
         let mut parts: [Option<&str>; 3] = [None; 3];
         for at in range {
             let key = match self.script.word(at) {
@@ -295,7 +295,7 @@ impl Build<'_> {
     }
 
     /// Reads `libs.some.lib`, `libs.bundles.x`, `projects.some.project`.
-    fn take_accessor(&self, first: &str, at: usize, purpose: Purpose, into: &mut Vec<Wanted>) {
+    fn take_accessor(&self, first: &str, at: usize, purpose: Purpose, into: &mut Vec<RequestedDependency>) {
         let mut words = Vec::new();
         let mut at = at + 1;
         while let (true, Some(word)) = (self.script.is(at, '.'), self.script.word(at + 1)) {
@@ -317,7 +317,7 @@ impl Build<'_> {
         for alias in bundle.map_or(one.as_slice(), Vec::as_slice) {
             let alias = alias.strip_suffix(".get").unwrap_or(alias);
             if let Some((name, version)) = catalogue.libraries.get(alias) {
-                into.push(Wanted::new(name, version.clone(), purpose));
+                into.push(RequestedDependency::new(name, version.clone(), purpose));
             }
         }
     }
@@ -335,15 +335,15 @@ fn purpose(configuration: &str) -> Option<Purpose> {
 }
 
 /// Parses `gradle.lockfile`: `group:name:version=configurations`.
-pub(super) fn lock(text: &str) -> Lock {
-    let mut fixed = Fixed::default();
+pub(super) fn lock(text: &str) -> ParsedLockFile {
+    let mut fixed = LockedVersions::default();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let coordinate = line.split('=').next().unwrap_or_default();
         if let Some((name, version)) = coordinate.rsplit_once(':') {
             fixed.add(name, version);
         }
     }
-    Lock::flat(fixed, str::to_owned)
+    ParsedLockFile::flat(fixed, str::to_owned)
 }
 
 #[cfg(test)]

@@ -5,20 +5,20 @@ use super::{
         report::Purpose,
         tree::{folder_of, join, name_of},
     },
-    format::Format,
+    format::PackageFileFormat,
     gradle::coordinate,
-    reading::{Draft, Reading, toml},
-    script::{Comments, Script, Token},
+    reading::{ManifestDraft, ManifestReader, toml},
+    script::{CommentStyle, TokenizedScript, ScriptToken},
 };
 use std::collections::{BTreeSet, HashMap};
 use toml::{Table, Value};
 
 /// Maximum number of parts in a project path.
-const PARTS: usize = 32;
+const MAX_PROJECT_PATH_PARTS: usize = 32;
 
 /// A version catalog with its aliases.
 #[derive(Debug, Default)]
-pub(super) struct Catalogue {
+pub(super) struct VersionCatalog {
     /// Name and version by alias, words joined by dots.
     pub(super) libraries: HashMap<String, (String, Option<String>)>,
     /// Aliases by alias.
@@ -27,7 +27,7 @@ pub(super) struct Catalogue {
 
 /// A project of a build.
 #[derive(Debug)]
-pub(super) struct Project {
+pub(super) struct GradleProject {
     /// Folder of its settings.
     pub(super) root: String,
     /// Name of the project.
@@ -36,13 +36,13 @@ pub(super) struct Project {
 
 /// Context of build files.
 #[derive(Debug, Default)]
-pub(super) struct Surroundings {
+pub(super) struct GradleContext {
     /// Catalogs by settings folder and name in build files.
-    pub(super) catalogues: HashMap<(String, String), Catalogue>,
+    pub(super) catalogues: HashMap<(String, String), VersionCatalog>,
     /// By folder.
     pub(super) properties: HashMap<String, HashMap<String, String>>,
     /// By folder.
-    pub(super) projects: HashMap<String, Project>,
+    pub(super) projects: HashMap<String, GradleProject>,
     /// Build files by settings folder and project path, as `:a:b`.
     pub(super) builds: HashMap<(String, String), String>,
     /// Project paths by settings folder and accessor in build files: `a.someProject`.
@@ -52,18 +52,18 @@ pub(super) struct Surroundings {
 }
 
 /// Reads catalogs, properties and settings.
-pub(super) fn read(reading: &mut Reading<'_>) -> Surroundings {
-    let mut around = Surroundings::default();
-    for path in reading.files(Format::GradleCatalog) {
+pub(super) fn read(reading: &mut ManifestReader<'_>) -> GradleContext {
+    let mut around = GradleContext::default();
+    for path in reading.files(PackageFileFormat::GradleCatalog) {
         read_catalogue(reading, path, &mut around);
     }
-    for path in reading.files(Format::GradleProperties) {
+    for path in reading.files(PackageFileFormat::GradleProperties) {
         let text = reading.text(path).unwrap_or_default();
         around.properties.insert(folder_of(path).to_owned(), properties(&text));
     }
-    let builds = reading.files(Format::GradleBuild);
+    let builds = reading.files(PackageFileFormat::GradleBuild);
     let builds: HashMap<_, _> = builds.iter().map(|path| (folder_of(path), *path)).collect();
-    for path in reading.files(Format::GradleSettings) {
+    for path in reading.files(PackageFileFormat::GradleSettings) {
         read_settings(reading, path, &builds, &mut around);
     }
     around
@@ -100,14 +100,14 @@ fn version(value: &Value, table: &Table) -> Option<String> {
     }
 }
 
-fn read_catalogue(reading: &mut Reading<'_>, path: &str, around: &mut Surroundings) {
-    let mut draft = Draft::new(path, Format::GradleCatalog);
+fn read_catalogue(reading: &mut ManifestReader<'_>, path: &str, around: &mut GradleContext) {
+    let mut draft = ManifestDraft::new(path, PackageFileFormat::GradleCatalog);
     let table = reading.text(path).and_then(|text| {
         let table = toml::<Table>(&text);
         reading.accept(path, table)
     });
     let table = table.unwrap_or_default();
-    let mut catalogue = Catalogue::default();
+    let mut catalogue = VersionCatalog::default();
     for (alias, library) in tables(&table, "libraries") {
         let key = |key: &str| text(library.get(key));
         let parts = || Some(format!("{}:{}", key("group")?, key("name")?));
@@ -135,21 +135,21 @@ fn read_catalogue(reading: &mut Reading<'_>, path: &str, around: &mut Surroundin
 
 /// Contents of a settings file: build name, projects, and renamed folders.
 #[derive(Default)]
-struct Said {
+struct GradleSettings {
     name: Option<String>,
     projects: BTreeSet<String>,
     folders: HashMap<String, String>,
 }
 
-fn said(script: &Script<'_>) -> Said {
-    let mut said = Said::default();
+fn said(script: &TokenizedScript<'_>) -> GradleSettings {
+    let mut said = GradleSettings::default();
     for range in script.statements(0..script.tokens().len()) {
         let start = range.start;
         let tokens = &script.tokens()[range];
         let texts: Vec<_> = tokens
             .iter()
             .filter_map(|token| match token {
-                Token::Text(text) if !text.contains('$') => Some((*text).to_owned()),
+                ScriptToken::Text(text) if !text.contains('$') => Some((*text).to_owned()),
                 _ => None,
             })
             .collect();
@@ -159,7 +159,7 @@ fn said(script: &Script<'_>) -> Said {
                 said.name = Some(name.clone());
             }
             // `project(':a').projectDir = file('b')`, or `new File(settingsDir, 'b')`.
-            (Some("project"), [project, target]) if tokens.contains(&Token::Word("projectDir")) => {
+            (Some("project"), [project, target]) if tokens.contains(&ScriptToken::Word("projectDir")) => {
                 said.folders.insert(project.clone(), target.clone());
             }
             _ => {}
@@ -168,12 +168,12 @@ fn said(script: &Script<'_>) -> Said {
     said
 }
 
-impl Said {
+impl GradleSettings {
     /// Includes a project; `:a:b` also includes `:a`.
     fn include(&mut self, project: &str) {
         let mut path = String::new();
         let parts = project.split([':', '/']).filter(|part| !part.is_empty());
-        for part in parts.take(PARTS) {
+        for part in parts.take(MAX_PROJECT_PATH_PARTS) {
             path = format!("{path}:{part}");
             self.projects.insert(path.clone());
         }
@@ -181,14 +181,14 @@ impl Said {
 }
 
 fn read_settings(
-    reading: &mut Reading<'_>,
+    reading: &mut ManifestReader<'_>,
     path: &str,
     builds: &HashMap<&str, &str>,
-    around: &mut Surroundings,
+    around: &mut GradleContext,
 ) {
-    let mut draft = Draft::new(path, Format::GradleSettings);
+    let mut draft = ManifestDraft::new(path, PackageFileFormat::GradleSettings);
     let text = reading.text(path).unwrap_or_default();
-    let Said { name, projects, folders } = said(&Script::new(&text, Comments::Slashes));
+    let GradleSettings { name, projects, folders } = said(&TokenizedScript::new(&text, CommentStyle::Slashes));
     let root = folder_of(path).to_owned();
     let mut members = BTreeSet::new();
     let top = (":".to_owned(), root.clone(), name.clone());
@@ -215,7 +215,7 @@ fn read_settings(
             members.insert(build);
         }
         around.accessors.insert((root.clone(), accessor(&project)), project);
-        around.projects.insert(place, Project { root: root.clone(), name });
+        around.projects.insert(place, GradleProject { root: root.clone(), name });
     }
     draft.manifest.name = name;
     draft.manifest.members = members.into_iter().collect();
@@ -245,7 +245,7 @@ mod tests {
     fn settings_name_projects() {
         let text = "rootProject.name = 'shop'\n// include ':no'\ninclude ':a', ':b:c-d'\ninclude(\n  \"e\",\n  \"$f\"\n)\n\
             project(':a').projectDir = new File(settingsDir, '../x/a')\n";
-        let said = said(&Script::new(text, Comments::Slashes));
+        let said = said(&TokenizedScript::new(text, CommentStyle::Slashes));
         assert_eq!(said.name.as_deref(), Some("shop"));
         assert_eq!(said.projects.iter().collect::<Vec<_>>(), [":a", ":b", ":b:c-d", ":e"]);
         assert_eq!(said.folders.get(":a").map(String::as_str), Some("../x/a"));

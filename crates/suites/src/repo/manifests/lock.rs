@@ -1,6 +1,6 @@
 //! Locked versions of any lock file. Must not know any format.
 
-use super::reading::Wanted;
+use super::reading::RequestedDependency;
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
@@ -8,13 +8,13 @@ use std::{
 
 /// Distinct pairs of name and version.
 #[derive(Debug, Default)]
-pub(super) struct Fixed {
+pub(super) struct LockedVersions {
     versions: HashMap<String, Vec<String>>,
     /// Hashes of the pairs.
     seen: HashSet<u64>,
 }
 
-impl Fixed {
+impl LockedVersions {
     /// Adds a package version.
     pub(super) fn add(&mut self, name: impl Into<String>, version: impl Into<String>) {
         let (name, version) = (name.into(), version.into());
@@ -62,7 +62,7 @@ fn starts_like(version: &str, requirement: Option<&str>) -> bool {
 
 /// The dependent package, as a lock file identifies it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asker<'a> {
+pub(super) struct RequestingPackage<'a> {
     /// Name of the package.
     pub(super) name: &'a str,
     /// Its folder relative to the lock file; empty if they are the same.
@@ -71,25 +71,25 @@ pub(super) struct Asker<'a> {
 
 /// A parsed lock file.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct ParsedLockFile {
     /// All locked external versions.
-    pub(super) fixed: Fixed,
+    pub(super) fixed: LockedVersions,
     /// Versions for one dependent package, under the keys from `keys`.
-    pub(super) exact: Fixed,
+    pub(super) exact: LockedVersions,
     /// Returns the keys to try for a dependency, in order.
-    pub(super) keys: fn(Asker<'_>, &Wanted) -> Vec<String>,
+    pub(super) keys: fn(RequestingPackage<'_>, &RequestedDependency) -> Vec<String>,
     /// Converts a package name to its form in the lock file; `None` if a name alone does not determine the version.
     pub(super) name: Option<fn(&str) -> String>,
 }
 
-impl Lock {
+impl ParsedLockFile {
     /// Creates a lock file with a single version of each package.
-    pub(super) fn flat(fixed: Fixed, name: fn(&str) -> String) -> Self {
-        Self { fixed, exact: Fixed::default(), keys: |_, _| Vec::new(), name: Some(name) }
+    pub(super) fn flat(fixed: LockedVersions, name: fn(&str) -> String) -> Self {
+        Self { fixed, exact: LockedVersions::default(), keys: |_, _| Vec::new(), name: Some(name) }
     }
 
     /// Returns the locked version.
-    pub(super) fn version(&self, asker: Asker<'_>, wanted: &Wanted) -> Option<String> {
+    pub(super) fn version(&self, asker: RequestingPackage<'_>, wanted: &RequestedDependency) -> Option<String> {
         let requirement = wanted.requirement.as_deref();
         let keys = (self.keys)(asker, wanted);
         let exact = keys.iter().find_map(|key| self.exact.version(key, requirement));
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_version_is_given_only_when_certain() {
-        let mut fixed = Fixed::default();
+        let mut fixed = LockedVersions::default();
         for (name, version) in
             [("a", "1.2.3"), ("a", "1.2.3"), ("b", "0.8.5"), ("b", "0.9.1"), ("b", "10.0.0")]
         {

@@ -5,24 +5,24 @@ use super::{
         report::Purpose,
         tree::{folder_of, join},
     },
-    format::Format,
-    reading::{Draft, Fault, Reading, on_one_line},
+    format::PackageFileFormat,
+    reading::{ManifestDraft, ManifestError, ManifestReader, on_one_line},
 };
 use docent_xml::Node;
 use std::collections::HashMap;
 
 /// Maximum number of parents to follow.
-const PARENTS: usize = 16;
+const MAX_PARENTS: usize = 16;
 
 /// Maximum number of nested property lookups.
-const ROUNDS: usize = 8;
+const MAX_PROPERTY_LOOKUPS: usize = 8;
 
 /// Maximum length of an expanded value: mutually recursive properties would grow without end.
-const LONGEST: usize = 1_000;
+const MAX_VALUE_BYTES: usize = 1_000;
 
 /// A dependency as written.
 #[derive(Debug, Default, Clone)]
-struct Entry {
+struct MavenDependency {
     group: String,
     artifact: String,
     version: Option<String>,
@@ -45,13 +45,13 @@ struct Pom {
     parent_path: Option<String>,
     properties: HashMap<String, String>,
     modules: Vec<String>,
-    entries: Vec<Entry>,
-    managed: Vec<Entry>,
+    entries: Vec<MavenDependency>,
+    managed: Vec<MavenDependency>,
 }
 
 /// Dependencies managed for a manifest and its children.
 #[derive(Debug, Default)]
-struct Managed {
+struct ManagedDependencies {
     /// Index in its list, by package.
     by_name: HashMap<String, usize>,
     /// Manifests of this repository whose managed dependencies it imports.
@@ -63,12 +63,12 @@ struct Managed {
 struct Poms {
     all: HashMap<String, Pom>,
     by_name: HashMap<(String, String), String>,
-    managed: HashMap<String, Managed>,
+    managed: HashMap<String, ManagedDependencies>,
 }
 
 /// Reads every `pom.xml`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::Pom);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::Pom);
     let mut poms = Poms::default();
     for path in &paths {
         let pom = reading.text(path).and_then(|text| {
@@ -87,7 +87,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         poms.managed.insert((*path).to_owned(), managed);
     }
     for path in &paths {
-        let mut draft = Draft::new(path, Format::Pom);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Pom);
         if !reading.is_over() {
             fill(path, &poms, &mut draft);
         }
@@ -108,11 +108,11 @@ fn elements<'a>(node: Option<Node<'a, 'a>>) -> impl Iterator<Item = Node<'a, 'a>
     node.into_iter().flat_map(|node| node.children()).filter(Node::is_element)
 }
 
-fn parse(xml: &str) -> Result<Pom, Fault> {
+fn parse(xml: &str) -> Result<Pom, ManifestError> {
     let document = docent_xml::parse(xml)?;
     let root = document.root_element();
     if root.tag_name().name() != "project" {
-        return Err(Fault::Other("a Maven project: its root element is not `project`"));
+        return Err(ManifestError::Other("a Maven project: its root element is not `project`"));
     }
     let licences: Vec<_> =
         elements(child(root, "licenses")).filter_map(|licence| text(licence, "name")).collect();
@@ -143,9 +143,9 @@ fn parse(xml: &str) -> Result<Pom, Fault> {
     })
 }
 
-fn entries(list: Option<Node<'_, '_>>) -> Vec<Entry> {
+fn entries(list: Option<Node<'_, '_>>) -> Vec<MavenDependency> {
     let entry = |node: Node<'_, '_>| {
-        Some(Entry {
+        Some(MavenDependency {
             group: text(node, "groupId")?,
             artifact: text(node, "artifactId")?,
             version: text(node, "version"),
@@ -177,16 +177,16 @@ impl Poms {
     fn chain(&self, path: &str) -> Vec<(&str, &Pom)> {
         let mut chain = Vec::new();
         let mut next = self.all.get_key_value(path).map(|(path, _)| path.as_str());
-        while let Some(path) = next.filter(|_| chain.len() < PARENTS) {
+        while let Some(path) = next.filter(|_| chain.len() < MAX_PARENTS) {
             chain.extend(self.all.get(path).map(|pom| (path, pom)));
             next = self.parent(path);
         }
         chain
     }
 
-    fn list_managed(&self, path: &str) -> Managed {
+    fn list_managed(&self, path: &str) -> ManagedDependencies {
         let chain = self.chain(path);
-        let mut managed = Managed::default();
+        let mut managed = ManagedDependencies::default();
         let Some((_, pom)) = chain.first() else { return managed };
         for (at, entry) in pom.managed.iter().enumerate() {
             let [group, artifact] = [&entry.group, &entry.artifact].map(|it| expand(it, &chain));
@@ -230,8 +230,8 @@ fn module_path(folder: &str, module: &str) -> Option<String> {
 /// Expands `${…}` along a chain; unknown properties stay as written.
 fn expand(text: &str, chain: &[(&str, &Pom)]) -> String {
     let mut text = text.to_owned();
-    for _ in 0..ROUNDS {
-        let Some(next) = expand_once(&text, chain).filter(|next| next.len() <= LONGEST) else {
+    for _ in 0..MAX_PROPERTY_LOOKUPS {
+        let Some(next) = expand_once(&text, chain).filter(|next| next.len() <= MAX_VALUE_BYTES) else {
             break;
         };
         text = next;
@@ -287,7 +287,7 @@ fn group(chain: &[(&str, &Pom)]) -> Option<String> {
     pom.group.clone().or_else(|| Some(pom.parent.as_ref()?[0].clone()))
 }
 
-fn fill(path: &str, poms: &Poms, draft: &mut Draft) {
+fn fill(path: &str, poms: &Poms, draft: &mut ManifestDraft) {
     let chain = poms.chain(path);
     let Some((_, pom)) = chain.first() else { return };
     let expanded = |text: String| expand(&text, &chain);
@@ -393,7 +393,7 @@ mod tests {
             "<project><artifactId>a</artifactId><version>${{p0}}</version><properties>{properties}<p40>x</p40></properties></project>"
         );
         let folder = super::super::tests::folder(&[("pom.xml", pom.as_bytes())]);
-        let packages = super::super::read(&crate::repo::tree::Tree::of(folder.path()), &|| false);
+        let packages = super::super::read(&crate::repo::tree::ProjectTree::of(folder.path()), &|| false);
         let version = packages.manifests[0].version.as_deref().unwrap();
         assert!(version.len() <= super::LONGEST, "{}", version.len());
     }

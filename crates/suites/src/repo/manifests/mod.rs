@@ -34,23 +34,23 @@ mod vcpkg;
 
 use super::{
     report::{DependencySummary, Manifest},
-    tree::{Halt, Tree, folder_of},
+    tree::{HaltCheck, ProjectTree, folder_of},
 };
-use crate::files::Problem;
-use format::Format;
-use lock::{Asker, Lock};
-use reading::{Draft, Fault, Reading, place};
+use crate::files::ReadFailure;
+use format::PackageFileFormat;
+use lock::{RequestingPackage, ParsedLockFile};
+use reading::{ManifestDraft, ManifestError, ManifestReader, place};
 use std::collections::HashMap;
-use summary::Tally;
+use summary::LockFileTally;
 
 /// Maximum number of listed manifests.
-pub(super) const MANIFESTS: usize = 200;
+pub(super) const MAX_LISTED_MANIFESTS: usize = 200;
 
 /// Maximum number of listed dependencies, and members, per manifest.
-const DEPENDENCIES: usize = 500;
+const MAX_LISTED_DEPENDENCIES: usize = 500;
 
 /// Readers of the manifests of each ecosystem.
-const FAMILIES: [fn(&mut Reading<'_>); 15] = [
+const FAMILIES: [fn(&mut ManifestReader<'_>); 15] = [
     cargo::read,
     npm::read,
     python::read,
@@ -70,34 +70,34 @@ const FAMILIES: [fn(&mut Reading<'_>); 15] = [
 
 /// Returns the ecosystem of a manifest; `None` for other files.
 pub(super) fn ecosystem(name: &str) -> Option<&'static str> {
-    Format::by_name(name).filter(|format| format.is_manifest()).map(Format::ecosystem)
+    PackageFileFormat::by_name(name).filter(|format| format.is_manifest()).map(PackageFileFormat::ecosystem)
 }
 
 /// Results from manifests and lock files.
 #[derive(Debug, Default)]
-pub(super) struct Packages {
+pub(super) struct PackageAnalysis {
     /// Outermost first, then by path; at most 200.
     pub(super) manifests: Vec<Manifest>,
     pub(super) summary: DependencySummary,
     /// Files that cannot be read or parsed.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<ReadFailure>,
 }
 
 /// Reads every manifest and lock file until the deadline.
-pub(super) fn read(tree: &Tree, halt: Halt<'_>) -> Packages {
-    let mut reading = Reading::new(tree, halt);
+pub(super) fn read(tree: &ProjectTree, halt: HaltCheck<'_>) -> PackageAnalysis {
+    let mut reading = ManifestReader::new(tree, halt);
     for family in FAMILIES {
         family(&mut reading);
     }
-    for format in [Format::Deno, Format::Haskell] {
-        let unread = reading.files(format).into_iter().map(|path| Draft::new(path, format));
+    for format in [PackageFileFormat::Deno, PackageFileFormat::Haskell] {
+        let unread = reading.files(format).into_iter().map(|path| ManifestDraft::new(path, format));
         reading.drafts.extend(unread.collect::<Vec<_>>());
     }
     let mut drafts = std::mem::take(&mut reading.drafts);
     drafts.sort_by(|one, other| place(&one.manifest.path).cmp(&place(&other.manifest.path)));
-    drafts.iter_mut().for_each(Draft::settle);
+    drafts.iter_mut().for_each(ManifestDraft::settle);
     link_workspaces(&mut drafts);
-    let mut tally = Tally::default();
+    let mut tally = LockFileTally::default();
     for (path, format, fixed) in std::mem::take(&mut reading.constraints) {
         tally.take_lock(&path, format, &fixed);
     }
@@ -106,13 +106,13 @@ pub(super) fn read(tree: &Tree, halt: Halt<'_>) -> Packages {
     let summary = tally.sum_up(&drafts);
     let mut problems = reading.problems;
     problems.sort_by(|one, other| place(&one.path).cmp(&place(&other.path)));
-    let manifests = drafts.into_iter().take(MANIFESTS);
-    let manifests = manifests.map(|draft| draft.told(DEPENDENCIES)).collect();
-    Packages { manifests, summary, problems }
+    let manifests = drafts.into_iter().take(MAX_LISTED_MANIFESTS);
+    let manifests = manifests.map(|draft| draft.told(MAX_LISTED_DEPENDENCIES)).collect();
+    PackageAnalysis { manifests, summary, problems }
 }
 
 /// Sets the workspace of members; the innermost one wins.
-fn link_workspaces(drafts: &mut [Draft]) {
+fn link_workspaces(drafts: &mut [ManifestDraft]) {
     let mut roots: HashMap<String, &str> = HashMap::new();
     for draft in drafts.iter() {
         let depth = |path: &str| place(path).0;
@@ -132,7 +132,7 @@ fn link_workspaces(drafts: &mut [Draft]) {
 }
 
 /// Finds each manifest's lock file, and reads them one by one, so that only one is in memory.
-fn read_locks(reading: &mut Reading<'_>, drafts: &mut [Draft], tally: &mut Tally) {
+fn read_locks(reading: &mut ManifestReader<'_>, drafts: &mut [ManifestDraft], tally: &mut LockFileTally) {
     let mut users: HashMap<String, Vec<usize>> = HashMap::new();
     for at in 0..drafts.len() {
         if drafts[at].manifest.lock_file.is_none() {
@@ -142,7 +142,7 @@ fn read_locks(reading: &mut Reading<'_>, drafts: &mut [Draft], tally: &mut Tally
         }
     }
     for (path, format) in reading.lock_files() {
-        if format == Format::BunBinaryLock {
+        if format == PackageFileFormat::BunBinaryLock {
             continue;
         }
         let Some(text) = reading.lock_text(path) else { continue };
@@ -155,12 +155,12 @@ fn read_locks(reading: &mut Reading<'_>, drafts: &mut [Draft], tally: &mut Tally
     }
 }
 
-fn find_lock(reading: &Reading<'_>, drafts: &[Draft], at: usize) -> Option<String> {
+fn find_lock(reading: &ManifestReader<'_>, drafts: &[ManifestDraft], at: usize) -> Option<String> {
     let draft = &drafts[at];
     let by_path = |path: &str| {
         drafts.binary_search_by(|draft| place(&draft.manifest.path).cmp(&place(path))).ok()
     };
-    let beside = |draft: &Draft| {
+    let beside = |draft: &ManifestDraft| {
         let folder = draft.folder();
         let names = draft.format.locks().iter();
         let paths = names.map(|name| {
@@ -170,7 +170,7 @@ fn find_lock(reading: &Reading<'_>, drafts: &[Draft], at: usize) -> Option<Strin
         // Of two lock files in a folder, the one of the manager named in the manifest wins.
         let manager = draft.manifest.manager.as_deref();
         paths.sort_by_key(|path| {
-            let writer = Format::by_path(path).and_then(Format::manager);
+            let writer = PackageFileFormat::by_path(path).and_then(PackageFileFormat::manager);
             manager.is_some() && writer != manager
         });
         paths.into_iter().next()
@@ -187,34 +187,34 @@ fn find_lock(reading: &Reading<'_>, drafts: &[Draft], at: usize) -> Option<Strin
     beside(draft)
 }
 
-fn open_lock(format: Format, text: &str) -> Result<Lock, Fault> {
+fn open_lock(format: PackageFileFormat, text: &str) -> Result<ParsedLockFile, ManifestError> {
     match format {
-        Format::CargoLock => cargo::lock(text),
-        Format::PackageLock => npm_lock::package_lock(text),
-        Format::PnpmLock => npm_lock::pnpm_lock(text),
-        Format::YarnLock => npm_lock::yarn_lock(text),
-        Format::BunLock => npm_lock::bun_lock(text),
-        Format::UvLock | Format::PoetryLock | Format::PdmLock | Format::PythonLock => {
+        PackageFileFormat::CargoLock => cargo::lock(text),
+        PackageFileFormat::PackageLock => npm_lock::package_lock(text),
+        PackageFileFormat::PnpmLock => npm_lock::pnpm_lock(text),
+        PackageFileFormat::YarnLock => npm_lock::yarn_lock(text),
+        PackageFileFormat::BunLock => npm_lock::bun_lock(text),
+        PackageFileFormat::UvLock | PackageFileFormat::PoetryLock | PackageFileFormat::PdmLock | PackageFileFormat::PythonLock => {
             python_lock::lock(text)
         }
-        Format::PipfileLock => python_lock::pipfile_lock(text),
-        Format::GoSums => Ok(go::sums(text)),
-        Format::GradleLock => Ok(gradle::lock(text)),
-        Format::GemfileLock => Ok(ruby::lock(text)),
-        Format::ComposerLock => php::lock(text),
-        Format::DotnetLock => dotnet::lock(text),
-        Format::MixLock => Ok(beam::lock(text)),
-        Format::PubspecLock => dart::lock(text),
-        Format::SwiftLock => swift::lock(text),
-        Format::ConanLock => conan::lock(text),
-        _ => Err(Fault::Other("a lock file")),
+        PackageFileFormat::PipfileLock => python_lock::pipfile_lock(text),
+        PackageFileFormat::GoSums => Ok(go::sums(text)),
+        PackageFileFormat::GradleLock => Ok(gradle::lock(text)),
+        PackageFileFormat::GemfileLock => Ok(ruby::lock(text)),
+        PackageFileFormat::ComposerLock => php::lock(text),
+        PackageFileFormat::DotnetLock => dotnet::lock(text),
+        PackageFileFormat::MixLock => Ok(beam::lock(text)),
+        PackageFileFormat::PubspecLock => dart::lock(text),
+        PackageFileFormat::SwiftLock => swift::lock(text),
+        PackageFileFormat::ConanLock => conan::lock(text),
+        _ => Err(ManifestError::Other("a lock file")),
     }
 }
 
-fn fix_versions(draft: &mut Draft, lock: &Lock, lock_folder: &str) {
+fn fix_versions(draft: &mut ManifestDraft, lock: &ParsedLockFile, lock_folder: &str) {
     let folder = folder_of(&draft.manifest.path);
     let folder = folder.strip_prefix(lock_folder).unwrap_or(folder).trim_start_matches('/');
-    let asker = Asker { name: draft.manifest.name.as_deref().unwrap_or_default(), folder };
+    let asker = RequestingPackage { name: draft.manifest.name.as_deref().unwrap_or_default(), folder };
     for wanted in &mut draft.wanted {
         if wanted.locked.is_none() {
             wanted.locked = lock.version(asker, wanted);
@@ -223,20 +223,20 @@ fn fix_versions(draft: &mut Draft, lock: &Lock, lock_folder: &str) {
 }
 
 /// Sets the manager from a field, the lock file, hints, or the workspace, in this order.
-fn name_managers(drafts: &mut [Draft]) {
+fn name_managers(drafts: &mut [ManifestDraft]) {
     let mut known: HashMap<String, String> = HashMap::new();
     // Outermost first, so that a workspace is known before its members.
     for draft in drafts {
         let manifest = &mut draft.manifest;
-        let lock = manifest.lock_file.as_deref().and_then(Format::by_path);
+        let lock = manifest.lock_file.as_deref().and_then(PackageFileFormat::by_path);
         // The source of a compiled requirements list may use any manager.
-        let lock = lock.filter(|lock| *lock != Format::Requirements);
-        let from_lock = lock.and_then(Format::manager).or(draft.likely_manager).map(str::to_owned);
+        let lock = lock.filter(|lock| *lock != PackageFileFormat::Requirements);
+        let from_lock = lock.and_then(PackageFileFormat::manager).or(draft.likely_manager).map(str::to_owned);
         let shared = || known.get(manifest.workspace.as_ref()?).cloned();
         manifest.manager = manifest.manager.take().or(from_lock).or_else(shared);
         if let Some(manager) = manifest.manager.as_ref().filter(|_| !manifest.members.is_empty()) {
             known.insert(manifest.path.clone(), manager.clone());
         }
-        manifest.members.truncate(DEPENDENCIES);
+        manifest.members.truncate(MAX_LISTED_DEPENDENCIES);
     }
 }

@@ -6,9 +6,9 @@ use super::{
         report::Purpose,
         tree::{folder_of, join},
     },
-    format::Format,
-    pattern::Folders,
-    reading::{Draft, Fault, Reading, Wanted, yaml},
+    format::PackageFileFormat,
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestError, ManifestReader, RequestedDependency, yaml},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,7 +37,7 @@ type Catalogues = HashMap<String, HashMap<String, String>>;
 
 /// Workspace settings in a manifest.
 #[derive(Debug, Default)]
-struct Workspace {
+struct NpmWorkspace {
     patterns: Vec<String>,
     catalogues: Catalogues,
 }
@@ -51,15 +51,15 @@ struct PnpmWorkspace {
 }
 
 /// Reads every `package.json`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::PackageJson);
-    let folders = Folders::new(&paths);
-    let mut workspaces: BTreeMap<&str, Workspace> = BTreeMap::new();
-    let mut drafts: BTreeMap<&str, Draft> = BTreeMap::new();
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::PackageJson);
+    let folders = ManifestFolders::new(&paths);
+    let mut workspaces: BTreeMap<&str, NpmWorkspace> = BTreeMap::new();
+    let mut drafts: BTreeMap<&str, ManifestDraft> = BTreeMap::new();
     for path in &paths {
-        let mut draft = Draft::new(path, Format::PackageJson);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::PackageJson);
         let value = reading.text(path).and_then(|text| {
-            let value = serde_json::from_str(&text).map_err(Fault::from);
+            let value = serde_json::from_str(&text).map_err(ManifestError::from);
             reading.accept(path, value)
         });
         let value: Value = value.unwrap_or_default();
@@ -95,19 +95,19 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 
 /// Reads files next to a manifest with more workspace settings.
 fn read_aids<'a>(
-    reading: &mut Reading<'_>,
-    folders: &Folders<'a>,
-    workspaces: &mut BTreeMap<&'a str, Workspace>,
-    drafts: &mut BTreeMap<&'a str, Draft>,
+    reading: &mut ManifestReader<'_>,
+    folders: &ManifestFolders<'a>,
+    workspaces: &mut BTreeMap<&'a str, NpmWorkspace>,
+    drafts: &mut BTreeMap<&'a str, ManifestDraft>,
 ) {
-    for path in reading.files(Format::PnpmWorkspace) {
+    for path in reading.files(PackageFileFormat::PnpmWorkspace) {
         let found = reading.text(path).and_then(|text| {
             let found = yaml::<PnpmWorkspace>(&text);
             reading.accept(path, found)
         });
         let (Some(found), Some(root)) = (found, folders.get(folder_of(path))) else { continue };
         if let Some(draft) = drafts.get_mut(root) {
-            draft.likely_manager = Format::PnpmWorkspace.manager();
+            draft.likely_manager = PackageFileFormat::PnpmWorkspace.manager();
         }
         let workspace = workspaces.entry(root).or_default();
         if let Some(packages) = found.packages {
@@ -117,15 +117,15 @@ fn read_aids<'a>(
         let default = workspace.catalogues.entry("default".into()).or_default();
         default.extend(found.catalog.unwrap_or_default());
     }
-    for path in reading.files(Format::Lerna) {
+    for path in reading.files(PackageFileFormat::Lerna) {
         let found = reading.text(path).and_then(|text| {
-            let found = serde_json::from_str::<Value>(&text).map_err(Fault::from);
+            let found = serde_json::from_str::<Value>(&text).map_err(ManifestError::from);
             reading.accept(path, found)
         });
         let (Some(found), Some(root)) = (found, folders.get(folder_of(path))) else { continue };
         let patterns = texts(found.get("packages"));
         if !patterns.is_empty() && !workspaces.contains_key(root) {
-            workspaces.insert(root, Workspace { patterns, catalogues: Catalogues::new() });
+            workspaces.insert(root, NpmWorkspace { patterns, catalogues: Catalogues::new() });
         }
     }
 }
@@ -140,7 +140,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 }
 
 /// Reads a manifest's data and dependencies, and its workspace, if any.
-fn fill(value: &Value, draft: &mut Draft) -> Option<Workspace> {
+fn fill(value: &Value, draft: &mut ManifestDraft) -> Option<NpmWorkspace> {
     let manifest = &mut draft.manifest;
     manifest.name = text(value.get("name"));
     manifest.version = text(value.get("version"));
@@ -156,7 +156,7 @@ fn fill(value: &Value, draft: &mut Draft) -> Option<Workspace> {
     }
     let declared = value.get("workspaces")?;
     let list = if declared.is_array() { Some(declared) } else { declared.get("packages") };
-    Some(Workspace { patterns: texts(list), catalogues: catalogues(declared) })
+    Some(NpmWorkspace { patterns: texts(list), catalogues: catalogues(declared) })
 }
 
 /// Bun and yarn define catalogs next to the members.
@@ -185,10 +185,10 @@ fn licence(value: &Value) -> Option<String> {
 
 /// Resolves a requirement that refers to the workspace.
 fn resolve(
-    wanted: &mut Wanted,
+    wanted: &mut RequestedDependency,
     folder: &str,
-    workspace: Option<&Workspace>,
-    folders: &Folders<'_>,
+    workspace: Option<&NpmWorkspace>,
+    folders: &ManifestFolders<'_>,
 ) {
     let Some(requirement) = &wanted.requirement else { return };
     if let Some(catalogue) = requirement.strip_prefix("catalog:") {

@@ -1,8 +1,8 @@
 //! Lock files of npm, pnpm, yarn and bun. pnpm and yarn use a fixed layout, so they are parsed line by line.
 
 use super::{
-    lock::{Asker, Fixed, Lock},
-    reading::{Fault, Wanted},
+    lock::{RequestingPackage, LockedVersions, ParsedLockFile},
+    reading::{ManifestError, RequestedDependency},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,14 +11,14 @@ use std::collections::HashMap;
 #[derive(Deserialize)]
 struct PackageLock {
     #[serde(default)]
-    packages: HashMap<String, Installed>,
+    packages: HashMap<String, NpmInstalledPackage>,
     #[serde(default)]
-    dependencies: HashMap<String, Nested>,
+    dependencies: HashMap<String, NpmNestedPackage>,
 }
 
 /// An entry by install folder.
 #[derive(Deserialize)]
-struct Installed {
+struct NpmInstalledPackage {
     version: Option<String>,
     /// Package name, if different from its folder.
     name: Option<String>,
@@ -28,16 +28,16 @@ struct Installed {
 
 /// An entry of the first layout, with nested dependencies.
 #[derive(Deserialize)]
-struct Nested {
+struct NpmNestedPackage {
     version: Option<String>,
     #[serde(default)]
-    dependencies: HashMap<String, Nested>,
+    dependencies: HashMap<String, NpmNestedPackage>,
 }
 
 /// Parses `package-lock.json` and `npm-shrinkwrap.json`.
-pub(super) fn package_lock(text: &str) -> Result<Lock, Fault> {
+pub(super) fn package_lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let file: PackageLock = serde_json::from_str(text)?;
-    let (mut fixed, mut exact) = (Fixed::default(), Fixed::default());
+    let (mut fixed, mut exact) = (LockedVersions::default(), LockedVersions::default());
     if file.packages.is_empty() {
         for (name, entry) in &file.dependencies {
             if let Some(version) = &entry.version {
@@ -53,10 +53,10 @@ pub(super) fn package_lock(text: &str) -> Result<Lock, Fault> {
             exact.add(path, version);
         }
     }
-    Ok(Lock { fixed, exact, keys: installed_folders, name: None })
+    Ok(ParsedLockFile { fixed, exact, keys: installed_folders, name: None })
 }
 
-fn take_nested(dependencies: &HashMap<String, Nested>, fixed: &mut Fixed) {
+fn take_nested(dependencies: &HashMap<String, NpmNestedPackage>, fixed: &mut LockedVersions) {
     for (name, entry) in dependencies {
         if let Some(version) = &entry.version {
             fixed.add(name, version);
@@ -66,7 +66,7 @@ fn take_nested(dependencies: &HashMap<String, Nested>, fixed: &mut Fixed) {
 }
 
 /// A package is resolved in the dependent's own folder first, then in its ancestors.
-fn installed_folders(asker: Asker<'_>, wanted: &Wanted) -> Vec<String> {
+fn installed_folders(asker: RequestingPackage<'_>, wanted: &RequestedDependency) -> Vec<String> {
     let mut keys = Vec::new();
     let mut folder = asker.folder;
     while !folder.is_empty() {
@@ -105,7 +105,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Parses `pnpm-lock.yaml` in all layouts since version 5.
-pub(super) fn pnpm_lock(text: &str) -> Result<Lock, Fault> {
+pub(super) fn pnpm_lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let mut lines = PnpmLines::default();
     let mut known = false;
     for line in text.lines() {
@@ -124,13 +124,13 @@ pub(super) fn pnpm_lock(text: &str) -> Result<Lock, Fault> {
     }
     lines.close();
     if !known {
-        return Err(Fault::Other("a pnpm lock file: it has no lockfileVersion"));
+        return Err(ManifestError::Other("a pnpm lock file: it has no lockfileVersion"));
     }
-    let keys = |asker: Asker<'_>, wanted: &Wanted| {
+    let keys = |asker: RequestingPackage<'_>, wanted: &RequestedDependency| {
         let importer = if asker.folder.is_empty() { "." } else { asker.folder };
         vec![format!("{importer} {}", wanted.name)]
     };
-    Ok(Lock { fixed: lines.fixed, exact: lines.exact, keys, name: None })
+    Ok(ParsedLockFile { fixed: lines.fixed, exact: lines.exact, keys, name: None })
 }
 
 /// State while parsing `pnpm-lock.yaml`.
@@ -143,8 +143,8 @@ struct PnpmLines {
     dependency: String,
     /// Name and version of the current package.
     package: Option<(String, String)>,
-    fixed: Fixed,
-    exact: Fixed,
+    fixed: LockedVersions,
+    exact: LockedVersions,
 }
 
 impl PnpmLines {
@@ -225,12 +225,12 @@ impl PnpmLines {
 }
 
 /// Parses `yarn.lock`, in the classic and the newer layout.
-pub(super) fn yarn_lock(text: &str) -> Result<Lock, Fault> {
+pub(super) fn yarn_lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let known = text.contains("yarn lockfile v1") || text.contains("__metadata:");
     if !known && !text.trim().is_empty() {
-        return Err(Fault::Other("a Yarn lock file: it has neither of the two known headers"));
+        return Err(ManifestError::Other("a Yarn lock file: it has neither of the two known headers"));
     }
-    let (mut fixed, mut exact) = (Fixed::default(), Fixed::default());
+    let (mut fixed, mut exact) = (LockedVersions::default(), LockedVersions::default());
     let mut asked: Vec<&str> = Vec::new();
     for line in text.lines() {
         let (depth, line) = indented(line);
@@ -247,11 +247,11 @@ pub(super) fn yarn_lock(text: &str) -> Result<Lock, Fault> {
             }
         }
     }
-    let keys = |_: Asker<'_>, wanted: &Wanted| {
+    let keys = |_: RequestingPackage<'_>, wanted: &RequestedDependency| {
         let requirement = wanted.requirement.as_deref().unwrap_or_default();
         ["", "npm:"].map(|start| format!("{}@{start}{requirement}", wanted.name)).to_vec()
     };
-    Ok(Lock { fixed, exact, keys, name: None })
+    Ok(ParsedLockFile { fixed, exact, keys, name: None })
 }
 
 #[derive(Deserialize)]
@@ -261,9 +261,9 @@ struct BunLock {
 }
 
 /// Parses `bun.lock`.
-pub(super) fn bun_lock(text: &str) -> Result<Lock, Fault> {
+pub(super) fn bun_lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let file: BunLock = serde_json::from_str(&without_last_commas(text))?;
-    let (mut fixed, mut exact) = (Fixed::default(), Fixed::default());
+    let (mut fixed, mut exact) = (LockedVersions::default(), LockedVersions::default());
     for (path, entry) in file.packages {
         let resolved = entry.get(0).and_then(Value::as_str).and_then(split_name);
         let Some((name, version)) = resolved else { continue };
@@ -272,10 +272,10 @@ pub(super) fn bun_lock(text: &str) -> Result<Lock, Fault> {
             exact.add(path, version);
         }
     }
-    let keys = |asker: Asker<'_>, wanted: &Wanted| {
+    let keys = |asker: RequestingPackage<'_>, wanted: &RequestedDependency| {
         vec![format!("{}/{}", asker.name, wanted.name), wanted.name.clone()]
     };
-    Ok(Lock { fixed, exact, keys, name: None })
+    Ok(ParsedLockFile { fixed, exact, keys, name: None })
 }
 
 /// Strips trailing commas and comments from JSON.
@@ -323,9 +323,9 @@ mod tests {
     use crate::repo::report::Purpose;
 
     /// Returns the locked version of a dependency, and the number of locked packages.
-    fn told(lock: &Lock, folder: &str, name: &str, requirement: &str) -> String {
-        let asker = Asker { name: "asker", folder };
-        let wanted = Wanted::new(name, Some(requirement.to_owned()), Purpose::Runtime);
+    fn told(lock: &ParsedLockFile, folder: &str, name: &str, requirement: &str) -> String {
+        let asker = RequestingPackage { name: "asker", folder };
+        let wanted = RequestedDependency::new(name, Some(requirement.to_owned()), Purpose::Runtime);
         let version = lock.version(asker, &wanted);
         format!("{} of {}", version.as_deref().unwrap_or("-"), lock.fixed.count())
     }

@@ -4,15 +4,15 @@ use super::super::tree::{folder_of, join};
 use std::{collections::BTreeMap, ops::Bound};
 
 /// Maximum number of alternatives in one pattern; more are ignored.
-const ALTERNATIVES: usize = 64;
+const MAX_ALTERNATIVES: usize = 64;
 
 /// Manifests of one format by folder.
 #[derive(Debug, Default)]
-pub(super) struct Folders<'a> {
+pub(super) struct ManifestFolders<'a> {
     paths: BTreeMap<&'a str, &'a str>,
 }
 
-impl<'a> Folders<'a> {
+impl<'a> ManifestFolders<'a> {
     /// Creates the index of these manifests.
     pub(super) fn new(paths: &[&'a str]) -> Self {
         Self { paths: paths.iter().map(|path| (folder_of(path), *path)).collect() }
@@ -79,7 +79,7 @@ fn alternatives(pattern: &str) -> Vec<String> {
             continue;
         };
         let Some((inside, after)) = rest.split_once('}') else { continue };
-        let room = ALTERNATIVES.saturating_sub(open.len() + done.len());
+        let room = MAX_ALTERNATIVES.saturating_sub(open.len() + done.len());
         open.extend(inside.split(',').take(room).map(|word| format!("{before}{word}{after}")));
     }
     done.sort();
@@ -144,7 +144,7 @@ mod tests {
             "tools/x/package.json",
             "tools/deep/y/package.json",
         ];
-        let folders = Folders::new(&paths);
+        let folders = ManifestFolders::new(&paths);
         let cases: [(&str, &[&str], &[&str]); 9] = [
             ("", &["packages/*"], &["packages/a", "packages/b"]),
             ("", &["./packages/**/", "!**/test/**"], &["packages/a", "packages/b"]),

@@ -2,16 +2,16 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    lock::{Fixed, Lock},
-    reading::{Draft, Fault, Reading},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    reading::{ManifestDraft, ManifestError, ManifestReader},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 /// Reads every `composer.json`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    reading.each(Format::Composer, |text, draft| {
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    reading.each(PackageFileFormat::Composer, |text, draft| {
         fill(&serde_json::from_str(text)?, draft);
         Ok(())
     });
@@ -21,7 +21,7 @@ fn text(value: Option<&Value>) -> Option<String> {
     value.and_then(Value::as_str).map(str::to_owned)
 }
 
-fn fill(value: &Value, draft: &mut Draft) {
+fn fill(value: &Value, draft: &mut ManifestDraft) {
     let manifest = &mut draft.manifest;
     manifest.name = text(value.get("name"));
     manifest.version = text(value.get("version"));
@@ -45,27 +45,27 @@ fn is_package(name: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct LockFile {
+struct ComposerLockFile {
     #[serde(default)]
-    packages: Vec<Package>,
+    packages: Vec<ComposerLockedPackage>,
     #[serde(default, rename = "packages-dev")]
-    development: Vec<Package>,
+    development: Vec<ComposerLockedPackage>,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct ComposerLockedPackage {
     name: String,
     version: String,
 }
 
 /// Parses `composer.lock`.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = serde_json::from_str(text)?;
-    let mut fixed = Fixed::default();
-    for Package { name, version } in file.packages.into_iter().chain(file.development) {
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: ComposerLockFile = serde_json::from_str(text)?;
+    let mut fixed = LockedVersions::default();
+    for ComposerLockedPackage { name, version } in file.packages.into_iter().chain(file.development) {
         fixed.add(name.to_lowercase(), version);
     }
-    Ok(Lock::flat(fixed, str::to_lowercase))
+    Ok(ParsedLockFile::flat(fixed, str::to_lowercase))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    pattern::Folders,
-    reading::{Draft, Reading, Wanted, toml},
+    format::PackageFileFormat,
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestReader, RequestedDependency, toml},
     requirements::{self, package_at, parse, purpose_of},
     setup,
 };
@@ -29,10 +29,10 @@ const BACKENDS: [(&str, &str); 9] = [
 const TOOLS: [(&str, &str); 3] = [("poetry", "poetry"), ("pdm", "pdm"), ("uv", "uv")];
 
 /// Reads every Python package manifest.
-pub(super) fn read(reading: &mut Reading<'_>) {
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
     read_projects(reading);
-    for path in reading.files(Format::Pipfile) {
-        let mut draft = Draft::new(path, Format::Pipfile);
+    for path in reading.files(PackageFileFormat::Pipfile) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Pipfile);
         let table = reading.text(path).and_then(|text| {
             let table = toml::<Table>(&text);
             reading.accept(path, table)
@@ -48,13 +48,13 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     requirements::read(reading);
 }
 
-fn read_projects(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::Pyproject);
-    let folders = Folders::new(&paths);
+fn read_projects(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::Pyproject);
+    let folders = ManifestFolders::new(&paths);
     let mut drafts = BTreeMap::new();
     let mut workspaces = Vec::new();
     for path in &paths {
-        let mut draft = Draft::new(path, Format::Pyproject);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Pyproject);
         let table = reading.text(path).and_then(|text| {
             let table = toml::<Table>(&text);
             reading.accept(path, table)
@@ -108,7 +108,7 @@ fn tables(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value.and_then(Value::as_table).into_iter().flatten()
 }
 
-fn fill(reading: &mut Reading<'_>, table: &Table, draft: &mut Draft) {
+fn fill(reading: &mut ManifestReader<'_>, table: &Table, draft: &mut ManifestDraft) {
     let tool = |keys: &[&str]| at(table, &[&["tool"], keys].concat());
     let project = table.get("project");
     let poetry = tool(&["poetry"]);
@@ -154,7 +154,7 @@ fn licence(project: Option<&Value>) -> Option<String> {
 }
 
 /// Reads a version from a file named in the manifest.
-fn dynamic_version(reading: &mut Reading<'_>, table: &Table, folder: &str) -> Option<String> {
+fn dynamic_version(reading: &mut ManifestReader<'_>, table: &Table, folder: &str) -> Option<String> {
     let setuptools = at(table, &["tool", "setuptools", "dynamic", "version"]);
     let key = |key: &str| setuptools.and_then(|version| version.get(key));
     if let Some(name) = text(key("attr")) {
@@ -169,13 +169,13 @@ fn dynamic_version(reading: &mut Reading<'_>, table: &Table, folder: &str) -> Op
     setup::in_source(reading, folder, &path?)
 }
 
-fn take_list(list: Option<&Value>, purpose: Purpose, draft: &mut Draft) {
+fn take_list(list: Option<&Value>, purpose: Purpose, draft: &mut ManifestDraft) {
     for (name, requirement) in texts(list).iter().filter_map(|line| parse(line)) {
         draft.want(name, requirement, purpose);
     }
 }
 
-fn take_poetry(reading: &Reading<'_>, poetry: &Value, draft: &mut Draft) {
+fn take_poetry(reading: &ManifestReader<'_>, poetry: &Value, draft: &mut ManifestDraft) {
     take_table(reading, poetry.get("dependencies"), Purpose::Runtime, draft);
     take_table(reading, poetry.get("dev-dependencies"), Purpose::Development, draft);
     for (name, group) in tables(poetry.get("group")) {
@@ -185,7 +185,7 @@ fn take_poetry(reading: &Reading<'_>, poetry: &Value, draft: &mut Draft) {
 }
 
 /// Reads a dependency table: a version, a table, or a list of tables for different platforms.
-fn take_table(reading: &Reading<'_>, list: Option<&Value>, purpose: Purpose, draft: &mut Draft) {
+fn take_table(reading: &ManifestReader<'_>, list: Option<&Value>, purpose: Purpose, draft: &mut ManifestDraft) {
     for (name, wanted) in tables(list) {
         // Poetry lists the interpreter as a package.
         if name == "python" {
@@ -200,13 +200,13 @@ fn take_table(reading: &Reading<'_>, list: Option<&Value>, purpose: Purpose, dra
             let path = text(wanted.get("path"));
             let target = path.and_then(|path| package_at(reading, draft.folder(), &path));
             let requirement = text(Some(wanted)).or(source);
-            draft.wanted.push(Wanted::new(name, requirement, purpose).taken_from(target));
+            draft.wanted.push(RequestedDependency::new(name, requirement, purpose).taken_from(target));
         }
     }
 }
 
 /// Reads uv package sources that are folders.
-fn take_sources(reading: &Reading<'_>, sources: Option<&Value>, draft: &mut Draft) {
+fn take_sources(reading: &ManifestReader<'_>, sources: Option<&Value>, draft: &mut ManifestDraft) {
     let paths =
         tables(sources).filter_map(|(name, source)| Some((name, text(source.get("path"))?)));
     let paths: HashMap<_, _> = paths.collect();

@@ -1,8 +1,8 @@
 //! Lock files of Python's package managers: uv, poetry, pdm, pipenv and `pylock.toml`.
 
 use super::{
-    lock::{Fixed, Lock},
-    reading::{Fault, toml},
+    lock::{LockedVersions, ParsedLockFile},
+    reading::{ManifestError, toml},
     requirements::normal_name,
 };
 use serde::Deserialize;
@@ -12,23 +12,23 @@ use std::collections::HashMap;
 const LOCAL: [&str; 4] = ["editable", "virtual", "directory", "workspace"];
 
 #[derive(Deserialize)]
-struct LockFile {
+struct PythonLockFile {
     #[serde(default, alias = "packages")]
-    package: Vec<Package>,
+    package: Vec<PythonLockedPackage>,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct PythonLockedPackage {
     name: String,
     version: Option<String>,
     source: Option<toml::Value>,
 }
 
 /// Parses `uv.lock`, `poetry.lock`, `pdm.lock` and `pylock.toml`, which share the relevant layout.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = toml(text)?;
-    let mut fixed = Fixed::default();
-    for Package { name, version, source } in file.package {
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: PythonLockFile = toml(text)?;
+    let mut fixed = LockedVersions::default();
+    for PythonLockedPackage { name, version, source } in file.package {
         let local = |source: &toml::Value| {
             let kind = source.get("type").and_then(toml::Value::as_str);
             kind == Some("directory") || LOCAL.iter().any(|key| source.get(key).is_some())
@@ -37,32 +37,32 @@ pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
             fixed.add(normal_name(&name), version);
         }
     }
-    Ok(Lock::flat(fixed, normal_name))
+    Ok(ParsedLockFile::flat(fixed, normal_name))
 }
 
 #[derive(Deserialize)]
 struct PipfileLock {
     #[serde(default)]
-    default: HashMap<String, Pinned>,
+    default: HashMap<String, PipfileLockedPackage>,
     #[serde(default)]
-    develop: HashMap<String, Pinned>,
+    develop: HashMap<String, PipfileLockedPackage>,
 }
 
 #[derive(Deserialize)]
-struct Pinned {
+struct PipfileLockedPackage {
     version: Option<String>,
 }
 
 /// Parses `Pipfile.lock`.
-pub(super) fn pipfile_lock(text: &str) -> Result<Lock, Fault> {
+pub(super) fn pipfile_lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let file: PipfileLock = serde_json::from_str(text)?;
-    let mut fixed = Fixed::default();
-    for (name, Pinned { version }) in file.default.into_iter().chain(file.develop) {
+    let mut fixed = LockedVersions::default();
+    for (name, PipfileLockedPackage { version }) in file.default.into_iter().chain(file.develop) {
         if let Some(version) = version {
             fixed.add(normal_name(&name), version.trim_start_matches('='));
         }
     }
-    Ok(Lock::flat(fixed, normal_name))
+    Ok(ParsedLockFile::flat(fixed, normal_name))
 }
 
 #[cfg(test)]

@@ -3,45 +3,45 @@
 use super::{
     super::{
         report::{Dependency, Manifest, Purpose},
-        tree::{Halt, Tree, folder_of},
+        tree::{HaltCheck, ProjectTree, folder_of},
     },
-    format::Format,
-    lock::Fixed,
+    format::PackageFileFormat,
+    lock::LockedVersions,
 };
-use crate::files::Problem;
+use crate::files::ReadFailure;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum manifest size; larger ones are listed as problems.
-const MANIFEST_BYTES: u64 = 8 << 20;
+const MAX_MANIFEST_BYTES: u64 = 8 << 20;
 
 /// Maximum lock file size; larger ones are listed as problems.
-const LOCK_BYTES: u64 = 32 << 20;
+const MAX_LOCK_FILE_BYTES: u64 = 32 << 20;
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum ManifestError {
     #[error("is not UTF-8 text")]
     Encoding,
     #[error("contains merge conflict markers; resolve the conflict")]
     Conflict,
     #[error("is not valid TOML{}: {}", .0, first_line(.1.message()))]
-    Toml(Line, #[source] Box<toml::de::Error>),
+    Toml(ErrorLine, #[source] Box<toml::de::Error>),
     #[error("is not valid JSON: {0}")]
     Json(#[from] serde_json::Error),
     #[error("is not valid YAML: {}", first_line(&.0.to_string()).trim_start_matches("error: "))]
     Yaml(#[source] Box<serde_saphyr::Error>),
     #[error("is not valid XML: {0}")]
-    Xml(#[from] docent_xml::BadXml),
+    Xml(#[from] docent_xml::XmlError),
     #[error("is not {0}")]
     Other(&'static str),
 }
 
 /// Line of an error, if known.
 #[derive(Debug)]
-pub(super) struct Line(Option<usize>);
+pub(super) struct ErrorLine(Option<usize>);
 
-impl std::fmt::Display for Line {
+impl std::fmt::Display for ErrorLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.map_or(Ok(()), |line| write!(f, " at line {line}"))
     }
@@ -52,22 +52,22 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Parses TOML into a table, or a type that ignores other fields.
-pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, ManifestError> {
     toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map(|before| before.matches('\n').count() + 1);
-        Fault::Toml(Line(line), Box::new(error))
+        ManifestError::Toml(ErrorLine(line), Box::new(error))
     })
 }
 
 /// Parses YAML into a value, or a type that ignores other fields.
-pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
-    serde_saphyr::from_str(text).map_err(|error| Fault::Yaml(Box::new(error)))
+pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, ManifestError> {
+    serde_saphyr::from_str(text).map_err(|error| ManifestError::Yaml(Box::new(error)))
 }
 
 /// Origin of a dependency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum DependencyOrigin {
     /// External, unless a package in the same workspace or an ancestor folder has that name.
     #[default]
     Named,
@@ -77,29 +77,29 @@ pub(super) enum Origin {
 
 /// A dependency before its context is resolved.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct RequestedDependency {
     pub(super) name: String,
     pub(super) requirement: Option<String>,
     pub(super) locked: Option<String>,
     pub(super) purpose: Purpose,
-    pub(super) origin: Origin,
+    pub(super) origin: DependencyOrigin,
 }
 
-impl Wanted {
+impl RequestedDependency {
     /// Creates an external dependency.
     pub(super) fn new(
         name: impl Into<String>,
         requirement: Option<String>,
         purpose: Purpose,
     ) -> Self {
-        let (name, origin) = (name.into(), Origin::Named);
+        let (name, origin) = (name.into(), DependencyOrigin::Named);
         Self { name, requirement, locked: None, purpose, origin }
     }
 
     /// Sets the manifest of a local dependency.
     pub(super) fn taken_from(mut self, manifest: Option<String>) -> Self {
         if let Some(path) = manifest {
-            self.origin = Origin::Local(path);
+            self.origin = DependencyOrigin::Local(path);
         }
         self
     }
@@ -107,18 +107,18 @@ impl Wanted {
 
 /// A manifest before its context is resolved.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct ManifestDraft {
     /// The manifest without dependencies.
     pub(super) manifest: Manifest,
-    pub(super) format: Format,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) format: PackageFileFormat,
+    pub(super) wanted: Vec<RequestedDependency>,
     /// Manager, unless a lock file names another one.
     pub(super) likely_manager: Option<&'static str>,
 }
 
-impl Draft {
+impl ManifestDraft {
     /// Creates a draft from a path.
-    pub(super) fn new(path: &str, format: Format) -> Self {
+    pub(super) fn new(path: &str, format: PackageFileFormat) -> Self {
         let manifest = Manifest {
             path: path.to_owned(),
             ecosystem: format.ecosystem().to_owned(),
@@ -140,7 +140,7 @@ impl Draft {
         requirement: Option<String>,
         purpose: Purpose,
     ) {
-        self.wanted.push(Wanted::new(name, requirement, purpose));
+        self.wanted.push(RequestedDependency::new(name, requirement, purpose));
     }
 
     /// Normalizes the draft: drops empty values, joins the description to one line, sorts and deduplicates
@@ -160,10 +160,10 @@ impl Draft {
     }
 
     /// Converts the draft into the reported manifest.
-    pub(super) fn told(mut self, most: usize) -> Manifest {
+    pub(super) fn into_manifest(mut self, most: usize) -> Manifest {
         let wanted = self.wanted.into_iter().take(most);
         self.manifest.dependencies = wanted
-            .map(|Wanted { name, requirement, locked, purpose, .. }| Dependency {
+            .map(|RequestedDependency { name, requirement, locked, purpose, .. }| Dependency {
                 name,
                 requirement,
                 locked,
@@ -175,22 +175,22 @@ impl Draft {
 }
 
 /// Files by format, and their results.
-pub(super) struct Reading<'a> {
-    tree: &'a Tree,
-    halt: Halt<'a>,
-    files: HashMap<Format, Vec<&'a str>>,
-    pub(super) drafts: Vec<Draft>,
+pub(super) struct ManifestReader<'a> {
+    tree: &'a ProjectTree,
+    halt: HaltCheck<'a>,
+    files: HashMap<PackageFileFormat, Vec<&'a str>>,
+    pub(super) drafts: Vec<ManifestDraft>,
     /// Files that lock versions without a lock file name, with their versions.
-    pub(super) constraints: Vec<(String, Format, Fixed)>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) constraints: Vec<(String, PackageFileFormat, LockedVersions)>,
+    pub(super) problems: Vec<ReadFailure>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ManifestReader<'a> {
     /// Groups all files by format in one pass over their paths.
-    pub(super) fn new(tree: &'a Tree, halt: Halt<'a>) -> Self {
-        let mut files: HashMap<Format, Vec<&str>> = HashMap::new();
+    pub(super) fn new(tree: &'a ProjectTree, halt: HaltCheck<'a>) -> Self {
+        let mut files: HashMap<PackageFileFormat, Vec<&str>> = HashMap::new();
         for file in tree.files() {
-            if let Some(format) = Format::by_path(&file.path) {
+            if let Some(format) = PackageFileFormat::by_path(&file.path) {
                 files.entry(format).or_default().push(&file.path);
             }
         }
@@ -207,12 +207,12 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns files in this format, outermost first.
-    pub(super) fn files(&self, format: Format) -> Vec<&'a str> {
+    pub(super) fn files(&self, format: PackageFileFormat) -> Vec<&'a str> {
         self.files.get(&format).cloned().unwrap_or_default()
     }
 
     /// Returns all lock files, outermost first.
-    pub(super) fn lock_files(&self) -> Vec<(&'a str, Format)> {
+    pub(super) fn lock_files(&self) -> Vec<(&'a str, PackageFileFormat)> {
         let locks = self.files.iter().filter(|(format, _)| format.is_lock());
         let mut locks: Vec<_> =
             locks.flat_map(|(format, paths)| paths.iter().map(|path| (*path, *format))).collect();
@@ -227,12 +227,12 @@ impl<'a> Reading<'a> {
 
     /// Reads the text of a file; records a problem if it cannot be read.
     pub(super) fn text(&mut self, path: &str) -> Option<String> {
-        self.text_within(path, MANIFEST_BYTES)
+        self.text_within(path, MAX_MANIFEST_BYTES)
     }
 
     /// Reads the text of a lock file, which may be long.
     pub(super) fn lock_text(&mut self, path: &str) -> Option<String> {
-        self.text_within(path, LOCK_BYTES)
+        self.text_within(path, MAX_LOCK_FILE_BYTES)
     }
 
     fn text_within(&mut self, path: &str, limit: u64) -> Option<String> {
@@ -252,11 +252,11 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns a parsed value; records a problem on error.
-    pub(super) fn accept<T>(&mut self, path: &str, result: Result<T, Fault>) -> Option<T> {
+    pub(super) fn accept<T>(&mut self, path: &str, result: Result<T, ManifestError>) -> Option<T> {
         result
             .map_err(|fault| {
                 let path = self.tree.shown(path);
-                self.problems.push(Problem { path, reason: fault.to_string() });
+                self.problems.push(ReadFailure { path, reason: fault.to_string() });
             })
             .ok()
     }
@@ -264,11 +264,11 @@ impl<'a> Reading<'a> {
     /// Reads every file of a format; a file that cannot be read or parsed is listed without contents.
     pub(super) fn each(
         &mut self,
-        format: Format,
-        read: impl Fn(&str, &mut Draft) -> Result<(), Fault>,
+        format: PackageFileFormat,
+        read: impl Fn(&str, &mut ManifestDraft) -> Result<(), ManifestError>,
     ) {
         for path in self.files(format) {
-            let mut draft = Draft::new(path, format);
+            let mut draft = ManifestDraft::new(path, format);
             if let Some(text) = self.text(path) {
                 let result = read(&text, &mut draft);
                 self.accept(path, result);
@@ -294,18 +294,18 @@ pub(super) fn place(path: &str) -> (usize, &str) {
 }
 
 /// Decodes a file: UTF-8, or UTF-16 with a byte order mark, as some editors and shells write it.
-fn decode(bytes: Vec<u8>) -> Result<String, Fault> {
+fn decode(bytes: Vec<u8>) -> Result<String, ManifestError> {
     let wide = |rest: &[u8], number: fn([u8; 2]) -> u16| {
         let numbers = rest.chunks(2).map(|pair| number([pair[0], *pair.get(1).unwrap_or(&0)]));
-        char::decode_utf16(numbers).collect::<Result<String, _>>().map_err(|_| Fault::Encoding)
+        char::decode_utf16(numbers).collect::<Result<String, _>>().map_err(|_| ManifestError::Encoding)
     };
     let text = match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes)?,
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes)?,
-        _ => String::from_utf8(bytes).map_err(|_| Fault::Encoding)?,
+        _ => String::from_utf8(bytes).map_err(|_| ManifestError::Encoding)?,
     };
     if text.starts_with("<<<<<<< ") || text.contains("\n<<<<<<< ") {
-        return Err(Fault::Conflict);
+        return Err(ManifestError::Conflict);
     }
     Ok(match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned(),

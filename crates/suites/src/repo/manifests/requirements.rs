@@ -5,9 +5,9 @@ use super::{
         report::Purpose,
         tree::{folder_of, join, name_of},
     },
-    format::Format,
-    lock::Fixed,
-    reading::{Draft, Reading, Wanted},
+    format::PackageFileFormat,
+    lock::LockedVersions,
+    reading::{ManifestDraft, ManifestReader, RequestedDependency},
 };
 use pep508_rs::{Pep508Url, Requirement, VersionOrUrl};
 use std::{
@@ -19,7 +19,7 @@ use std::{
 };
 
 /// Maximum depth of included lists.
-const INCLUDES: usize = 20;
+const MAX_INCLUDE_DEPTH: usize = 20;
 
 /// Words in the names of development lists and extras.
 const DEVELOPMENT: [&str; 18] = [
@@ -48,15 +48,15 @@ const PACKAGES: [&str; 3] = ["pyproject.toml", "setup.cfg", "setup.py"];
 
 /// A URL as written. The parser's own type would insert the values of environment variables.
 #[derive(Debug)]
-struct Address(String);
+struct RequirementUrl(String);
 
-impl fmt::Display for Address {
+impl fmt::Display for RequirementUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Pep508Url for Address {
+impl Pep508Url for RequirementUrl {
     type Err = Infallible;
 
     fn parse_url(url: &str, _: Option<&Path>) -> Result<Self, Infallible> {
@@ -86,12 +86,12 @@ pub(super) fn parse(line: &str) -> Option<(String, Option<String>)> {
     if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let wanted = match Requirement::<Address>::from_str(line) {
+    let wanted = match Requirement::<RequirementUrl>::from_str(line) {
         Ok(strict) => strict.version_or_url.map(|wanted| match wanted {
             VersionOrUrl::VersionSpecifier(versions) => {
                 versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
             }
-            VersionOrUrl::Url(Address(address)) => address,
+            VersionOrUrl::Url(RequirementUrl(address)) => address,
         }),
         Err(_) => Some(lenient(rest)?),
     };
@@ -113,23 +113,23 @@ fn lenient(rest: &str) -> Option<String> {
 }
 
 /// Returns the manifest of the package at a path.
-pub(super) fn package_at(reading: &Reading<'_>, folder: &str, path: &str) -> Option<String> {
+pub(super) fn package_at(reading: &ManifestReader<'_>, folder: &str, path: &str) -> Option<String> {
     let target = join(folder, path)?;
     let inside = |name: &&str| join(&target, name);
     PACKAGES.iter().filter_map(inside).find(|path| reading.has(path))
 }
 
 /// One logical line of a list, without comments.
-enum Line {
-    Package(Wanted),
+enum RequirementLine {
+    Package(RequestedDependency),
     /// The package next to the list, in development mode.
-    Own(Wanted),
+    Own(RequestedDependency),
     Include(String),
     Constraint(String),
 }
 
 /// Returns the non-empty logical lines of a list.
-fn lines(reading: &Reading<'_>, text: &str, folder: &str, purpose: Purpose) -> Vec<Line> {
+fn lines(reading: &ManifestReader<'_>, text: &str, folder: &str, purpose: Purpose) -> Vec<RequirementLine> {
     let mut found = Vec::new();
     let mut whole = String::new();
     for line in text.lines() {
@@ -149,17 +149,17 @@ fn lines(reading: &Reading<'_>, text: &str, folder: &str, purpose: Purpose) -> V
     found
 }
 
-fn read_line(reading: &Reading<'_>, line: &str, folder: &str, purpose: Purpose) -> Option<Line> {
+fn read_line(reading: &ManifestReader<'_>, line: &str, folder: &str, purpose: Purpose) -> Option<RequirementLine> {
     let option = |names: [&str; 2]| {
         let value = names.iter().find_map(|name| line.strip_prefix(name))?;
         let value = value.strip_prefix('=').unwrap_or(value).trim();
         Some(value.trim_matches('"').to_owned())
     };
     if let Some(path) = option(["--requirement", "-r"]) {
-        return Some(Line::Include(path));
+        return Some(RequirementLine::Include(path));
     }
     if let Some(path) = option(["--constraint", "-c"]) {
-        return Some(Line::Constraint(path));
+        return Some(RequirementLine::Constraint(path));
     }
     let editable = option(["--editable", "-e"]);
     let line = editable.as_deref().unwrap_or(line);
@@ -169,25 +169,25 @@ fn read_line(reading: &Reading<'_>, line: &str, folder: &str, purpose: Purpose) 
     }
     if let Some((address, name)) = line.split_once("#egg=") {
         let name = name.split(['&', '[']).next().unwrap_or_default();
-        let wanted = Wanted::new(name, Some(address.to_owned()), purpose);
-        return (!name.is_empty()).then_some(Line::Package(wanted));
+        let wanted = RequestedDependency::new(name, Some(address.to_owned()), purpose);
+        return (!name.is_empty()).then_some(RequirementLine::Package(wanted));
     }
     if line.starts_with('.') || editable.is_some() {
         let path = line.split('[').next().unwrap_or_default();
         let target = package_at(reading, folder, path)?;
-        let wanted = Wanted::new(path, Some(path.to_owned()), purpose);
+        let wanted = RequestedDependency::new(path, Some(path.to_owned()), purpose);
         // A package under development is installed in place.
         let own = editable.is_some() && folder_of(&target) == folder;
         let wanted = wanted.taken_from(Some(target));
-        return Some(if own { Line::Own(wanted) } else { Line::Package(wanted) });
+        return Some(if own { RequirementLine::Own(wanted) } else { RequirementLine::Package(wanted) });
     }
     let (name, requirement) = parse(line)?;
-    Some(Line::Package(Wanted::new(name, requirement, purpose)))
+    Some(RequirementLine::Package(RequestedDependency::new(name, requirement, purpose)))
 }
 
 /// Returns the versions pinned by a list.
-fn pinned(text: &str) -> Fixed {
-    let mut fixed = Fixed::default();
+fn pinned(text: &str) -> LockedVersions {
+    let mut fixed = LockedVersions::default();
     for line in text.lines() {
         let line = line.split([' ', ';', '#', '\\']).next().unwrap_or_default();
         if let Some((name, version)) = line.split_once("==") {
@@ -214,11 +214,11 @@ fn compiler(text: &str) -> Option<(&'static str, Vec<&str>)> {
 }
 
 /// Reads every requirements list. The source of a compiled list is searched among existing drafts.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let mut constraints: HashMap<String, Fixed> = HashMap::new();
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let mut constraints: HashMap<String, LockedVersions> = HashMap::new();
     let mut compiled = Vec::new();
-    for path in reading.files(Format::Requirements) {
-        let mut draft = Draft::new(path, Format::Requirements);
+    for path in reading.files(PackageFileFormat::Requirements) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Requirements);
         let Some(text) = reading.text(path) else {
             reading.drafts.push(draft);
             continue;
@@ -240,7 +240,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         reading.drafts.push(draft);
     }
     for (path, fixed) in constraints {
-        reading.constraints.push((path, Format::Requirements, fixed));
+        reading.constraints.push((path, PackageFileFormat::Requirements, fixed));
     }
     fix_sources(reading, compiled);
     reading.constraints.sort_by(|one, other| one.0.cmp(&other.0));
@@ -252,11 +252,11 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 }
 
 fn fill(
-    reading: &mut Reading<'_>,
+    reading: &mut ManifestReader<'_>,
     text: &str,
     purpose: Purpose,
-    draft: &mut Draft,
-    constraints: &mut HashMap<String, Fixed>,
+    draft: &mut ManifestDraft,
+    constraints: &mut HashMap<String, LockedVersions>,
 ) {
     let folder = draft.folder().to_owned();
     let mut open = lines(reading, text, &folder, purpose);
@@ -266,16 +266,16 @@ fn fill(
     open.reverse();
     while let Some(line) = open.pop() {
         match line {
-            Line::Package(wanted) => draft.wanted.push(wanted),
-            Line::Own(wanted) => {
+            RequirementLine::Package(wanted) => draft.wanted.push(wanted),
+            RequirementLine::Own(wanted) => {
                 draft.wanted.push(wanted);
                 is_workshop = true;
             }
-            Line::Constraint(path) => limits.extend(join(&folder, &path)),
-            Line::Include(path) => {
+            RequirementLine::Constraint(path) => limits.extend(join(&folder, &path)),
+            RequirementLine::Include(path) => {
                 // A list that is a manifest itself is reported separately.
                 let path = join(&folder, &path).filter(|path| {
-                    Format::by_path(path).is_none() && reading.has(path) && seen.len() < INCLUDES
+                    PackageFileFormat::by_path(path).is_none() && reading.has(path) && seen.len() < MAX_INCLUDE_DEPTH
                 });
                 let Some(path) = path.filter(|path| seen.insert(path.clone())) else { continue };
                 let text = reading.text(&path).unwrap_or_default();
@@ -287,7 +287,7 @@ fn fill(
         wanted.purpose = Purpose::Development;
     }
     limits.retain(|path: &String| reading.has(path));
-    for path in limits.into_iter().take(INCLUDES) {
+    for path in limits.into_iter().take(MAX_INCLUDE_DEPTH) {
         if !constraints.contains_key(&path) {
             let text = reading.text(&path).unwrap_or_default();
             constraints.insert(path.clone(), pinned(&text));
@@ -298,7 +298,7 @@ fn fill(
     }
 }
 
-fn fix(draft: &mut Draft, path: &str, fixed: &Fixed) {
+fn fix(draft: &mut ManifestDraft, path: &str, fixed: &LockedVersions) {
     draft.manifest.lock_file.get_or_insert_with(|| path.to_owned());
     for wanted in draft.wanted.iter_mut().filter(|wanted| wanted.locked.is_none()) {
         let version = fixed.version(&normal_name(&wanted.name), wanted.requirement.as_deref());
@@ -307,7 +307,7 @@ fn fix(draft: &mut Draft, path: &str, fixed: &Fixed) {
 }
 
 /// Applies the versions of compiled lists to their sources.
-fn fix_sources(reading: &mut Reading<'_>, compiled: Vec<(&str, Vec<String>, Fixed)>) {
+fn fix_sources(reading: &mut ManifestReader<'_>, compiled: Vec<(&str, Vec<String>, LockedVersions)>) {
     let drafts = reading.drafts.iter().enumerate();
     let by_path: HashMap<_, _> =
         drafts.map(|(at, draft)| (draft.manifest.path.clone(), at)).collect();
@@ -328,7 +328,7 @@ fn fix_sources(reading: &mut Reading<'_>, compiled: Vec<(&str, Vec<String>, Fixe
                 fix(&mut reading.drafts[*at], path, &fixed);
             }
         }
-        reading.constraints.push((path.to_owned(), Format::Requirements, fixed));
+        reading.constraints.push((path.to_owned(), PackageFileFormat::Requirements, fixed));
     }
 }
 

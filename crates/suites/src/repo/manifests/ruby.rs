@@ -2,10 +2,10 @@
 
 use super::{
     super::{report::Purpose, tree::join},
-    format::Format,
-    lock::{Fixed, Lock},
-    reading::{Draft, Reading, Wanted},
-    script::{Comments, Script, Token, is_computed},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    reading::{ManifestDraft, ManifestReader, RequestedDependency},
+    script::{CommentStyle, TokenizedScript, ScriptToken, is_computed},
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -29,25 +29,25 @@ const OPENERS: [&str; 9] =
     ["if", "unless", "case", "begin", "def", "while", "until", "module", "class"];
 
 /// Specification methods that add a dependency.
-const ASKING: [(&str, Purpose); 3] = [
+const DEPENDENCY_METHODS: [(&str, Purpose); 3] = [
     ("add_dependency", Purpose::Runtime),
     ("add_runtime_dependency", Purpose::Runtime),
     ("add_development_dependency", Purpose::Development),
 ];
 
 /// Reads every `Gemfile` and gem specification.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    for path in reading.files(Format::Gemfile) {
-        let mut draft = Draft::new(path, Format::Gemfile);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    for path in reading.files(PackageFileFormat::Gemfile) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Gemfile);
         if let Some(text) = reading.text(path) {
-            fill_gemfile(reading, &Script::new(&text, Comments::Hash), &mut draft);
+            fill_gemfile(reading, &TokenizedScript::new(&text, CommentStyle::Hash), &mut draft);
         }
         reading.drafts.push(draft);
     }
-    for path in reading.files(Format::Gemspec) {
-        let mut draft = Draft::new(path, Format::Gemspec);
+    for path in reading.files(PackageFileFormat::Gemspec) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::Gemspec);
         if let Some(text) = reading.text(path) {
-            fill_specification(reading, &Script::new(&text, Comments::Hash), &mut draft);
+            fill_specification(reading, &TokenizedScript::new(&text, CommentStyle::Hash), &mut draft);
         }
         reading.drafts.push(draft);
     }
@@ -55,17 +55,17 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 
 /// Arguments of a call: strings, and options by name.
 #[derive(Debug, Default)]
-struct Arguments<'t> {
+struct RubyArguments<'t> {
     texts: Vec<&'t str>,
-    options: HashMap<&'t str, Vec<Token<'t>>>,
+    options: HashMap<&'t str, Vec<ScriptToken<'t>>>,
 }
 
-impl<'t> Arguments<'t> {
+impl<'t> RubyArguments<'t> {
     /// Returns the groups in an option: `:test`, `[:test, :ci]`, `"test"`.
     fn groups(&self) -> Option<Vec<&'t str>> {
         let tokens = self.options.get("group").or_else(|| self.options.get("groups"))?;
         let words = tokens.iter().filter_map(|token| match token {
-            Token::Word(word) | Token::Text(word) => Some(*word),
+            ScriptToken::Word(word) | ScriptToken::Text(word) => Some(*word),
             _ => None,
         });
         Some(words.collect())
@@ -74,7 +74,7 @@ impl<'t> Arguments<'t> {
     /// Returns the only string of an option: `"a"`, `File.expand_path("a", __dir__)`.
     fn text(&self, key: &str) -> Option<&'t str> {
         let mut texts = self.options.get(key)?.iter().filter_map(|token| match token {
-            Token::Text(text) => Some(*text),
+            ScriptToken::Text(text) => Some(*text),
             _ => None,
         });
         let first = texts.next().filter(|text| !is_computed(text))?;
@@ -83,25 +83,25 @@ impl<'t> Arguments<'t> {
 }
 
 /// Parses the arguments of a method call at the start of the range.
-fn arguments<'t>(script: &Script<'t>, range: Range<usize>) -> Arguments<'t> {
+fn arguments<'t>(script: &TokenizedScript<'t>, range: Range<usize>) -> RubyArguments<'t> {
     let open = range.start + 1;
     let range = if script.is(open, '(') { script.inside(open) } else { open..range.end };
-    let mut found = Arguments::default();
+    let mut found = RubyArguments::default();
     for part in script.parts(range) {
         let at = |index: usize| part.get(index).copied().unwrap_or(usize::MAX);
         let rest = |from: usize| part.iter().skip(from).filter_map(|at| script.get(*at)).collect();
         match (script.get(at(0)), script.get(at(1)), script.get(at(2))) {
             // `group: :test` and `:group => :test`.
-            (Some(Token::Word(key)), Some(Token::Sign(':')), _) => {
+            (Some(ScriptToken::Word(key)), Some(ScriptToken::Sign(':')), _) => {
                 found.options.insert(key, rest(2));
             }
-            (Some(Token::Sign(':')), Some(Token::Word(key)), Some(Token::Sign('='))) => {
+            (Some(ScriptToken::Sign(':')), Some(ScriptToken::Word(key)), Some(ScriptToken::Sign('='))) => {
                 found.options.insert(key, rest(4));
             }
             // `:test`, as a group name.
-            (Some(Token::Sign(':')), Some(Token::Word(word)), None) => found.texts.push(word),
-            (Some(Token::Text(text)), ..) => found.texts.push(text),
-            (Some(Token::Sign('[')), ..) => {
+            (Some(ScriptToken::Sign(':')), Some(ScriptToken::Word(word)), None) => found.texts.push(word),
+            (Some(ScriptToken::Text(text)), ..) => found.texts.push(text),
+            (Some(ScriptToken::Sign('[')), ..) => {
                 found.texts.extend(script.list(at(0)).unwrap_or_default());
             }
             _ => {}
@@ -121,14 +121,14 @@ fn purpose(groups: &[&str]) -> Purpose {
     if development { Purpose::Development } else { Purpose::Runtime }
 }
 
-fn fill_gemfile(reading: &Reading<'_>, script: &Script<'_>, draft: &mut Draft) {
+fn fill_gemfile(reading: &ManifestReader<'_>, script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
     // Groups of each open block; empty for other blocks.
     let mut blocks: Vec<Vec<&str>> = Vec::new();
     let mut of_gem = false;
     for statement in script.statements(0..script.tokens().len()) {
         let tokens = &script.tokens()[statement.clone()];
         let first = script.word(statement.start).unwrap_or_default();
-        let opens = tokens.contains(&Token::Word("do")) || OPENERS.contains(&first);
+        let opens = tokens.contains(&ScriptToken::Word("do")) || OPENERS.contains(&first);
         let called = arguments(script, statement);
         match first {
             "group" if opens => blocks.push(called.texts),
@@ -149,22 +149,22 @@ fn fill_gemfile(reading: &Reading<'_>, script: &Script<'_>, draft: &mut Draft) {
     }
 }
 
-fn gem(reading: &Reading<'_>, folder: &str, called: &Arguments<'_>, purpose: Purpose) -> Wanted {
+fn gem(reading: &ManifestReader<'_>, folder: &str, called: &RubyArguments<'_>, purpose: Purpose) -> RequestedDependency {
     let name = called.texts.first().copied().unwrap_or_default();
     let address = ["path", "git", "github"].iter().find_map(|key| called.text(key));
     let wanted = requirement(&called.texts).or(address.map(str::to_owned));
     let specification = format!("{name}.gemspec");
     let target =
         called.text("path").and_then(|path| join(folder, &format!("{path}/{specification}")));
-    Wanted::new(name, wanted, purpose).taken_from(target.filter(|path| reading.has(path)))
+    RequestedDependency::new(name, wanted, purpose).taken_from(target.filter(|path| reading.has(path)))
 }
 
-fn fill_specification(reading: &mut Reading<'_>, script: &Script<'_>, draft: &mut Draft) {
+fn fill_specification(reading: &mut ManifestReader<'_>, script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
     for statement in script.statements(0..script.tokens().len()) {
         // `spec.name = "x"`, `spec.add_dependency "y", "~> 1"`.
         let at = statement.start;
         let (true, Some(method)) = (script.is(at + 1, '.'), script.word(at + 2)) else { continue };
-        if let Some((_, purpose)) = ASKING.iter().find(|(name, _)| *name == method) {
+        if let Some((_, purpose)) = DEPENDENCY_METHODS.iter().find(|(name, _)| *name == method) {
             let called = arguments(script, at + 2..statement.end);
             if let Some(name) = called.texts.first() {
                 draft.want(*name, requirement(&called.texts), *purpose);
@@ -194,9 +194,9 @@ fn fill_specification(reading: &mut Reading<'_>, script: &Script<'_>, draft: &mu
 }
 
 /// Returns the version in a file that the specification loads: `require_relative "lib/x/version"`.
-fn named_version(reading: &mut Reading<'_>, script: &Script<'_>, folder: &str) -> Option<String> {
+fn named_version(reading: &mut ManifestReader<'_>, script: &TokenizedScript<'_>, folder: &str) -> Option<String> {
     let texts = script.tokens().iter().filter_map(|token| match token {
-        Token::Text(text) if text.ends_with("version") => Some(text.trim_start_matches("../")),
+        ScriptToken::Text(text) if text.ends_with("version") => Some(text.trim_start_matches("../")),
         _ => None,
     });
     let places = texts.flat_map(|it| [format!("{it}.rb"), format!("lib/{it}.rb")]);
@@ -214,8 +214,8 @@ fn named_version(reading: &mut Reading<'_>, script: &Script<'_>, folder: &str) -
 }
 
 /// Parses `Gemfile.lock`: below `specs:`, names with versions are indented by four spaces.
-pub(super) fn lock(text: &str) -> Lock {
-    let mut fixed = Fixed::default();
+pub(super) fn lock(text: &str) -> ParsedLockFile {
+    let mut fixed = LockedVersions::default();
     let mut local = false;
     for line in text.lines() {
         if !line.starts_with(' ') {
@@ -228,7 +228,7 @@ pub(super) fn lock(text: &str) -> Lock {
             fixed.add(name, version.split('-').next().unwrap_or(version));
         }
     }
-    Lock::flat(fixed, str::to_owned)
+    ParsedLockFile::flat(fixed, str::to_owned)
 }
 
 #[cfg(test)]

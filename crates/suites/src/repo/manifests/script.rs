@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Comment syntax of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comments {
+pub(super) enum CommentStyle {
     /// `// …` and `/* … */`.
     Slashes,
     /// `# …`.
@@ -14,7 +14,7 @@ pub(super) enum Comments {
 
 /// A token of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token<'t> {
+pub(super) enum ScriptToken<'t> {
     /// Letters, digits, `_` and `@`.
     Word(&'t str),
     /// A quoted string.
@@ -27,24 +27,24 @@ pub(super) enum Token<'t> {
 
 /// A tokenized program.
 #[derive(Debug)]
-pub(super) struct Script<'t> {
-    tokens: Vec<Token<'t>>,
+pub(super) struct TokenizedScript<'t> {
+    tokens: Vec<ScriptToken<'t>>,
     /// Index of the closing bracket for each opening one; otherwise the number of tokens.
     closing: Vec<usize>,
 }
 
-impl<'t> Script<'t> {
+impl<'t> TokenizedScript<'t> {
     /// Tokenizes a program.
-    pub(super) fn new(text: &'t str, comments: Comments) -> Self {
+    pub(super) fn new(text: &'t str, comments: CommentStyle) -> Self {
         let tokens = tokenize(text, comments);
         let mut closing = vec![tokens.len(); tokens.len()];
         let mut open: Vec<(char, usize)> = Vec::new();
         for (at, token) in tokens.iter().enumerate() {
             match token {
-                Token::Sign('(') => open.push((')', at)),
-                Token::Sign('[') => open.push((']', at)),
-                Token::Sign('{') => open.push(('}', at)),
-                Token::Sign(sign @ (')' | ']' | '}')) => {
+                ScriptToken::Sign('(') => open.push((')', at)),
+                ScriptToken::Sign('[') => open.push((']', at)),
+                ScriptToken::Sign('{') => open.push(('}', at)),
+                ScriptToken::Sign(sign @ (')' | ']' | '}')) => {
                     // An unmatched closing bracket is skipped.
                     if open.last().is_some_and(|(wanted, _)| wanted == sign)
                         && let Some((_, start)) = open.pop()
@@ -59,19 +59,19 @@ impl<'t> Script<'t> {
     }
 
     /// Returns the range of all tokens.
-    pub(super) fn tokens(&self) -> &[Token<'t>] {
+    pub(super) fn tokens(&self) -> &[ScriptToken<'t>] {
         &self.tokens
     }
 
     /// Returns the token at an index.
-    pub(super) fn get(&self, at: usize) -> Option<Token<'t>> {
+    pub(super) fn get(&self, at: usize) -> Option<ScriptToken<'t>> {
         self.tokens.get(at).copied()
     }
 
     /// Returns the word at an index.
     pub(super) fn word(&self, at: usize) -> Option<&'t str> {
         match self.get(at) {
-            Some(Token::Word(word)) => Some(word),
+            Some(ScriptToken::Word(word)) => Some(word),
             _ => None,
         }
     }
@@ -79,14 +79,14 @@ impl<'t> Script<'t> {
     /// Returns the string at an index.
     pub(super) fn text(&self, at: usize) -> Option<&'t str> {
         match self.get(at) {
-            Some(Token::Text(text)) => Some(text),
+            Some(ScriptToken::Text(text)) => Some(text),
             _ => None,
         }
     }
 
     /// Whether this character is at an index.
     pub(super) fn is(&self, at: usize, sign: char) -> bool {
-        self.get(at) == Some(Token::Sign(sign))
+        self.get(at) == Some(ScriptToken::Sign(sign))
     }
 
     /// Returns the range inside the brackets at an index; empty if there is none.
@@ -111,7 +111,7 @@ impl<'t> Script<'t> {
             let next = self.after(at).min(range.end);
             if self.is(at, ',') {
                 parts.push(Vec::new());
-            } else if self.get(at) != Some(Token::End)
+            } else if self.get(at) != Some(ScriptToken::End)
                 && let Some(part) = parts.last_mut()
             {
                 part.extend(at..next);
@@ -130,8 +130,8 @@ impl<'t> Script<'t> {
         while at < range.end {
             let carried = at > start && self.is(at - 1, ',');
             let ends = match self.tokens[at] {
-                Token::End => !carried,
-                Token::Sign('{' | '}' | ';') => true,
+                ScriptToken::End => !carried,
+                ScriptToken::Sign('{' | '}' | ';') => true,
                 _ => false,
             };
             if ends {
@@ -155,8 +155,8 @@ impl<'t> Script<'t> {
         let mut texts = Vec::new();
         for token in self.tokens.get(self.inside(at)).filter(|_| closed)? {
             match token {
-                Token::Text(text) => texts.push(*text),
-                Token::End | Token::Sign(',') => {}
+                ScriptToken::Text(text) => texts.push(*text),
+                ScriptToken::End | ScriptToken::Sign(',') => {}
                 _ => return None,
             }
         }
@@ -169,35 +169,35 @@ pub(super) fn is_computed(text: &str) -> bool {
     text.contains("#{") || text.contains('$') || text.contains("\\(")
 }
 
-fn tokenize(text: &str, comments: Comments) -> Vec<Token<'_>> {
+fn tokenize(text: &str, comments: CommentStyle) -> Vec<ScriptToken<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let length = match c {
             '\n' => {
-                tokens.push(Token::End);
+                tokens.push(ScriptToken::End);
                 1
             }
-            '#' if comments == Comments::Hash => rest.find('\n').unwrap_or(rest.len()),
-            '/' if comments == Comments::Slashes && rest.starts_with("//") => {
+            '#' if comments == CommentStyle::Hash => rest.find('\n').unwrap_or(rest.len()),
+            '/' if comments == CommentStyle::Slashes && rest.starts_with("//") => {
                 rest.find('\n').unwrap_or(rest.len())
             }
-            '/' if comments == Comments::Slashes && rest.starts_with("/*") => {
+            '/' if comments == CommentStyle::Slashes && rest.starts_with("/*") => {
                 rest.find("*/").map_or(rest.len(), |at| at + 2)
             }
             '"' | '\'' => {
                 let (inside, length) = quoted(rest, c);
-                tokens.push(Token::Text(inside));
+                tokens.push(ScriptToken::Text(inside));
                 length
             }
             c if is_word(c) => {
                 let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-                tokens.push(Token::Word(rest.get(..length).unwrap_or_default()));
+                tokens.push(ScriptToken::Word(rest.get(..length).unwrap_or_default()));
                 length
             }
             c if c.is_whitespace() => c.len_utf8(),
             c => {
-                tokens.push(Token::Sign(c));
+                tokens.push(ScriptToken::Sign(c));
                 c.len_utf8()
             }
         };
@@ -242,14 +242,14 @@ fn quoted(rest: &str, quote: char) -> (&str, usize) {
 mod tests {
     use super::*;
 
-    fn told(script: &Script<'_>, range: Range<usize>) -> String {
+    fn told(script: &TokenizedScript<'_>, range: Range<usize>) -> String {
         let words: Vec<_> = script.tokens()[range]
             .iter()
             .map(|token| match token {
-                Token::Word(word) => (*word).to_owned(),
-                Token::Text(text) => format!("<{text}>"),
-                Token::Sign(sign) => sign.to_string(),
-                Token::End => "/".to_owned(),
+                ScriptToken::Word(word) => (*word).to_owned(),
+                ScriptToken::Text(text) => format!("<{text}>"),
+                ScriptToken::Sign(sign) => sign.to_string(),
+                ScriptToken::End => "/".to_owned(),
             })
             .collect();
         words.join(" ")
@@ -258,25 +258,25 @@ mod tests {
     #[test]
     fn programs_are_taken_apart() {
         let cases = [
-            ("a 'b' // c\nd(\"e\")", Comments::Slashes, "a <b> / d ( <e> )"),
-            ("a /* 'b' */ c", Comments::Slashes, "a c"),
-            ("gem 'x' # y\n@v \"1\"", Comments::Hash, "gem <x> / @v <1>"),
-            (r#"a "b\"c" d"#, Comments::Hash, r#"a <b\"c> d"#),
-            ("a \"#{b[\"c\"]}\" d", Comments::Hash, "a <#{b[\"c\"]}> d"),
-            ("a \"\"\"b\n'c\"\"\" d", Comments::Hash, "a <b\n'c> d"),
-            ("it's\nnext", Comments::Hash, "it <s> / next"),
-            ("\"open", Comments::Hash, "<open>"),
-            ("é: ü", Comments::Hash, "é : ü"),
+            ("a 'b' // c\nd(\"e\")", CommentStyle::Slashes, "a <b> / d ( <e> )"),
+            ("a /* 'b' */ c", CommentStyle::Slashes, "a c"),
+            ("gem 'x' # y\n@v \"1\"", CommentStyle::Hash, "gem <x> / @v <1>"),
+            (r#"a "b\"c" d"#, CommentStyle::Hash, r#"a <b\"c> d"#),
+            ("a \"#{b[\"c\"]}\" d", CommentStyle::Hash, "a <#{b[\"c\"]}> d"),
+            ("a \"\"\"b\n'c\"\"\" d", CommentStyle::Hash, "a <b\n'c> d"),
+            ("it's\nnext", CommentStyle::Hash, "it <s> / next"),
+            ("\"open", CommentStyle::Hash, "<open>"),
+            ("é: ü", CommentStyle::Hash, "é : ü"),
         ];
         for (text, comments, want) in cases {
-            let script = Script::new(text, comments);
+            let script = TokenizedScript::new(text, comments);
             assert_eq!(told(&script, 0..script.tokens().len()), want, "{text}");
         }
     }
 
     #[test]
     fn brackets_hold_together() {
-        let script = Script::new("f(a, [b, c], {d}) ]g(\nh", Comments::Hash);
+        let script = TokenizedScript::new("f(a, [b, c], {d}) ]g(\nh", CommentStyle::Hash);
         let parts: Vec<_> = script
             .parts(script.inside(1))
             .iter()
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn statements_end_with_their_line() {
         let text = "a 'x',\n  b: 1\nc(\n'y'\n) { d\ne }\nf; g";
-        let script = Script::new(text, Comments::Hash);
+        let script = TokenizedScript::new(text, CommentStyle::Hash);
         let found: Vec<_> = script
             .statements(0..script.tokens().len())
             .into_iter()

@@ -2,17 +2,17 @@
 
 use super::{
     super::{report::Purpose, tree::join},
-    format::Format,
-    reading::{Draft, Reading},
+    format::PackageFileFormat,
+    reading::{ManifestDraft, ManifestReader},
     requirements::{parse, purpose_of},
-    script::{Comments, Script, Token, is_computed},
+    script::{CommentStyle, TokenizedScript, ScriptToken, is_computed},
 };
 use std::collections::HashMap;
 
 /// Reads every `setup.cfg` and `setup.py`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    for path in reading.files(Format::SetupConfiguration) {
-        let mut draft = Draft::new(path, Format::SetupConfiguration);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    for path in reading.files(PackageFileFormat::SetupConfiguration) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::SetupConfiguration);
         let text = reading.text(path);
         let values = ini(text.as_deref().unwrap_or_default());
         fill_configuration(reading, &values, &mut draft);
@@ -24,10 +24,10 @@ pub(super) fn read(reading: &mut Reading<'_>) {
             reading.drafts.push(draft);
         }
     }
-    for path in reading.files(Format::SetupProgram) {
-        let mut draft = Draft::new(path, Format::SetupProgram);
+    for path in reading.files(PackageFileFormat::SetupProgram) {
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::SetupProgram);
         if let Some(text) = reading.text(path) {
-            fill_program(&Script::new(&text, Comments::Hash), &mut draft);
+            fill_program(&TokenizedScript::new(&text, CommentStyle::Hash), &mut draft);
         }
         reading.drafts.push(draft);
     }
@@ -57,9 +57,9 @@ fn ini(text: &str) -> Vec<(&str, &str, String)> {
 }
 
 fn fill_configuration(
-    reading: &mut Reading<'_>,
+    reading: &mut ManifestReader<'_>,
     values: &[(&str, &str, String)],
-    draft: &mut Draft,
+    draft: &mut ManifestDraft,
 ) {
     for (section, key, value) in values {
         let list = match (*section, *key) {
@@ -81,7 +81,7 @@ fn fill_configuration(
     }
 }
 
-fn fill_metadata(reading: &mut Reading<'_>, key: &str, value: &str, draft: &mut Draft) {
+fn fill_metadata(reading: &mut ManifestReader<'_>, key: &str, value: &str, draft: &mut ManifestDraft) {
     let folder = draft.folder().to_owned();
     let manifest = &mut draft.manifest;
     let given = || Some(value.to_owned()).filter(|value| !value.is_empty());
@@ -113,7 +113,7 @@ pub(super) fn classified_licence(classifier: &str) -> Option<String> {
 }
 
 /// Reads literal `name="…"` and `install_requires=[…]`.
-fn fill_program(script: &Script<'_>, draft: &mut Draft) {
+fn fill_program(script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
     let mut calls = (0..script.tokens().len())
         .filter(|at| script.word(*at) == Some("setup") && script.is(at + 1, '('));
     let Some(call) = calls.next_back() else { return };
@@ -150,9 +150,9 @@ fn fill_program(script: &Script<'_>, draft: &mut Draft) {
 }
 
 /// Returns positions of the values of top-level assignments; excludes names assigned twice.
-fn constants<'t>(script: &Script<'t>) -> HashMap<&'t str, Option<usize>> {
+fn constants<'t>(script: &TokenizedScript<'t>) -> HashMap<&'t str, Option<usize>> {
     let mut found = HashMap::new();
-    let starts_line = |at: usize| at == 0 || script.get(at - 1) == Some(Token::End);
+    let starts_line = |at: usize| at == 0 || script.get(at - 1) == Some(ScriptToken::End);
     for at in (0..script.tokens().len()).filter(|at| starts_line(*at) && script.is(at + 1, '=')) {
         if let Some(name) = script.word(at) {
             found.entry(name).and_modify(|known| *known = None).or_insert(Some(at + 2));
@@ -161,7 +161,7 @@ fn constants<'t>(script: &Script<'t>) -> HashMap<&'t str, Option<usize>> {
     found
 }
 
-fn take_list(script: &Script<'_>, at: usize, purpose: Purpose, draft: &mut Draft) {
+fn take_list(script: &TokenizedScript<'_>, at: usize, purpose: Purpose, draft: &mut ManifestDraft) {
     // A list that is extended is incomplete, but each of its strings is a dependency.
     for (name, requirement) in script.list(at).into_iter().flatten().filter_map(parse) {
         draft.want(name, requirement, purpose);
@@ -169,7 +169,7 @@ fn take_list(script: &Script<'_>, at: usize, purpose: Purpose, draft: &mut Draft
 }
 
 /// Reads a file that contains only a version.
-pub(super) fn whole_file(reading: &mut Reading<'_>, folder: &str, path: &str) -> Option<String> {
+pub(super) fn whole_file(reading: &mut ManifestReader<'_>, folder: &str, path: &str) -> Option<String> {
     let path = join(folder, path).filter(|path| reading.has(path))?;
     let text = reading.text(&path)?;
     let text = text.trim();
@@ -177,7 +177,7 @@ pub(super) fn whole_file(reading: &mut Reading<'_>, folder: &str, path: &str) ->
 }
 
 /// Reads the version of a dotted name: `package.__version__`.
-pub(super) fn attribute(reading: &mut Reading<'_>, folder: &str, name: &str) -> Option<String> {
+pub(super) fn attribute(reading: &mut ManifestReader<'_>, folder: &str, name: &str) -> Option<String> {
     let (module, name) = name.rsplit_once('.')?;
     let module = module.replace('.', "/");
     let places = ["", "src/"]
@@ -189,7 +189,7 @@ pub(super) fn attribute(reading: &mut Reading<'_>, folder: &str, name: &str) -> 
 }
 
 /// Reads the version in a file used by a build tool.
-pub(super) fn in_source(reading: &mut Reading<'_>, folder: &str, path: &str) -> Option<String> {
+pub(super) fn in_source(reading: &mut ManifestReader<'_>, folder: &str, path: &str) -> Option<String> {
     let path = join(folder, path).filter(|path| reading.has(path))?;
     assigned(&reading.text(&path)?, &["__version__", "VERSION", "version"])
 }

@@ -5,17 +5,17 @@ use super::{
         report::{DependencySummary, InternalEdge, LockFile, Purpose, Used},
         tree::folder_of,
     },
-    format::Format,
-    lock::Fixed,
-    reading::{Draft, Origin, Wanted, outwards},
+    format::PackageFileFormat,
+    lock::LockedVersions,
+    reading::{ManifestDraft, DependencyOrigin, RequestedDependency, outwards},
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Maximum number of listed edges.
-const EDGES: usize = 500;
+const MAX_LISTED_EDGES: usize = 500;
 
 /// Maximum number of listed most used packages.
-const MOST_USED: usize = 20;
+const MAX_LISTED_MOST_USED: usize = 20;
 
 /// Folders with manifests as test input: their dependencies are not the project's.
 const FIXTURES: [&str; 7] = [
@@ -44,21 +44,21 @@ const TESTING: [&str; 9] =
     ["test", "tests", "__tests__", "spec", "specs", "e2e", "benches", "benchmarks", "fuzz"];
 
 /// Maximum number of listed lock files.
-const LOCK_FILES: usize = 200;
+const MAX_LISTED_LOCK_FILES: usize = 200;
 
 /// Ecosystems in which packages of one repository depend on each other by name and version, like external ones.
 const BY_NAME: [&str; 5] = ["Dart", "Go", "Maven", "PHP", "Ruby"];
 
 /// Totals of all lock files.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LockFileTally {
     lock_files: Vec<LockFile>,
     /// Packages with versions, as hashes.
     locked: HashSet<u64>,
 }
 
 /// Ecosystem and package name.
-type Package<'a> = (&'a str, String);
+type PackageKey<'a> = (&'a str, String);
 
 /// Whether a path is in a folder of test input or copies.
 fn is_foreign(path: &str) -> bool {
@@ -84,9 +84,9 @@ pub(super) fn comparable(ecosystem: &str, name: &str) -> String {
     }
 }
 
-impl Tally {
+impl LockFileTally {
     /// Adds a lock file.
-    pub(super) fn take_lock(&mut self, path: &str, format: Format, fixed: &Fixed) {
+    pub(super) fn take_lock(&mut self, path: &str, format: PackageFileFormat, fixed: &LockedVersions) {
         if is_foreign(path) {
             return;
         }
@@ -97,11 +97,11 @@ impl Tally {
     }
 
     /// Summarizes the lock files and the dependencies of the manifests.
-    pub(super) fn sum_up(self, drafts: &[Draft]) -> DependencySummary {
-        let names = Names::of(drafts);
+    pub(super) fn sum_up(self, drafts: &[ManifestDraft]) -> DependencySummary {
+        let names = LocalPackages::of(drafts);
         let mut edges = BTreeSet::new();
         // Whether it is used outside development, and by how many manifests.
-        let mut outside: BTreeMap<Package<'_>, (bool, u64, &str)> = BTreeMap::new();
+        let mut outside: BTreeMap<PackageKey<'_>, (bool, u64, &str)> = BTreeMap::new();
         for draft in drafts.iter().filter(|draft| !is_foreign(&draft.manifest.path)) {
             let mut own = HashSet::new();
             let testing = is_testing(&draft.manifest.path);
@@ -124,12 +124,12 @@ impl Tally {
         let development = outside.len() as u64 - direct;
         let mut most_used: Vec<_> = outside.iter().filter(|(_, (_, by, _))| *by > 1).collect();
         most_used.sort_by_key(|(package, (_, by, _))| (std::cmp::Reverse(*by), *package));
-        let most_used = most_used.into_iter().take(MOST_USED);
+        let most_used = most_used.into_iter().take(MAX_LISTED_MOST_USED);
         DependencySummary {
             direct,
             development,
             locked: self.locked.len() as u64,
-            internal: edges.into_iter().take(EDGES).collect(),
+            internal: edges.into_iter().take(MAX_LISTED_EDGES).collect(),
             most_used: most_used
                 .map(|((ecosystem, _), (_, by, name))| Used {
                     name: (*name).to_owned(),
@@ -137,26 +137,26 @@ impl Tally {
                     by: *by,
                 })
                 .collect(),
-            lock_files: self.lock_files.into_iter().take(LOCK_FILES).collect(),
+            lock_files: self.lock_files.into_iter().take(MAX_LISTED_LOCK_FILES).collect(),
         }
     }
 }
 
 /// Packages of this repository by name.
-struct Names<'a> {
+struct LocalPackages<'a> {
     /// Manifests by path.
     paths: HashSet<&'a str>,
     /// First package manifest of an ecosystem in a folder.
     folders: HashMap<(&'a str, &'a str), &'a str>,
-    all: HashMap<Package<'a>, &'a str>,
+    all: HashMap<PackageKey<'a>, &'a str>,
     /// By workspace of which they are members or the root.
-    in_workspace: HashMap<(Package<'a>, &'a str), &'a str>,
+    in_workspace: HashMap<(PackageKey<'a>, &'a str), &'a str>,
     /// By folder.
-    in_folder: HashMap<(Package<'a>, &'a str), &'a str>,
+    in_folder: HashMap<(PackageKey<'a>, &'a str), &'a str>,
 }
 
-impl<'a> Names<'a> {
-    fn of(drafts: &'a [Draft]) -> Self {
+impl<'a> LocalPackages<'a> {
+    fn of(drafts: &'a [ManifestDraft]) -> Self {
         let paths = drafts.iter().map(|draft| draft.manifest.path.as_str()).collect();
         let mut folders = HashMap::new();
         for draft in drafts.iter().filter(|draft| draft.manifest.name.is_some()) {
@@ -180,9 +180,9 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the manifest of a dependency in this repository.
-    fn inside(&self, draft: &'a Draft, wanted: &'a Wanted) -> Option<&'a str> {
+    fn inside(&self, draft: &'a ManifestDraft, wanted: &'a RequestedDependency) -> Option<&'a str> {
         let ecosystem = draft.format.ecosystem();
-        if let Origin::Local(path) = &wanted.origin {
+        if let DependencyOrigin::Local(path) = &wanted.origin {
             // Any of a package's manifests may represent it.
             let beside = || self.folders.get(&(ecosystem, folder_of(path))).copied();
             let known = self.paths.get(path.as_str()).copied().or_else(beside);

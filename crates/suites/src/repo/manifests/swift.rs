@@ -2,11 +2,11 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    lock::{Fixed, Lock},
-    pattern::Folders,
-    reading::{Draft, Fault, Reading, Wanted},
-    script::{Comments, Script},
+    format::PackageFileFormat,
+    lock::{LockedVersions, ParsedLockFile},
+    pattern::ManifestFolders,
+    reading::{ManifestDraft, ManifestError, ManifestReader, RequestedDependency},
+    script::{CommentStyle, TokenizedScript},
 };
 use serde::Deserialize;
 use std::ops::Range;
@@ -15,19 +15,19 @@ use std::ops::Range;
 const RULES: [&str; 4] = ["from", "exact", "branch", "revision"];
 
 /// Reads every `Package.swift`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    let paths = reading.files(Format::SwiftPackage);
-    let folders = Folders::new(&paths);
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    let paths = reading.files(PackageFileFormat::SwiftPackage);
+    let folders = ManifestFolders::new(&paths);
     for path in &paths {
-        let mut draft = Draft::new(path, Format::SwiftPackage);
+        let mut draft = ManifestDraft::new(path, PackageFileFormat::SwiftPackage);
         if let Some(text) = reading.text(path) {
-            fill(&Script::new(&text, Comments::Slashes), &folders, &mut draft);
+            fill(&TokenizedScript::new(&text, CommentStyle::Slashes), &folders, &mut draft);
         }
         reading.drafts.push(draft);
     }
 }
 
-fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
+fn fill(script: &TokenizedScript<'_>, folders: &ManifestFolders<'_>, draft: &mut ManifestDraft) {
     let mut at = 0;
     let mut named = false;
     while at < script.tokens().len() {
@@ -48,7 +48,7 @@ fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
 }
 
 /// Returns the string of `key: "text"` among arguments.
-fn argument<'t>(script: &Script<'t>, inside: Range<usize>, key: &str) -> Option<&'t str> {
+fn argument<'t>(script: &TokenizedScript<'t>, inside: Range<usize>, key: &str) -> Option<&'t str> {
     script.parts(inside).iter().find_map(|part| match part.as_slice() {
         [name, colon, value] if script.word(*name) == Some(key) && script.is(*colon, ':') => {
             script.text(*value)
@@ -59,27 +59,27 @@ fn argument<'t>(script: &Script<'t>, inside: Range<usize>, key: &str) -> Option<
 
 /// Parses `.package(url: "…", from: "1.0.0")` and similar calls.
 fn package(
-    script: &Script<'_>,
+    script: &TokenizedScript<'_>,
     inside: Range<usize>,
-    folders: &Folders<'_>,
+    folders: &ManifestFolders<'_>,
     folder: &str,
-) -> Option<Wanted> {
+) -> Option<RequestedDependency> {
     let get = |key: &str| argument(script, inside.clone(), key);
     if let Some(path) = get("path") {
         let target = folders.from(folder, path).map(str::to_owned);
         let name = get("name").unwrap_or_else(|| identity(path));
-        let wanted = Wanted::new(name, Some(path.to_owned()), Purpose::Runtime);
+        let wanted = RequestedDependency::new(name, Some(path.to_owned()), Purpose::Runtime);
         return Some(wanted.taken_from(target));
     }
     let name = get("url").map(identity).or(get("id"))?;
     let rule = RULES.iter().find_map(|rule| Some(format!("{rule} {}", get(rule)?)));
     let requirement =
         rule.or_else(|| called_rule(script, inside.clone())).or_else(|| range(script, inside));
-    Some(Wanted::new(name, requirement, Purpose::Runtime))
+    Some(RequestedDependency::new(name, requirement, Purpose::Runtime))
 }
 
 /// Parses `.upToNextMajor(from: "1.0.0")`, `.exact("1.2.3")`, `.branch("main")`.
-fn called_rule(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
+fn called_rule(script: &TokenizedScript<'_>, inside: Range<usize>) -> Option<String> {
     let calls = ["upToNextMajor", "upToNextMinor", "exact", "branch", "revision"];
     inside.clone().find_map(|at| {
         let rule = script.word(at).filter(|word| calls.contains(word) && script.is(at + 1, '('))?;
@@ -89,7 +89,7 @@ fn called_rule(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
 }
 
 /// Parses `"1.0.0"..<"2.0.0"` and `"1.0.0"..."1.9.9"`.
-fn range(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
+fn range(script: &TokenizedScript<'_>, inside: Range<usize>) -> Option<String> {
     inside.clone().find_map(|at| {
         let (first, last) = (script.text(at)?, script.text(at + 4)?);
         let dots = script.is(at + 1, '.') && script.is(at + 2, '.');
@@ -106,45 +106,45 @@ fn identity(address: &str) -> &str {
 }
 
 #[derive(Deserialize)]
-struct LockFile {
+struct SwiftLockFile {
     #[serde(default)]
-    pins: Vec<Pin>,
-    object: Option<Pins>,
+    pins: Vec<SwiftPin>,
+    object: Option<SwiftPinList>,
 }
 
 #[derive(Deserialize)]
-struct Pins {
-    pins: Vec<Pin>,
+struct SwiftPinList {
+    pins: Vec<SwiftPin>,
 }
 
 #[derive(Deserialize)]
-struct Pin {
+struct SwiftPin {
     identity: Option<String>,
     #[serde(rename = "repositoryURL")]
     address: Option<String>,
-    state: State,
+    state: SwiftPinState,
 }
 
 #[derive(Deserialize)]
-struct State {
+struct SwiftPinState {
     version: Option<String>,
     branch: Option<String>,
     revision: Option<String>,
 }
 
 /// Parses `Package.resolved`, in all layouts.
-pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
-    let file: LockFile = serde_json::from_str(text)?;
-    let mut fixed = Fixed::default();
+pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
+    let file: SwiftLockFile = serde_json::from_str(text)?;
+    let mut fixed = LockedVersions::default();
     let old = file.object.into_iter().flat_map(|object| object.pins);
-    for Pin { identity: name, address, state } in file.pins.into_iter().chain(old) {
+    for SwiftPin { identity: name, address, state } in file.pins.into_iter().chain(old) {
         let name = name.or_else(|| Some(identity(&address?).to_owned()));
         let version = state.version.or(state.revision).or(state.branch);
         if let (Some(name), Some(version)) = (name, version) {
             fixed.add(name.to_lowercase(), version);
         }
     }
-    Ok(Lock::flat(fixed, str::to_lowercase))
+    Ok(ParsedLockFile::flat(fixed, str::to_lowercase))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 ///
 /// `path | ecosystem manager | name version | description | licence | members | workspace | lock file`, below it
 /// `+ purpose name requirement locked` for each dependency; then `=` lines for the summary and `!` lines for problems.
-pub(super) fn told(packages: &Packages) -> String {
+pub(super) fn told(packages: &PackageAnalysis) -> String {
     let or = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
     let mut lines = String::new();
     for it in &packages.manifests {
@@ -66,7 +66,7 @@ pub(super) fn told(packages: &Packages) -> String {
 pub(super) fn check(files: &[(&str, &str)], want: &str) {
     let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     let folder = folder(&files);
-    let listing = told(&read(&Tree::of(folder.path()), &|| false));
+    let listing = told(&read(&ProjectTree::of(folder.path()), &|| false));
     let want: Vec<_> = want.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let listing: Vec<_> = listing.lines().collect();
     assert_eq!(listing, want, "\n{}\n", listing.join("\n"));
@@ -126,7 +126,7 @@ fn a_broken_file_is_a_problem_and_the_rest_still_comes() {
         ("i/go.mod", b"module example.org/i\n"),
     ];
     let folder = folder(files);
-    let packages = read(&Tree::of(folder.path()), &|| false);
+    let packages = read(&ProjectTree::of(folder.path()), &|| false);
     let names: Vec<_> = packages.manifests.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(
         names,
@@ -168,7 +168,7 @@ fn a_broken_file_is_a_problem_and_the_rest_still_comes() {
 fn a_file_that_is_too_large_is_a_problem() {
     let long = vec![b' '; (8 << 20) + 1];
     let folder = folder(&[("package.json", &long), ("a/package.json", b"{\"name\":\"a\"}")]);
-    let packages = read(&Tree::of(folder.path()), &|| false);
+    let packages = read(&ProjectTree::of(folder.path()), &|| false);
     assert_eq!(packages.manifests.len(), 2);
     assert_eq!(packages.manifests[1].name.as_deref(), Some("a"));
     assert_eq!(packages.problems.len(), 1);
@@ -182,7 +182,7 @@ fn lists_have_bounds_and_figures_have_none() {
     let paths: Vec<_> = (0..250).map(|at| format!("p{at:03}/package.json")).collect();
     let files: Vec<_> = paths.iter().map(|path| (path.as_str(), text.as_bytes())).collect();
     let folder = folder(&files);
-    let packages = read(&Tree::of(folder.path()), &|| false);
+    let packages = read(&ProjectTree::of(folder.path()), &|| false);
     assert_eq!(packages.manifests.len(), 200);
     assert_eq!(packages.manifests[0].path, "p000/package.json");
     assert_eq!(packages.manifests[0].dependencies.len(), 500);
@@ -194,7 +194,7 @@ fn lists_have_bounds_and_figures_have_none() {
 #[test]
 fn a_reading_that_is_stopped_reads_nothing_more() {
     let folder = folder(&[("Cargo.toml", b"[package]\nname='a'"), ("Cargo.lock", b"broken")]);
-    let packages = read(&Tree::of(folder.path()), &|| true);
+    let packages = read(&ProjectTree::of(folder.path()), &|| true);
     assert_eq!(packages.manifests[0].name, None);
     assert!(packages.problems.is_empty());
     assert!(packages.summary.lock_files.is_empty());

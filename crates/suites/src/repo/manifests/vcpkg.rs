@@ -2,9 +2,9 @@
 
 use super::{
     super::report::Purpose,
-    format::Format,
-    lock::Fixed,
-    reading::{Draft, Reading, Wanted},
+    format::PackageFileFormat,
+    lock::LockedVersions,
+    reading::{ManifestDraft, ManifestReader, RequestedDependency},
 };
 use serde_json::Value;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 const VERSIONS: [&str; 4] = ["version", "version-semver", "version-date", "version-string"];
 
 /// Reads every `vcpkg.json`.
-pub(super) fn read(reading: &mut Reading<'_>) {
-    reading.each(Format::Vcpkg, |text, draft| {
+pub(super) fn read(reading: &mut ManifestReader<'_>) {
+    reading.each(PackageFileFormat::Vcpkg, |text, draft| {
         fill(&serde_json::from_str(text)?, draft);
         Ok(())
     });
@@ -27,13 +27,13 @@ fn text(value: Option<&Value>) -> Option<String> {
     value.and_then(Value::as_str).map(str::to_owned).or(whole)
 }
 
-fn fill(value: &Value, draft: &mut Draft) {
+fn fill(value: &Value, draft: &mut ManifestDraft) {
     let manifest = &mut draft.manifest;
     manifest.name = text(value.get("name"));
     manifest.version = VERSIONS.iter().find_map(|key| text(value.get(key)));
     manifest.description = text(value.get("description"));
     manifest.licence = text(value.get("license"));
-    let mut fixed = Fixed::default();
+    let mut fixed = LockedVersions::default();
     for entry in value.get("overrides").and_then(Value::as_array).into_iter().flatten() {
         let version = VERSIONS.iter().find_map(|key| text(entry.get(key)));
         if let (Some(name), Some(version)) = (text(entry.get("name")), version) {
@@ -48,13 +48,13 @@ fn fill(value: &Value, draft: &mut Draft) {
     }
 }
 
-fn take(list: Option<&Value>, purpose: Purpose, fixed: &Fixed, draft: &mut Draft) {
+fn take(list: Option<&Value>, purpose: Purpose, fixed: &LockedVersions, draft: &mut ManifestDraft) {
     for entry in list.and_then(Value::as_array).into_iter().flatten() {
         let Some(name) = text(Some(entry)).or_else(|| text(entry.get("name"))) else { continue };
         let host = entry.get("host").and_then(Value::as_bool) == Some(true);
         let requirement = text(entry.get("version>=")).map(|version| format!(">={version}"));
         let purpose = if host { Purpose::Build } else { purpose };
-        let mut wanted = Wanted::new(&name, requirement, purpose);
+        let mut wanted = RequestedDependency::new(&name, requirement, purpose);
         wanted.locked = fixed.version(&name, None).map(str::to_owned);
         draft.wanted.push(wanted);
     }

@@ -1,13 +1,13 @@
 //! Commands in continuous integration, as a person would type them. Machine setup is left out.
 
 use super::{
-    commands::{Candidate, Origin},
-    purpose::{self, Need},
-    shell::{self, Typed},
-    sources::{BYTES, Sources, read},
+    commands::{CommandCandidate, CommandOrigin},
+    purpose::{self, CommandRequirement},
+    shell::{self, TypedCommand},
+    sources::{MAX_SOURCE_BYTES, ProjectSources, read},
 };
 use crate::{
-    files::Problem,
+    files::ReadFailure,
     repo::{
         report::CommandPurpose,
         tree::{join, name_of},
@@ -16,10 +16,10 @@ use crate::{
 use serde_json::{Map, Value};
 
 /// Maximum number of files to read; the rest repeats them.
-const FILES: usize = 30;
+const MAX_CI_FILES: usize = 30;
 
 /// Names of workflows that run on every change, which are most useful.
-const TELLING: [&str; 6] = ["ci", "test", "tests", "build", "main", "check"];
+const PREFERRED_WORKFLOW_NAMES: [&str; 6] = ["ci", "test", "tests", "build", "main", "check"];
 
 /// Command keys of all services except GitHub, which only has `run`.
 const KEYS: [&str; 15] = [
@@ -41,29 +41,29 @@ const KEYS: [&str; 15] = [
 ];
 
 /// Returns the commands in continuous integration, and problems with its files.
-pub(super) fn commands(sources: &Sources<'_>) -> (Vec<Candidate>, Vec<Problem>) {
+pub(super) fn commands(sources: &ProjectSources<'_>) -> (Vec<CommandCandidate>, Vec<ReadFailure>) {
     let mut paths: Vec<&str> = sources.presence.ci.iter().map(String::as_str).collect();
     paths.sort_by_key(|path| {
         let name = name_of(path);
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem).to_ascii_lowercase();
-        !stem.split(['-', '_']).any(|part| TELLING.contains(&part))
+        !stem.split(['-', '_']).any(|part| PREFERRED_WORKFLOW_NAMES.contains(&part))
     });
     let mut candidates = Vec::new();
     let mut problems = Vec::new();
-    let small = |path: &str| sources.tree.file(path).is_some_and(|file| file.bytes <= BYTES);
+    let small = |path: &str| sources.tree.file(path).is_some_and(|file| file.bytes <= MAX_SOURCE_BYTES);
     let read_ones = paths.into_iter().filter(|path| is_read(path) && small(path));
-    for path in read_ones.take(FILES) {
+    for path in read_ones.take(MAX_CI_FILES) {
         if sources.stopped() {
             break;
         }
         match read(sources.tree, path) {
             Ok((text, Value::Null)) => {
-                let mut reader = Reader::new(sources, path, &text);
+                let mut reader = CiFileReader::new(sources, path, &text);
                 jenkins(&text).for_each(|(script, line)| reader.jenkins(script, line));
                 candidates.append(&mut reader.found);
             }
             Ok((text, value)) => {
-                let mut reader = Reader::new(sources, path, &text);
+                let mut reader = CiFileReader::new(sources, path, &text);
                 reader.walk(&value, Some(""));
                 candidates.append(&mut reader.found);
             }
@@ -80,18 +80,18 @@ fn is_read(path: &str) -> bool {
 }
 
 /// A file being read.
-struct Reader<'r> {
-    sources: &'r Sources<'r>,
+struct CiFileReader<'r> {
+    sources: &'r ProjectSources<'r>,
     path: &'r str,
     lines: Vec<&'r str>,
     /// Line up to which commands were found.
     at: usize,
     github: bool,
-    found: Vec<Candidate>,
+    found: Vec<CommandCandidate>,
 }
 
-impl<'r> Reader<'r> {
-    fn new(sources: &'r Sources<'r>, path: &'r str, text: &'r str) -> Self {
+impl<'r> CiFileReader<'r> {
+    fn new(sources: &'r ProjectSources<'r>, path: &'r str, text: &'r str) -> Self {
         let github = path.contains("workflows/");
         Self { sources, path, lines: text.lines().collect(), at: 0, github, found: Vec::new() }
     }
@@ -173,28 +173,28 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn take(&mut self, typed: &Typed, line: Option<u32>) {
+    fn take(&mut self, typed: &TypedCommand, line: Option<u32>) {
         let Some(judgement) = purpose::of_command(&typed.words()) else { return };
         // A pipeline starts programs only to test them.
         let is_listed = !matches!(judgement.purpose, CommandPurpose::Run | CommandPurpose::Other);
         // Packages for pipeline tools are not project dependencies.
         let is_needed = match (judgement.purpose, judgement.need) {
-            (CommandPurpose::Install, Need::Ecosystem(ecosystem)) => {
+            (CommandPurpose::Install, CommandRequirement::Ecosystem(ecosystem)) => {
                 self.sources.ecosystem(ecosystem).next().is_some()
             }
-            (CommandPurpose::Install, Need::File(_)) => false,
+            (CommandPurpose::Install, CommandRequirement::File(_)) => false,
             _ => true,
         };
         // A path upward depends on a folder that only the pipeline has.
         let is_placed = !typed.text.contains("../");
         if is_listed && is_needed && is_placed && typed.is_complete() {
-            self.found.push(Candidate {
+            self.found.push(CommandCandidate {
                 purpose: judgement.purpose,
                 command: typed.text.clone(),
                 folder: typed.folder.clone(),
                 path: self.path.to_owned(),
                 line,
-                origin: Origin::Integration,
+                origin: CommandOrigin::Integration,
             });
         }
     }
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use crate::repo::{
         report::{Manifest, Presence},
-        tree::Tree,
+        tree::ProjectTree,
     };
     use std::fs;
 
@@ -249,9 +249,9 @@ mod tests {
                 fs::write(folder.path().join(path), "{}").unwrap();
                 Manifest { path: path.into(), ecosystem: ecosystem.into(), ..Manifest::default() }
             });
-        let tree = Tree::of(folder.path());
+        let tree = ProjectTree::of(folder.path());
         let presence = Presence { ci: vec![path.into()], ..Presence::default() };
-        let sources = Sources::gather(&tree, &manifests, &presence, &|| false);
+        let sources = ProjectSources::gather(&tree, &manifests, &presence, &|| false);
         let (found, problems) = commands(&sources);
         assert_eq!(problems, []);
         let found: Vec<_> = found
@@ -340,9 +340,9 @@ jobs:
     fn a_broken_file_is_a_problem() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(".travis.yml"), "script: [").unwrap();
-        let tree = Tree::of(folder.path());
+        let tree = ProjectTree::of(folder.path());
         let presence = Presence { ci: vec![".travis.yml".into()], ..Presence::default() };
-        let sources = Sources::gather(&tree, &[], &presence, &|| false);
+        let sources = ProjectSources::gather(&tree, &[], &presence, &|| false);
         let (found, problems) = commands(&sources);
         assert_eq!(found, []);
         assert_eq!(problems.len(), 1);

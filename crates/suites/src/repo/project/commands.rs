@@ -4,10 +4,10 @@
 //! Must not know how those are read.
 
 use super::{
-    purpose::{self, Judgement, Named, Need},
-    runners::Offer,
-    shell::{self, Typed},
-    sources::{Sources, depth, is_aside, is_documents},
+    purpose::{self, CommandJudgment, NamePurpose, CommandRequirement},
+    runners::TaskTarget,
+    shell::{self, TypedCommand},
+    sources::{ProjectSources, depth, is_aside, is_documents},
 };
 use crate::repo::{
     manifests,
@@ -17,11 +17,11 @@ use crate::repo::{
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Maximum number of commands.
-const ALL: usize = 60;
+const MAX_COMMANDS: usize = 60;
 /// Maximum number of commands per purpose and origin.
-const PER_ORIGIN: usize = 5;
+const MAX_COMMANDS_PER_ORIGIN: usize = 5;
 /// Maximum number of commands per purpose from an origin that mostly repeats others.
-const REPEATED: usize = 3;
+const MAX_REPEATED_COMMANDS: usize = 3;
 
 /// Commands that do not determine a target's purpose.
 const ASIDES: [&str; 12] =
@@ -29,7 +29,7 @@ const ASIDES: [&str; 12] =
 
 /// Origin of a command, most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Origin {
+pub(super) enum CommandOrigin {
     /// A target of the project.
     Task,
     /// A special target of the project: `test-slow`.
@@ -46,7 +46,7 @@ pub(super) enum Origin {
 
 /// A command that may be reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct CommandCandidate {
     pub(super) purpose: CommandPurpose,
     pub(super) command: String,
     /// Working folder; empty at the root.
@@ -54,34 +54,34 @@ pub(super) struct Candidate {
     pub(super) path: String,
     /// Line number from 1.
     pub(super) line: Option<u32>,
-    pub(super) origin: Origin,
+    pub(super) origin: CommandOrigin,
 }
 
 /// Returns the best commands of each purpose, most reliable first.
-pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<ProjectCommand> {
-    let mut kept = merge(candidates.into_iter().filter_map(placed).collect());
+pub(super) fn rank(sources: &ProjectSources<'_>, candidates: Vec<CommandCandidate>) -> Vec<ProjectCommand> {
+    let mut kept = merge(candidates.into_iter().filter_map(adjust_to_folder).collect());
     kept.sort_by_cached_key(|kept| {
         let folder = depth(&kept.candidate.folder);
         let is_minor = ecosystem(&kept.candidate).is_some_and(|it| sources.is_minor(it));
-        let is_package = kept.candidate.origin == Origin::Package;
+        let is_package = kept.candidate.origin == CommandOrigin::Package;
         let place = (kept.candidate.purpose, folder > 0, is_package, is_minor);
         (place, kept.doubt(), kept.length(), !kept.confirmed, folder)
     });
-    let mut seen: HashMap<(CommandPurpose, Origin), usize> = HashMap::new();
+    let mut seen: HashMap<(CommandPurpose, CommandOrigin), usize> = HashMap::new();
     let mut installed: HashSet<String> = HashSet::new();
-    let few = |kept: &Kept| {
-        let Candidate { purpose, origin, folder, .. } = &kept.candidate;
+    let few = |kept: &SelectedCommand| {
+        let CommandCandidate { purpose, origin, folder, .. } = &kept.candidate;
         // Install commands in pipelines differ by job.
         let is_first = *purpose != CommandPurpose::Install || installed.insert(folder.clone());
         let count = seen.entry((*purpose, *origin)).or_default();
         *count += 1;
         match origin {
-            Origin::Integration => is_first && *count <= REPEATED,
-            Origin::Package => *count <= REPEATED,
-            _ => *count <= PER_ORIGIN,
+            CommandOrigin::Integration => is_first && *count <= MAX_REPEATED_COMMANDS,
+            CommandOrigin::Package => *count <= MAX_REPEATED_COMMANDS,
+            _ => *count <= MAX_COMMANDS_PER_ORIGIN,
         }
     };
-    let to_command = |Kept { candidate, .. }| ProjectCommand {
+    let to_command = |SelectedCommand { candidate, .. }| ProjectCommand {
         purpose: candidate.purpose,
         command: candidate.command,
         folder: if candidate.folder.is_empty() { ".".into() } else { candidate.folder },
@@ -90,11 +90,11 @@ pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<Pro
             None => candidate.path,
         },
     };
-    kept.into_iter().filter(few).take(ALL).map(to_command).collect()
+    kept.into_iter().filter(few).take(MAX_COMMANDS).map(to_command).collect()
 }
 
 /// Filters out candidates in test projects, and marks builds and runs in documentation folders as documentation.
-fn placed(mut candidate: Candidate) -> Option<Candidate> {
+fn adjust_to_folder(mut candidate: CommandCandidate) -> Option<CommandCandidate> {
     let inside = format!("{}/", candidate.folder);
     if is_aside(&inside) {
         return None;
@@ -108,7 +108,7 @@ fn placed(mut candidate: Candidate) -> Option<Candidate> {
 }
 
 /// Returns the ecosystem of a command, from its source file or its words.
-fn ecosystem(candidate: &Candidate) -> Option<&'static str> {
+fn ecosystem(candidate: &CommandCandidate) -> Option<&'static str> {
     match name_of(&candidate.path) {
         "tox.ini" | "noxfile.py" | "tasks.py" => Some("Python"),
         "Rakefile" => Some("Ruby"),
@@ -117,44 +117,44 @@ fn ecosystem(candidate: &Candidate) -> Option<&'static str> {
 }
 
 /// A candidate, and whether another source confirms it.
-struct Kept {
-    candidate: Candidate,
+struct SelectedCommand {
+    candidate: CommandCandidate,
     confirmed: bool,
 }
 
-impl Kept {
+impl SelectedCommand {
     /// Returns how doubtful a command is.
     fn doubt(&self) -> u8 {
         match self.candidate.origin {
-            Origin::Task => 0,
+            CommandOrigin::Task => 0,
             // Installing one part does not install the dependencies.
-            Origin::Variant if self.candidate.purpose == CommandPurpose::Install => 4,
-            Origin::Variant if self.confirmed => 1,
+            CommandOrigin::Variant if self.candidate.purpose == CommandPurpose::Install => 4,
+            CommandOrigin::Variant if self.confirmed => 1,
             // A container is built in addition to the program.
             _ if self.candidate.command.starts_with("docker ") => 5,
-            Origin::Document => 2,
-            Origin::Manifest if self.confirmed => 2,
-            Origin::Manifest => 3,
-            Origin::Variant => 4,
-            Origin::Integration => 5,
-            Origin::Package => 6,
+            CommandOrigin::Document => 2,
+            CommandOrigin::Manifest if self.confirmed => 2,
+            CommandOrigin::Manifest => 3,
+            CommandOrigin::Variant => 4,
+            CommandOrigin::Integration => 5,
+            CommandOrigin::Package => 6,
         }
     }
 
     /// Shorter commands are more general; the project's tasks keep their order.
     fn length(&self) -> usize {
         match self.candidate.origin {
-            Origin::Task | Origin::Variant | Origin::Package => 0,
+            CommandOrigin::Task | CommandOrigin::Variant | CommandOrigin::Package => 0,
             _ => self.candidate.command.split_whitespace().count(),
         }
     }
 }
 
 /// Deduplicates commands, keeping the best source.
-fn merge(mut candidates: Vec<Candidate>) -> Vec<Kept> {
+fn merge(mut candidates: Vec<CommandCandidate>) -> Vec<SelectedCommand> {
     candidates.sort_by_key(|candidate| candidate.origin);
     let mut at: HashMap<(String, String), usize> = HashMap::new();
-    let mut kept: Vec<Kept> = Vec::new();
+    let mut kept: Vec<SelectedCommand> = Vec::new();
     for candidate in candidates {
         let place = (key(&candidate.command), candidate.folder.clone());
         if let Some(kept) = at.get(&place).and_then(|at| kept.get_mut(*at)) {
@@ -162,7 +162,7 @@ fn merge(mut candidates: Vec<Candidate>) -> Vec<Kept> {
             continue;
         }
         at.insert(place, kept.len());
-        kept.push(Kept { candidate, confirmed: false });
+        kept.push(SelectedCommand { candidate, confirmed: false });
     }
     for index in 0..kept.len() {
         confirm_shorter(&mut kept, index, &at);
@@ -171,8 +171,8 @@ fn merge(mut candidates: Vec<Candidate>) -> Vec<Kept> {
 }
 
 /// `cargo test --all` confirms `cargo test`.
-fn confirm_shorter(kept: &mut [Kept], index: usize, at: &HashMap<(String, String), usize>) {
-    let Some(Kept { candidate, .. }) = kept.get(index) else { return };
+fn confirm_shorter(kept: &mut [SelectedCommand], index: usize, at: &HashMap<(String, String), usize>) {
+    let Some(SelectedCommand { candidate, .. }) = kept.get(index) else { return };
     if !matches!(candidate.origin, Origin::Document | Origin::Integration) {
         return;
     }
@@ -207,21 +207,21 @@ fn key(command: &str) -> String {
 }
 
 /// Returns candidates from task files, judged by name and contents.
-pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candidate> {
-    let judged: Vec<(&Offer, Named)> =
+pub(super) fn from_offers(sources: &ProjectSources<'_>, offers: &[TaskTarget]) -> Vec<CommandCandidate> {
+    let judged: Vec<(&TaskTarget, NamePurpose)> =
         offers.iter().map(|offer| (offer, judge(sources, offer))).collect();
     let outer = judged.iter().filter(|(offer, _)| offer.folder().is_empty());
     let outer: HashSet<CommandPurpose> = outer.map(|(_, named)| named.purpose).collect();
     let members = sources.manifests.iter().filter(|opened| opened.is_member);
     let members: HashSet<&str> = members.map(|opened| opened.manifest.path.as_str()).collect();
     // Targets of the workspace root cover its members.
-    let is_covered = |offer: &Offer, named: Named| {
+    let is_covered = |offer: &TaskTarget, named: NamePurpose| {
         members.contains(offer.path.as_str()) && outer.contains(&named.purpose)
     };
     let uncovered = judged.into_iter().filter(|(offer, named)| !is_covered(offer, *named));
-    let candidates = uncovered.map(|(offer, Named { purpose, exact, .. })| {
-        let origin = if exact { Origin::Task } else { Origin::Variant };
-        Candidate {
+    let candidates = uncovered.map(|(offer, NamePurpose { purpose, exact, .. })| {
+        let origin = if exact { CommandOrigin::Task } else { CommandOrigin::Variant };
+        CommandCandidate {
             purpose,
             command: offer.command.clone(),
             folder: offer.folder().to_owned(),
@@ -234,7 +234,7 @@ pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candid
 }
 
 /// Returns the purpose of a target by name, or by what it runs.
-fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
+fn judge(sources: &ProjectSources<'_>, offer: &TaskTarget) -> NamePurpose {
     // Test environments and Cargo aliases do not start a project.
     let starts = !["tox ", "nox ", "cargo "].iter().any(|tool| offer.command.starts_with(tool));
     let by_name = purpose::of_name(&offer.name)
@@ -243,7 +243,7 @@ fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
         return named;
     }
     let commands = shell::commands(&offer.body, offer.folder(), sources);
-    let counts = |typed: &&Typed| !typed.words().first().is_some_and(|word| ASIDES.contains(word));
+    let counts = |typed: &&TypedCommand| !typed.words().first().is_some_and(|word| ASIDES.contains(word));
     let judged = commands.iter().filter(counts).map(|typed| purpose::of_command(&typed.words()));
     let judged: Option<BTreeSet<CommandPurpose>> =
         judged.map(|judgement| judgement.map(|it| it.purpose)).collect();
@@ -268,7 +268,7 @@ fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
     };
     let by_name = by_name.map(|named| named.purpose);
     let purpose = by_body.or(convention).or(by_name).unwrap_or(CommandPurpose::Other);
-    Named { purpose, exact: false, weak: true }
+    NamePurpose { purpose, exact: false, weak: true }
 }
 
 /// Whether a name means a complete check.
@@ -280,35 +280,35 @@ fn is_check(name: &str) -> bool {
 }
 
 /// Available targets, and the files and manifests that commands need.
-pub(super) struct Workshop<'s> {
-    sources: &'s Sources<'s>,
+pub(super) struct AvailableTargets<'s> {
+    sources: &'s ProjectSources<'s>,
     offered: HashSet<(String, String)>,
 }
 
-impl<'s> Workshop<'s> {
+impl<'s> AvailableTargets<'s> {
     /// Creates it from a project and its task files.
-    pub(super) fn new(sources: &'s Sources<'s>, offers: &[Offer]) -> Self {
+    pub(super) fn new(sources: &'s ProjectSources<'s>, offers: &[TaskTarget]) -> Self {
         let offered = offers.iter().map(|it| (key(&it.command), it.folder().to_owned())).collect();
         Self { sources, offered }
     }
 
     /// Judges a documented command: one that cannot be run in this project is an example for others.
-    pub(super) fn judge_told(&self, typed: &Typed) -> Option<(CommandPurpose, Origin)> {
+    pub(super) fn judge_documented(&self, typed: &TypedCommand) -> Option<(CommandPurpose, CommandOrigin)> {
         if !typed.is_complete() {
             return None;
         }
         let words = typed.words();
-        if let Some(purpose::Installed::Packages(names)) = purpose::installed(&words) {
+        if let Some(purpose::InstallTarget::Packages(names)) = purpose::installed(&words) {
             let is_own = names.iter().any(|name| self.is_own_package(name));
-            return is_own.then_some((CommandPurpose::Install, Origin::Package));
+            return is_own.then_some((CommandPurpose::Install, CommandOrigin::Package));
         }
         // The project's own packages are shown for its users.
         let is_product = purpose::tool(&words).is_some_and(|tool| self.sources.is_called(tool));
-        let Judgement { purpose, need } = purpose::of_command(&words)?;
+        let CommandJudgment { purpose, need } = purpose::of_command(&words)?;
         if is_product || purpose == CommandPurpose::Other {
             return None;
         }
-        self.is_met(&need, typed, &words).then_some((purpose, Origin::Document))
+        self.is_met(&need, typed, &words).then_some((purpose, CommandOrigin::Document))
     }
 
     fn is_own_package(&self, word: &str) -> bool {
@@ -320,14 +320,14 @@ impl<'s> Workshop<'s> {
         self.sources.is_called(name)
     }
 
-    fn is_met(&self, need: &Need, typed: &Typed, words: &[&str]) -> bool {
+    fn is_met(&self, need: &CommandRequirement, typed: &TypedCommand, words: &[&str]) -> bool {
         let tool = words.first().copied().unwrap_or_default();
         match need {
-            Need::Nothing => self.has_tool(tool, &typed.folder),
-            Need::Ecosystem(ecosystem) => self.sources.ecosystem(ecosystem).next().is_some(),
-            Need::File(path) => join(&typed.folder, path)
+            CommandRequirement::Nothing => self.has_tool(tool, &typed.folder),
+            CommandRequirement::Ecosystem(ecosystem) => self.sources.ecosystem(ecosystem).next().is_some(),
+            CommandRequirement::File(path) => join(&typed.folder, path)
                 .is_some_and(|path| self.sources.tree.file(&path).is_some()),
-            Need::Target(name) => {
+            CommandRequirement::Target(name) => {
                 let bare = [tool, name].join(" ");
                 let known = [key(&typed.text), key(bare.trim())];
                 let wrapped = matches!(tool, "bundle" | "uv" | "poetry" | "npx" | "pdm" | "hatch");
@@ -391,16 +391,16 @@ impl<'s> Workshop<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::{report::Presence, tree::Tree};
+    use crate::repo::{report::Presence, tree::ProjectTree};
 
     fn candidate(
         purpose: CommandPurpose,
         command: &str,
         folder: &str,
-        origin: Origin,
-    ) -> Candidate {
+        origin: CommandOrigin,
+    ) -> CommandCandidate {
         let path = format!("{origin:?}");
-        Candidate {
+        CommandCandidate {
             purpose,
             command: command.into(),
             folder: folder.into(),
@@ -410,10 +410,10 @@ mod tests {
         }
     }
 
-    fn ranked(candidates: Vec<Candidate>) -> Vec<ProjectCommand> {
+    fn ranked(candidates: Vec<CommandCandidate>) -> Vec<ProjectCommand> {
         let folder = tempfile::tempdir().unwrap();
-        let (tree, presence) = (Tree::of(folder.path()), Presence::default());
-        rank(&Sources::gather(&tree, &[], &presence, &|| false), candidates)
+        let (tree, presence) = (ProjectTree::of(folder.path()), Presence::default());
+        rank(&ProjectSources::gather(&tree, &[], &presence, &|| false), candidates)
     }
 
     #[test]
@@ -469,7 +469,7 @@ mod tests {
                 CommandPurpose::Test,
                 &format!("cargo test -p a{at}"),
                 "",
-                Origin::Integration,
+                CommandOrigin::Integration,
             )
         };
         assert_eq!(ranked((0..20).map(test).collect()).len(), REPEATED);

@@ -1,24 +1,24 @@
 //! Names of environment variables in a project's example files. Never their values.
 
-use super::sources::{Role, Sources, read};
-use crate::{files::Problem, repo::tree::name_of};
+use super::sources::{FileRole, ProjectSources, read};
+use crate::{files::ReadFailure, repo::tree::name_of};
 use serde_json::Value;
 
 /// Maximum number of names.
-const ALL: usize = 50;
+const MAX_VARIABLES: usize = 50;
 
 /// Finds names in Compose files, example environments and app.json, in order, and problems with those files.
-pub(super) fn find(sources: &Sources<'_>) -> (Vec<String>, Vec<Problem>) {
+pub(super) fn find(sources: &ProjectSources<'_>) -> (Vec<String>, Vec<ReadFailure>) {
     let mut names = Vec::new();
     let mut problems = Vec::new();
-    for path in sources.of(Role::EnvironmentExample) {
+    for path in sources.of(FileRole::EnvironmentExample) {
         match sources.tree.text(path) {
             Ok(text) => names.extend(in_example(&text)),
             Err(problem) => problems.push(problem),
         }
     }
     let app = ["app.json"].into_iter().filter(|path| sources.tree.file(path).is_some());
-    for path in sources.of(Role::Compose).iter().copied().chain(app) {
+    for path in sources.of(FileRole::Compose).iter().copied().chain(app) {
         match read(sources.tree, path) {
             Ok((text, value)) if name_of(path) != "app.json" => {
                 names.extend(in_compose(&value));
@@ -30,7 +30,7 @@ pub(super) fn find(sources: &Sources<'_>) -> (Vec<String>, Vec<Problem>) {
     }
     let mut kept: Vec<String> = Vec::new();
     for name in names {
-        if is_name(&name) && !kept.contains(&name) && kept.len() < ALL {
+        if is_name(&name) && !kept.contains(&name) && kept.len() < MAX_VARIABLES {
             kept.push(name);
         }
     }
@@ -85,7 +85,7 @@ fn asked(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::repo::{report::Presence, tree::Tree};
+    use crate::repo::{report::Presence, tree::ProjectTree};
     use std::fs;
 
     #[test]
@@ -99,9 +99,9 @@ mod tests {
         );
         write("app.json", "{\"env\": {\"SECRET_KEY\": {\"generator\": \"secret\"}}}");
         write("docker-compose.yml", "services: [");
-        let tree = Tree::of(folder.path());
+        let tree = ProjectTree::of(folder.path());
         let presence = Presence::default();
-        let sources = Sources::gather(&tree, &[], &presence, &|| false);
+        let sources = ProjectSources::gather(&tree, &[], &presence, &|| false);
         let (names, problems) = find(&sources);
         assert_eq!(names, ["TOKEN", "DEBUG", "PORT", "QUEUE", "DB_PASSWORD", "SECRET_KEY"]);
         assert_eq!(

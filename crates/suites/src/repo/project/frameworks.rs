@@ -1,15 +1,15 @@
 //! Frameworks of a project, by dependencies and files: a table.
 
-use super::sources::{Sources, is_documents};
+use super::sources::{ProjectSources, is_documents};
 use crate::repo::report::Purpose;
 use std::collections::{BTreeSet, HashMap};
 
 /// Maximum number of frameworks.
-const ALL: usize = 10;
+const MAX_FRAMEWORKS: usize = 10;
 
 /// Purpose of a framework.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Use {
+pub(super) enum FrameworkPurpose {
     /// Web pages, served or run in a browser.
     Web,
     /// Network services.
@@ -27,134 +27,134 @@ pub(super) enum Use {
 }
 
 /// A framework: ecosystem, package, name, purpose.
-type Row = (&'static str, &'static str, &'static str, Use);
+type Row = (&'static str, &'static str, &'static str, FrameworkPurpose);
 
 /// Most characteristic frameworks first.
-const TABLE: &[Row] = &[
-    ("Python", "django", "Django", Use::Web),
-    ("Python", "flask", "Flask", Use::Server),
-    ("Python", "fastapi", "FastAPI", Use::Server),
-    ("Python", "starlette", "Starlette", Use::Server),
-    ("Python", "aiohttp", "aiohttp", Use::Foundation),
-    ("Python", "tornado", "Tornado", Use::Foundation),
-    ("Python", "sanic", "Sanic", Use::Server),
-    ("Python", "litestar", "Litestar", Use::Server),
-    ("Python", "pyramid", "Pyramid", Use::Server),
-    ("Python", "streamlit", "Streamlit", Use::Web),
-    ("Python", "gradio", "Gradio", Use::Web),
-    ("Python", "scrapy", "Scrapy", Use::Foundation),
-    ("Python", "pyqt5", "Qt", Use::Desktop),
-    ("Python", "pyqt6", "Qt", Use::Desktop),
-    ("Python", "pyside6", "Qt", Use::Desktop),
-    ("Python", "pyside2", "Qt", Use::Desktop),
-    ("Python", "kivy", "Kivy", Use::Desktop),
-    ("Python", "torch", "PyTorch", Use::Foundation),
-    ("Python", "tensorflow", "TensorFlow", Use::Foundation),
-    ("Python", "celery", "Celery", Use::Foundation),
-    ("Python", "sqlalchemy", "SQLAlchemy", Use::Foundation),
-    ("Python", "click", "Click", Use::CommandLine),
-    ("Python", "typer", "Typer", Use::CommandLine),
-    ("Ruby", "rails", "Rails", Use::Web),
-    ("Ruby", "sinatra", "Sinatra", Use::Server),
-    ("Ruby", "hanami", "Hanami", Use::Web),
-    ("Ruby", "jekyll", "Jekyll", Use::Foundation),
-    ("Ruby", "thor", "Thor", Use::CommandLine),
-    ("PHP", "laravel/framework", "Laravel", Use::Web),
-    ("PHP", "symfony/framework-bundle", "Symfony", Use::Web),
-    ("PHP", "slim/slim", "Slim", Use::Server),
-    ("PHP", "cakephp/cakephp", "CakePHP", Use::Web),
-    ("PHP", "symfony/console", "Symfony Console", Use::CommandLine),
-    ("Elixir", "phoenix", "Phoenix", Use::Web),
-    ("Elixir", "phoenix_live_view", "Phoenix LiveView", Use::Web),
-    ("Elixir", "nerves", "Nerves", Use::Foundation),
-    ("Elixir", "ecto", "Ecto", Use::Foundation),
-    ("npm", "next", "Next.js", Use::Web),
-    ("npm", "nuxt", "Nuxt", Use::Web),
-    ("npm", "@sveltejs/kit", "SvelteKit", Use::Web),
-    ("npm", "@remix-run/react", "Remix", Use::Web),
-    ("npm", "astro", "Astro", Use::Web),
-    ("npm", "gatsby", "Gatsby", Use::Web),
-    ("npm", "@angular/core", "Angular", Use::Components),
-    ("npm", "react-native", "React Native", Use::Mobile),
-    ("npm", "expo", "Expo", Use::Mobile),
-    ("npm", "@ionic/core", "Ionic", Use::Mobile),
-    ("npm", "@capacitor/core", "Capacitor", Use::Mobile),
-    ("npm", "electron", "Electron", Use::Desktop),
-    ("npm", "@tauri-apps/api", "Tauri", Use::Desktop),
-    ("npm", "@nestjs/core", "NestJS", Use::Server),
-    ("npm", "express", "Express", Use::Server),
-    ("npm", "fastify", "Fastify", Use::Server),
-    ("npm", "koa", "Koa", Use::Server),
-    ("npm", "hono", "Hono", Use::Server),
-    ("npm", "@hapi/hapi", "hapi", Use::Server),
-    ("npm", "react", "React", Use::Components),
-    ("npm", "vue", "Vue", Use::Components),
-    ("npm", "svelte", "Svelte", Use::Components),
-    ("npm", "solid-js", "Solid", Use::Components),
-    ("npm", "preact", "Preact", Use::Components),
-    ("npm", "lit", "Lit", Use::Components),
-    ("npm", "@docusaurus/core", "Docusaurus", Use::Foundation),
-    ("npm", "vitepress", "VitePress", Use::Foundation),
-    ("npm", "commander", "Commander", Use::CommandLine),
-    ("npm", "yargs", "yargs", Use::CommandLine),
-    ("npm", "cac", "CAC", Use::CommandLine),
-    ("npm", "@oclif/core", "oclif", Use::CommandLine),
-    ("Cargo", "axum", "axum", Use::Server),
-    ("Cargo", "actix-web", "Actix Web", Use::Server),
-    ("Cargo", "rocket", "Rocket", Use::Server),
-    ("Cargo", "warp", "warp", Use::Server),
-    ("Cargo", "poem", "poem", Use::Server),
-    ("Cargo", "tonic", "tonic", Use::Server),
-    ("Cargo", "leptos", "Leptos", Use::Web),
-    ("Cargo", "yew", "Yew", Use::Web),
-    ("Cargo", "dioxus", "Dioxus", Use::Components),
-    ("Cargo", "tauri", "Tauri", Use::Desktop),
-    ("Cargo", "eframe", "egui", Use::Desktop),
-    ("Cargo", "iced", "iced", Use::Desktop),
-    ("Cargo", "gtk4", "GTK", Use::Desktop),
-    ("Cargo", "slint", "Slint", Use::Desktop),
-    ("Cargo", "bevy", "Bevy", Use::Foundation),
-    ("Cargo", "tokio", "Tokio", Use::Foundation),
-    ("Cargo", "clap", "clap", Use::CommandLine),
-    ("Cargo", "ratatui", "Ratatui", Use::CommandLine),
-    ("Cargo", "lexopt", "lexopt", Use::CommandLine),
-    ("Cargo", "argh", "argh", Use::CommandLine),
-    ("Go", "github.com/gin-gonic/gin", "Gin", Use::Server),
-    ("Go", "github.com/labstack/echo", "Echo", Use::Server),
-    ("Go", "github.com/gofiber/fiber", "Fiber", Use::Server),
-    ("Go", "github.com/go-chi/chi", "chi", Use::Server),
-    ("Go", "github.com/gorilla/mux", "gorilla/mux", Use::Server),
-    ("Go", "google.golang.org/grpc", "gRPC", Use::Foundation),
-    ("Go", "fyne.io/fyne", "Fyne", Use::Desktop),
-    ("Go", "github.com/wailsapp/wails", "Wails", Use::Desktop),
-    ("Go", "github.com/spf13/cobra", "Cobra", Use::CommandLine),
-    ("Go", "github.com/urfave/cli", "urfave/cli", Use::CommandLine),
-    ("Go", "github.com/charmbracelet/bubbletea", "Bubble Tea", Use::CommandLine),
-    ("Maven", "org.springframework.boot", "Spring Boot", Use::Server),
-    ("Maven", "org.springframework", "Spring", Use::Foundation),
-    ("Maven", "io.quarkus", "Quarkus", Use::Server),
-    ("Maven", "io.micronaut", "Micronaut", Use::Server),
-    ("Maven", "io.ktor", "Ktor", Use::Server),
-    ("Maven", "io.vertx", "Vert.x", Use::Server),
-    ("Maven", "io.dropwizard", "Dropwizard", Use::Server),
-    ("Maven", "com.vaadin", "Vaadin", Use::Web),
-    ("Maven", "org.openjfx", "JavaFX", Use::Desktop),
-    ("Maven", "info.picocli", "picocli", Use::CommandLine),
-    ("Maven", "androidx.compose", "Jetpack Compose", Use::Mobile),
-    (".NET", "Microsoft.AspNetCore", "ASP.NET Core", Use::Server),
-    (".NET", "Microsoft.EntityFrameworkCore", "Entity Framework Core", Use::Foundation),
-    (".NET", "Microsoft.Maui.Controls", ".NET MAUI", Use::Mobile),
-    (".NET", "Avalonia", "Avalonia", Use::Desktop),
-    (".NET", "System.CommandLine", "System.CommandLine", Use::CommandLine),
-    (".NET", "Spectre.Console", "Spectre.Console", Use::CommandLine),
-    ("Dart", "flutter", "Flutter", Use::Mobile),
-    ("Dart", "shelf", "Shelf", Use::Server),
-    ("Dart", "args", "args", Use::CommandLine),
-    ("Swift", "vapor", "Vapor", Use::Server),
-    ("Swift", "swift-argument-parser", "Swift Argument Parser", Use::CommandLine),
-    ("CMake", "Qt6", "Qt", Use::Desktop),
-    ("CMake", "Qt5", "Qt", Use::Desktop),
-    ("CMake", "wxWidgets", "wxWidgets", Use::Desktop),
+const FRAMEWORKS: &[Row] = &[
+    ("Python", "django", "Django", FrameworkPurpose::Web),
+    ("Python", "flask", "Flask", FrameworkPurpose::Server),
+    ("Python", "fastapi", "FastAPI", FrameworkPurpose::Server),
+    ("Python", "starlette", "Starlette", FrameworkPurpose::Server),
+    ("Python", "aiohttp", "aiohttp", FrameworkPurpose::Foundation),
+    ("Python", "tornado", "Tornado", FrameworkPurpose::Foundation),
+    ("Python", "sanic", "Sanic", FrameworkPurpose::Server),
+    ("Python", "litestar", "Litestar", FrameworkPurpose::Server),
+    ("Python", "pyramid", "Pyramid", FrameworkPurpose::Server),
+    ("Python", "streamlit", "Streamlit", FrameworkPurpose::Web),
+    ("Python", "gradio", "Gradio", FrameworkPurpose::Web),
+    ("Python", "scrapy", "Scrapy", FrameworkPurpose::Foundation),
+    ("Python", "pyqt5", "Qt", FrameworkPurpose::Desktop),
+    ("Python", "pyqt6", "Qt", FrameworkPurpose::Desktop),
+    ("Python", "pyside6", "Qt", FrameworkPurpose::Desktop),
+    ("Python", "pyside2", "Qt", FrameworkPurpose::Desktop),
+    ("Python", "kivy", "Kivy", FrameworkPurpose::Desktop),
+    ("Python", "torch", "PyTorch", FrameworkPurpose::Foundation),
+    ("Python", "tensorflow", "TensorFlow", FrameworkPurpose::Foundation),
+    ("Python", "celery", "Celery", FrameworkPurpose::Foundation),
+    ("Python", "sqlalchemy", "SQLAlchemy", FrameworkPurpose::Foundation),
+    ("Python", "click", "Click", FrameworkPurpose::CommandLine),
+    ("Python", "typer", "Typer", FrameworkPurpose::CommandLine),
+    ("Ruby", "rails", "Rails", FrameworkPurpose::Web),
+    ("Ruby", "sinatra", "Sinatra", FrameworkPurpose::Server),
+    ("Ruby", "hanami", "Hanami", FrameworkPurpose::Web),
+    ("Ruby", "jekyll", "Jekyll", FrameworkPurpose::Foundation),
+    ("Ruby", "thor", "Thor", FrameworkPurpose::CommandLine),
+    ("PHP", "laravel/framework", "Laravel", FrameworkPurpose::Web),
+    ("PHP", "symfony/framework-bundle", "Symfony", FrameworkPurpose::Web),
+    ("PHP", "slim/slim", "Slim", FrameworkPurpose::Server),
+    ("PHP", "cakephp/cakephp", "CakePHP", FrameworkPurpose::Web),
+    ("PHP", "symfony/console", "Symfony Console", FrameworkPurpose::CommandLine),
+    ("Elixir", "phoenix", "Phoenix", FrameworkPurpose::Web),
+    ("Elixir", "phoenix_live_view", "Phoenix LiveView", FrameworkPurpose::Web),
+    ("Elixir", "nerves", "Nerves", FrameworkPurpose::Foundation),
+    ("Elixir", "ecto", "Ecto", FrameworkPurpose::Foundation),
+    ("npm", "next", "Next.js", FrameworkPurpose::Web),
+    ("npm", "nuxt", "Nuxt", FrameworkPurpose::Web),
+    ("npm", "@sveltejs/kit", "SvelteKit", FrameworkPurpose::Web),
+    ("npm", "@remix-run/react", "Remix", FrameworkPurpose::Web),
+    ("npm", "astro", "Astro", FrameworkPurpose::Web),
+    ("npm", "gatsby", "Gatsby", FrameworkPurpose::Web),
+    ("npm", "@angular/core", "Angular", FrameworkPurpose::Components),
+    ("npm", "react-native", "React Native", FrameworkPurpose::Mobile),
+    ("npm", "expo", "Expo", FrameworkPurpose::Mobile),
+    ("npm", "@ionic/core", "Ionic", FrameworkPurpose::Mobile),
+    ("npm", "@capacitor/core", "Capacitor", FrameworkPurpose::Mobile),
+    ("npm", "electron", "Electron", FrameworkPurpose::Desktop),
+    ("npm", "@tauri-apps/api", "Tauri", FrameworkPurpose::Desktop),
+    ("npm", "@nestjs/core", "NestJS", FrameworkPurpose::Server),
+    ("npm", "express", "Express", FrameworkPurpose::Server),
+    ("npm", "fastify", "Fastify", FrameworkPurpose::Server),
+    ("npm", "koa", "Koa", FrameworkPurpose::Server),
+    ("npm", "hono", "Hono", FrameworkPurpose::Server),
+    ("npm", "@hapi/hapi", "hapi", FrameworkPurpose::Server),
+    ("npm", "react", "React", FrameworkPurpose::Components),
+    ("npm", "vue", "Vue", FrameworkPurpose::Components),
+    ("npm", "svelte", "Svelte", FrameworkPurpose::Components),
+    ("npm", "solid-js", "Solid", FrameworkPurpose::Components),
+    ("npm", "preact", "Preact", FrameworkPurpose::Components),
+    ("npm", "lit", "Lit", FrameworkPurpose::Components),
+    ("npm", "@docusaurus/core", "Docusaurus", FrameworkPurpose::Foundation),
+    ("npm", "vitepress", "VitePress", FrameworkPurpose::Foundation),
+    ("npm", "commander", "Commander", FrameworkPurpose::CommandLine),
+    ("npm", "yargs", "yargs", FrameworkPurpose::CommandLine),
+    ("npm", "cac", "CAC", FrameworkPurpose::CommandLine),
+    ("npm", "@oclif/core", "oclif", FrameworkPurpose::CommandLine),
+    ("Cargo", "axum", "axum", FrameworkPurpose::Server),
+    ("Cargo", "actix-web", "Actix Web", FrameworkPurpose::Server),
+    ("Cargo", "rocket", "Rocket", FrameworkPurpose::Server),
+    ("Cargo", "warp", "warp", FrameworkPurpose::Server),
+    ("Cargo", "poem", "poem", FrameworkPurpose::Server),
+    ("Cargo", "tonic", "tonic", FrameworkPurpose::Server),
+    ("Cargo", "leptos", "Leptos", FrameworkPurpose::Web),
+    ("Cargo", "yew", "Yew", FrameworkPurpose::Web),
+    ("Cargo", "dioxus", "Dioxus", FrameworkPurpose::Components),
+    ("Cargo", "tauri", "Tauri", FrameworkPurpose::Desktop),
+    ("Cargo", "eframe", "egui", FrameworkPurpose::Desktop),
+    ("Cargo", "iced", "iced", FrameworkPurpose::Desktop),
+    ("Cargo", "gtk4", "GTK", FrameworkPurpose::Desktop),
+    ("Cargo", "slint", "Slint", FrameworkPurpose::Desktop),
+    ("Cargo", "bevy", "Bevy", FrameworkPurpose::Foundation),
+    ("Cargo", "tokio", "Tokio", FrameworkPurpose::Foundation),
+    ("Cargo", "clap", "clap", FrameworkPurpose::CommandLine),
+    ("Cargo", "ratatui", "Ratatui", FrameworkPurpose::CommandLine),
+    ("Cargo", "lexopt", "lexopt", FrameworkPurpose::CommandLine),
+    ("Cargo", "argh", "argh", FrameworkPurpose::CommandLine),
+    ("Go", "github.com/gin-gonic/gin", "Gin", FrameworkPurpose::Server),
+    ("Go", "github.com/labstack/echo", "Echo", FrameworkPurpose::Server),
+    ("Go", "github.com/gofiber/fiber", "Fiber", FrameworkPurpose::Server),
+    ("Go", "github.com/go-chi/chi", "chi", FrameworkPurpose::Server),
+    ("Go", "github.com/gorilla/mux", "gorilla/mux", FrameworkPurpose::Server),
+    ("Go", "google.golang.org/grpc", "gRPC", FrameworkPurpose::Foundation),
+    ("Go", "fyne.io/fyne", "Fyne", FrameworkPurpose::Desktop),
+    ("Go", "github.com/wailsapp/wails", "Wails", FrameworkPurpose::Desktop),
+    ("Go", "github.com/spf13/cobra", "Cobra", FrameworkPurpose::CommandLine),
+    ("Go", "github.com/urfave/cli", "urfave/cli", FrameworkPurpose::CommandLine),
+    ("Go", "github.com/charmbracelet/bubbletea", "Bubble Tea", FrameworkPurpose::CommandLine),
+    ("Maven", "org.springframework.boot", "Spring Boot", FrameworkPurpose::Server),
+    ("Maven", "org.springframework", "Spring", FrameworkPurpose::Foundation),
+    ("Maven", "io.quarkus", "Quarkus", FrameworkPurpose::Server),
+    ("Maven", "io.micronaut", "Micronaut", FrameworkPurpose::Server),
+    ("Maven", "io.ktor", "Ktor", FrameworkPurpose::Server),
+    ("Maven", "io.vertx", "Vert.x", FrameworkPurpose::Server),
+    ("Maven", "io.dropwizard", "Dropwizard", FrameworkPurpose::Server),
+    ("Maven", "com.vaadin", "Vaadin", FrameworkPurpose::Web),
+    ("Maven", "org.openjfx", "JavaFX", FrameworkPurpose::Desktop),
+    ("Maven", "info.picocli", "picocli", FrameworkPurpose::CommandLine),
+    ("Maven", "androidx.compose", "Jetpack Compose", FrameworkPurpose::Mobile),
+    (".NET", "Microsoft.AspNetCore", "ASP.NET Core", FrameworkPurpose::Server),
+    (".NET", "Microsoft.EntityFrameworkCore", "Entity Framework Core", FrameworkPurpose::Foundation),
+    (".NET", "Microsoft.Maui.Controls", ".NET MAUI", FrameworkPurpose::Mobile),
+    (".NET", "Avalonia", "Avalonia", FrameworkPurpose::Desktop),
+    (".NET", "System.CommandLine", "System.CommandLine", FrameworkPurpose::CommandLine),
+    (".NET", "Spectre.Console", "Spectre.Console", FrameworkPurpose::CommandLine),
+    ("Dart", "flutter", "Flutter", FrameworkPurpose::Mobile),
+    ("Dart", "shelf", "Shelf", FrameworkPurpose::Server),
+    ("Dart", "args", "args", FrameworkPurpose::CommandLine),
+    ("Swift", "vapor", "Vapor", FrameworkPurpose::Server),
+    ("Swift", "swift-argument-parser", "Swift Argument Parser", FrameworkPurpose::CommandLine),
+    ("CMake", "Qt6", "Qt", FrameworkPurpose::Desktop),
+    ("CMake", "Qt5", "Qt", FrameworkPurpose::Desktop),
+    ("CMake", "wxWidgets", "wxWidgets", FrameworkPurpose::Desktop),
 ];
 
 /// npm packages bundled into the program, so they are development dependencies.
@@ -165,18 +165,18 @@ const BUILT_IN: [&str; 9] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Framework {
     pub(super) name: &'static str,
-    pub(super) purpose: Use,
+    pub(super) purpose: FrameworkPurpose,
     /// Source manifest or file.
     pub(super) path: String,
 }
 
 /// Finds frameworks in manifests and files, most used first.
-pub(super) fn find(sources: &Sources<'_>) -> Vec<Framework> {
+pub(super) fn find(sources: &ProjectSources<'_>) -> Vec<Framework> {
     let mut counts: HashMap<&str, (usize, usize, Framework)> = HashMap::new();
     let own: Vec<&str> =
         sources.manifests.iter().filter_map(|opened| opened.manifest.name.as_deref()).collect();
     let mut count = |at: usize, path: &str| {
-        let Some((_, _, name, purpose)) = TABLE.get(at) else { return };
+        let Some((_, _, name, purpose)) = FRAMEWORKS.get(at) else { return };
         let framework = Framework { name, purpose: *purpose, path: path.to_owned() };
         counts.entry(name).or_insert((0, at, framework)).0 += 1;
     };
@@ -188,7 +188,7 @@ pub(super) fn find(sources: &Sources<'_>) -> Vec<Framework> {
         let manifest = opened.manifest;
         let family = family(&manifest.ecosystem);
         let rows: Vec<(usize, &Row)> =
-            TABLE.iter().enumerate().filter(|(_, row)| row.0 == family).collect();
+            FRAMEWORKS.iter().enumerate().filter(|(_, row)| row.0 == family).collect();
         let found = manifest.dependencies.iter().filter_map(|dependency| {
             let is_for_later =
                 matches!(dependency.purpose, Purpose::Development | Purpose::Optional);
@@ -213,10 +213,10 @@ pub(super) fn find(sources: &Sources<'_>) -> Vec<Framework> {
 
 /// Returns the framework names to report.
 pub(super) fn names(found: &[Framework]) -> Vec<String> {
-    found.iter().take(ALL).map(|framework| framework.name.to_owned()).collect()
+    found.iter().take(MAX_FRAMEWORKS).map(|framework| framework.name.to_owned()).collect()
 }
 
-fn is_private(opened: &super::sources::Opened<'_>) -> bool {
+fn is_private(opened: &super::sources::OpenedManifest<'_>) -> bool {
     opened.value.get("private") == Some(&serde_json::Value::Bool(true))
 }
 
@@ -242,7 +242,7 @@ fn is_package(ecosystem: &str, package: &str, name: &str) -> bool {
 }
 
 /// Returns frameworks detected from files, as table rows.
-fn by_files(sources: &Sources<'_>) -> Vec<(usize, String)> {
+fn by_files(sources: &ProjectSources<'_>) -> Vec<(usize, String)> {
     let files: [(&[&str], &str); 8] = [
         (&["config/application.rb"], "Rails"),
         (&["angular.json"], "Angular"),
@@ -253,7 +253,7 @@ fn by_files(sources: &Sources<'_>) -> Vec<(usize, String)> {
         (&["artisan"], "Laravel"),
         (&["astro.config.mjs", "astro.config.ts"], "Astro"),
     ];
-    let row = |name: &str| TABLE.iter().position(|row| row.2 == name);
+    let row = |name: &str| FRAMEWORKS.iter().position(|row| row.2 == name);
     let mut found: Vec<(usize, String)> = Vec::new();
     for (names, framework) in files {
         found.extend(sources.first_of("", names).zip(row(framework)).map(|(path, at)| (at, path)));
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn every_row_is_of_a_known_ecosystem() {
-        for (ecosystem, package, name, _) in TABLE {
+        for (ecosystem, package, name, _) in FRAMEWORKS {
             let known = [
                 "Python", "Ruby", "PHP", "Elixir", "npm", "Cargo", "Go", "Maven", ".NET", "Dart",
                 "Swift", "CMake",

@@ -1,8 +1,8 @@
 //! Classifies the kind of project, with a reason. Does not guess.
 
 use super::{
-    frameworks::{Framework, Use},
-    sources::{Opened, Role, Sources, is_aside, is_documents},
+    frameworks::{Framework, FrameworkPurpose},
+    sources::{OpenedManifest, FileRole, ProjectSources, is_aside, is_documents},
 };
 use crate::repo::{
     languages,
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokei::LanguageType;
 
 /// A kind, with its reason.
-type Verdict = Option<(ProjectKind, String)>;
+type KindVerdict = Option<(ProjectKind, String)>;
 
 /// Description words that classify a project with both a program and a library; the earliest one counts.
 const WORDS: [(&str, ProjectKind); 18] = [
@@ -52,24 +52,24 @@ const PLUGINS: [(&str, &str); 9] = [
 
 /// Classifies the project and gives the reason.
 pub(super) fn judge(
-    sources: &Sources<'_>,
+    sources: &ProjectSources<'_>,
     frameworks: &[Framework],
     entry_points: &[EntryPoint],
     summary: Option<&str>,
 ) -> (ProjectKind, String) {
-    let evidence = Evidence { sources, frameworks, entry_points, summary };
+    let evidence = KindEvidence { sources, frameworks, entry_points, summary };
     let judges = [
-        Evidence::book,
-        Evidence::monorepo,
-        Evidence::plugin,
-        Evidence::mobile,
-        Evidence::desktop,
-        Evidence::web,
-        Evidence::service,
-        Evidence::program_or_library,
-        Evidence::infrastructure,
-        Evidence::contents,
-        Evidence::dockerised,
+        KindEvidence::book,
+        KindEvidence::monorepo,
+        KindEvidence::plugin,
+        KindEvidence::mobile,
+        KindEvidence::desktop,
+        KindEvidence::web,
+        KindEvidence::service,
+        KindEvidence::program_or_library,
+        KindEvidence::infrastructure,
+        KindEvidence::contents,
+        KindEvidence::container_service,
     ];
     judges
         .iter()
@@ -77,19 +77,19 @@ pub(super) fn judge(
         .unwrap_or((ProjectKind::Unknown, "no manifest or file identifies it".into()))
 }
 
-struct Evidence<'e> {
-    sources: &'e Sources<'e>,
+struct KindEvidence<'e> {
+    sources: &'e ProjectSources<'e>,
     frameworks: &'e [Framework],
     entry_points: &'e [EntryPoint],
     summary: Option<&'e str>,
 }
 
-impl<'e> Evidence<'e> {
-    fn manifests(&self) -> impl Iterator<Item = &'e Opened<'e>> {
+impl<'e> KindEvidence<'e> {
+    fn manifests(&self) -> impl Iterator<Item = &'e OpenedManifest<'e>> {
         self.sources.manifests.iter().filter(|opened| !is_documents(&opened.manifest.path))
     }
 
-    fn framework(&self, purpose: Use) -> Option<&'e Framework> {
+    fn framework(&self, purpose: FrameworkPurpose) -> Option<&'e Framework> {
         self.frameworks.iter().find(|framework| framework.purpose == purpose)
     }
 
@@ -102,13 +102,13 @@ impl<'e> Evidence<'e> {
         self.sources.tree.file(path).is_some()
     }
 
-    fn book(&self) -> Verdict {
+    fn book(&self) -> KindVerdict {
         let is_book = self.has("book.toml") && self.has("src/SUMMARY.md");
         let because = "src/SUMMARY.md is the outline of a book".to_owned();
         Some((ProjectKind::Documentation, because)).filter(|_| is_book)
     }
 
-    fn monorepo(&self) -> Verdict {
+    fn monorepo(&self) -> KindVerdict {
         let own = |manifest: &Manifest| {
             let is_own = |member: &&String| {
                 !is_aside(member) && !is_documents(member) && **member != manifest.path
@@ -135,7 +135,7 @@ impl<'e> Evidence<'e> {
         Some((ProjectKind::Monorepo, because))
     }
 
-    fn plugin(&self) -> Verdict {
+    fn plugin(&self) -> KindVerdict {
         let plugin = |because: String| Some((ProjectKind::Plugin, because));
         for opened in self.manifests().filter(|opened| opened.folder().is_empty()) {
             let path = &opened.manifest.path;
@@ -177,7 +177,7 @@ impl<'e> Evidence<'e> {
         plugin(format!("{} describes a GitHub action", action.filter(|_| only)?))
     }
 
-    fn mobile(&self) -> Verdict {
+    fn mobile(&self) -> KindVerdict {
         let mobile = |because: String| Some((ProjectKind::MobileApplication, because));
         for opened in self.manifests() {
             let path = &opened.manifest.path;
@@ -210,7 +210,7 @@ impl<'e> Evidence<'e> {
         None
     }
 
-    fn desktop(&self) -> Verdict {
+    fn desktop(&self) -> KindVerdict {
         let desktop = |because: String| Some((ProjectKind::DesktopApplication, because));
         for opened in self.manifests().filter(|opened| opened.is(".NET")) {
             let has = |part: &str| opened.text.contains(part);
@@ -220,7 +220,7 @@ impl<'e> Evidence<'e> {
                 return desktop(format!("{} builds a desktop program", opened.manifest.path));
             }
         }
-        let framework = self.framework(Use::Desktop)?;
+        let framework = self.framework(FrameworkPurpose::Desktop)?;
         let is_program = self.entry(EntryKind::Binary).is_some()
             || self.entry(EntryKind::Script).is_some()
             || matches!(framework.name, "Electron" | "Tauri");
@@ -229,7 +229,7 @@ impl<'e> Evidence<'e> {
         desktop(because).filter(|_| is_program && !is_library)
     }
 
-    fn web(&self) -> Verdict {
+    fn web(&self) -> KindVerdict {
         let web = |because: String| Some((ProjectKind::WebApplication, because));
         if self.has("config/application.rb") && self.has("config.ru") {
             return web("config/application.rb is that of a Rails application".into());
@@ -242,7 +242,7 @@ impl<'e> Evidence<'e> {
             return web(format!("{path} runs a Django site"));
         }
         let components =
-            self.framework(Use::Components).filter(|framework| self.has_page(framework));
+            self.framework(FrameworkPurpose::Components).filter(|framework| self.has_page(framework));
         if let Some(framework) = components {
             return web(format!(
                 "{} depends on {} and has an HTML page",
@@ -250,14 +250,14 @@ impl<'e> Evidence<'e> {
             ));
         }
         let pages = self.sources.tree.has_folder("src/main/resources/templates");
-        let server = self.framework(Use::Server).filter(|_| pages);
+        let server = self.framework(FrameworkPurpose::Server).filter(|_| pages);
         if let Some(framework) = server {
             return web(format!(
                 "{} depends on {} and has page templates",
                 framework.path, framework.name
             ));
         }
-        let framework = self.framework(Use::Web)?;
+        let framework = self.framework(FrameworkPurpose::Web)?;
         let opened = self.sources.manifests.iter().find(|it| it.manifest.path == framework.path);
         let is_site = match framework.name {
             "Phoenix" | "Phoenix LiveView" => self.has_web_folder(),
@@ -281,14 +281,14 @@ impl<'e> Evidence<'e> {
         self.sources.first_of(folder, &pages).is_some()
     }
 
-    fn service(&self) -> Verdict {
-        let framework = self.framework(Use::Server)?;
+    fn service(&self) -> KindVerdict {
+        let framework = self.framework(FrameworkPurpose::Server)?;
         let opened = self.sources.manifests.iter().find(|it| it.manifest.path == framework.path)?;
         let because = format!("{} depends on {}", framework.path, framework.name);
         let runs = match opened.manifest.ecosystem.as_str() {
             "Cargo" | "Go" | "Swift" => {
                 self.entry(EntryKind::Binary).is_some()
-                    && self.framework(Use::CommandLine).is_none_or(|_| self.is_called_server())
+                    && self.framework(FrameworkPurpose::CommandLine).is_none_or(|_| self.is_called_server())
             }
             "npm" => {
                 let starts = opened.value.pointer("/scripts/start").is_some();
@@ -310,7 +310,7 @@ impl<'e> Evidence<'e> {
         parts.any(|part| words.contains(&part))
     }
 
-    fn program_or_library(&self) -> Verdict {
+    fn program_or_library(&self) -> KindVerdict {
         let program = self.entry(EntryKind::Binary);
         let library = self.entry(EntryKind::Library);
         match (program, library) {
@@ -328,7 +328,7 @@ impl<'e> Evidence<'e> {
                     .name
                     .replace('-', "_")
                     .eq_ignore_ascii_case(&library.name.replace('-', "_"));
-                let named = self.framework(Use::CommandLine).filter(|_| outer(program) || same);
+                let named = self.framework(FrameworkPurpose::CommandLine).filter(|_| outer(program) || same);
                 Some(match named {
                     Some(_) => self.program(program),
                     None => Self::library(library),
@@ -339,8 +339,8 @@ impl<'e> Evidence<'e> {
     }
 
     /// A program whose container listens on a port.
-    fn exposed(&self) -> Verdict {
-        let path = self.sources.of(Role::Dockerfile).first()?;
+    fn exposed(&self) -> KindVerdict {
+        let path = self.sources.of(FileRole::Dockerfile).first()?;
         let text = self.sources.tree.text(path).ok()?;
         let port = text.lines().find_map(|line| line.strip_prefix("EXPOSE "))?.trim();
         Some((ProjectKind::Service, format!("{path} exposes port {port}")))
@@ -358,7 +358,7 @@ impl<'e> Evidence<'e> {
             .find(|entry| words.contains(&entry.name.to_lowercase().as_str()))
             .or_else(|| programs().find(|entry| names.contains(&entry.name.as_str())))
             .unwrap_or(first);
-        let with = self.framework(Use::CommandLine).map(|it| format!(" with {}", it.name));
+        let with = self.framework(FrameworkPurpose::CommandLine).map(|it| format!(" with {}", it.name));
         let because = format!(
             "{} builds the program {}{}",
             program.declared_in,
@@ -401,8 +401,8 @@ impl<'e> Evidence<'e> {
         })
     }
 
-    fn infrastructure(&self) -> Verdict {
-        let because = if let Some(path) = self.sources.of(Role::Terraform).first() {
+    fn infrastructure(&self) -> KindVerdict {
+        let because = if let Some(path) = self.sources.of(FileRole::Terraform).first() {
             format!("{path} describes Terraform infrastructure, and no program is declared")
         } else {
             let files = [
@@ -421,7 +421,7 @@ impl<'e> Evidence<'e> {
     }
 
     /// Classifies a project of only documents or only data, without a relevant program.
-    fn contents(&self) -> Verdict {
+    fn contents(&self) -> KindVerdict {
         if self.manifests().next().is_some() {
             return None;
         }
@@ -457,7 +457,7 @@ impl<'e> Evidence<'e> {
     }
 
     /// Classifies a container without other signals as a service.
-    fn dockerised(&self) -> Verdict {
+    fn container_service(&self) -> KindVerdict {
         let script = self.entry(EntryKind::Script)?;
         let is_server =
             matches!(script.name.as_str(), "wsgi.py" | "asgi.py" | "config.ru" | "server.py");
@@ -478,6 +478,6 @@ fn is_data(name: &str) -> bool {
     )
 }
 
-fn is_private(opened: &Opened<'_>) -> bool {
+fn is_private(opened: &OpenedManifest<'_>) -> bool {
     opened.value.get("private") == Some(&Value::Bool(true))
 }

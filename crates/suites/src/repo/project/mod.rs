@@ -19,20 +19,20 @@ mod toolchain;
 
 use super::{
     report::{EntryPoint, Manifest, Presence, Project, ProjectCommand, ProjectKind},
-    tree::{Halt, Tree},
+    tree::{HaltCheck, ProjectTree},
 };
-use crate::files::Problem;
-use commands::Workshop;
-use sources::Sources;
+use crate::files::ReadFailure;
+use commands::AvailableTargets;
+use sources::ProjectSources;
 
 /// Analyzes manifests, task runners, continuous integration and the README.
 pub(super) fn describe(
-    tree: &Tree,
+    tree: &ProjectTree,
     manifests: &[Manifest],
     presence: &Presence,
-    halt: Halt<'_>,
-) -> (Project, Vec<Problem>) {
-    let mut sources = Sources::gather(tree, manifests, presence, halt);
+    halt: HaltCheck<'_>,
+) -> (Project, Vec<ReadFailure>) {
+    let mut sources = ProjectSources::gather(tree, manifests, presence, halt);
     let mut problems = std::mem::take(&mut sources.problems);
     let summary = summary::of(&sources);
     let entry_points = entry_points::find(&sources);
@@ -58,15 +58,15 @@ pub(super) fn describe(
 }
 
 fn commands(
-    sources: &Sources<'_>,
+    sources: &ProjectSources<'_>,
     entry_points: &[EntryPoint],
     kind: ProjectKind,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ReadFailure>,
 ) -> Vec<ProjectCommand> {
     let (offers, troubles) = runners::offers(sources);
     problems.extend(troubles);
     let mut candidates = commands::from_offers(sources, &offers);
-    let workshop = Workshop::new(sources, &offers);
+    let workshop = AvailableTargets::new(sources, &offers);
     candidates.extend(readme::commands(sources, &workshop, kind));
     candidates.extend(defaults::commands(sources, entry_points));
     let (lines, troubles) = ci::commands(sources);

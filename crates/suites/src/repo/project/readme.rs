@@ -1,9 +1,9 @@
 //! Commands in the README and the contributing guide.
 
 use super::{
-    commands::{Candidate, Workshop},
+    commands::{CommandCandidate, AvailableTargets},
     shell,
-    sources::Sources,
+    sources::ProjectSources,
 };
 use crate::repo::{
     report::{CommandPurpose, ProjectKind},
@@ -30,7 +30,7 @@ const LANGUAGES: [&str; 13] = [
 
 /// A code block.
 #[derive(Debug, PartialEq, Eq)]
-struct Block {
+struct ReadmeCodeBlock {
     language: String,
     text: String,
     /// First line number, from 1.
@@ -39,7 +39,7 @@ struct Block {
 
 /// Markup format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Markup {
+pub(super) enum ReadmeMarkup {
     Markdown,
     Restructured,
     AsciiDoc,
@@ -47,22 +47,22 @@ pub(super) enum Markup {
 }
 
 /// Returns the markup format by file name.
-pub(super) fn markup(path: &str) -> Markup {
+pub(super) fn markup(path: &str) -> ReadmeMarkup {
     let ending = name_of(path).rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending.to_ascii_lowercase().as_str() {
-        "md" | "markdown" | "mdx" | "mkd" => Markup::Markdown,
-        "rst" | "rest" => Markup::Restructured,
-        "adoc" | "asciidoc" | "asc" => Markup::AsciiDoc,
-        _ => Markup::Text,
+        "md" | "markdown" | "mdx" | "mkd" => ReadmeMarkup::Markdown,
+        "rst" | "rest" => ReadmeMarkup::Restructured,
+        "adoc" | "asciidoc" | "asc" => ReadmeMarkup::AsciiDoc,
+        _ => ReadmeMarkup::Text,
     }
 }
 
 /// Finds commands in the code blocks of these documents.
 pub(super) fn commands(
-    sources: &Sources<'_>,
-    workshop: &Workshop<'_>,
+    sources: &ProjectSources<'_>,
+    workshop: &AvailableTargets<'_>,
     kind: ProjectKind,
-) -> Vec<Candidate> {
+) -> Vec<CommandCandidate> {
     let mut candidates = Vec::new();
     for (path, text) in &sources.documents {
         for block in blocks(text, markup(path)) {
@@ -70,7 +70,7 @@ pub(super) fn commands(
         }
     }
     // Users of a library start their own programs, which is not how to run the library.
-    let is_kept = |candidate: &Candidate| {
+    let is_kept = |candidate: &CommandCandidate| {
         candidate.purpose != CommandPurpose::Run || kind != ProjectKind::Library
     };
     candidates.retain(is_kept);
@@ -78,20 +78,20 @@ pub(super) fn commands(
 }
 
 fn in_block(
-    sources: &Sources<'_>,
-    workshop: &Workshop<'_>,
+    sources: &ProjectSources<'_>,
+    workshop: &AvailableTargets<'_>,
     path: &str,
-    block: &Block,
-) -> Vec<Candidate> {
+    block: &ReadmeCodeBlock,
+) -> Vec<CommandCandidate> {
     if !LANGUAGES.contains(&block.language.to_ascii_lowercase().as_str()) {
         return Vec::new();
     }
     let typed = shell::commands(&prompted(&block.text), "", sources);
-    let candidate = |typed: shell::Typed| {
+    let candidate = |typed: shell::TypedCommand| {
         let (purpose, origin) = workshop.judge_told(&typed)?;
         let line = u32::try_from(typed.line).ok().map(|line| line + block.line);
         let (command, folder, path) = (typed.text, typed.folder, path.to_owned());
-        Some(Candidate { purpose, command, folder, path, line, origin })
+        Some(CommandCandidate { purpose, command, folder, path, line, origin })
     };
     typed.into_iter().filter_map(candidate).collect()
 }
@@ -119,17 +119,17 @@ fn prompted(text: &str) -> String {
     lines.join("\n")
 }
 
-fn blocks(text: &str, markup: Markup) -> Vec<Block> {
+fn blocks(text: &str, markup: ReadmeMarkup) -> Vec<ReadmeCodeBlock> {
     match markup {
-        Markup::Markdown => markdown_blocks(text),
-        Markup::AsciiDoc => fenced_blocks(text),
-        Markup::Restructured | Markup::Text => indented_blocks(text),
+        ReadmeMarkup::Markdown => markdown_blocks(text),
+        ReadmeMarkup::AsciiDoc => fenced_blocks(text),
+        ReadmeMarkup::Restructured | ReadmeMarkup::Text => indented_blocks(text),
     }
 }
 
-fn markdown_blocks(text: &str) -> Vec<Block> {
+fn markdown_blocks(text: &str) -> Vec<ReadmeCodeBlock> {
     let mut blocks = Vec::new();
-    let mut open: Option<Block> = None;
+    let mut open: Option<ReadmeCodeBlock> = None;
     let (mut seen, mut line) = (0, 1);
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
@@ -139,7 +139,7 @@ fn markdown_blocks(text: &str) -> Vec<Block> {
                     CodeBlockKind::Indented => "",
                 };
                 let language = language.to_owned();
-                open = Some(Block { language, text: String::new(), line: 0 });
+                open = Some(ReadmeCodeBlock { language, text: String::new(), line: 0 });
             }
             Event::Text(part) => {
                 let Some(block) = &mut open else { continue };
@@ -165,7 +165,7 @@ fn first_word(info: &str) -> &str {
 }
 
 /// Finds blocks between lines of dashes or dots, as in `AsciiDoc`.
-fn fenced_blocks(text: &str) -> Vec<Block> {
+fn fenced_blocks(text: &str) -> Vec<ReadmeCodeBlock> {
     let mut blocks = Vec::new();
     let mut language = String::new();
     let mut lines = (1..).zip(text.lines());
@@ -185,7 +185,7 @@ fn fenced_blocks(text: &str) -> Vec<Block> {
             let inner =
                 lines.by_ref().map(|(_, inner)| inner).take_while(|it| it.trim_end() != line);
             let text = inner.collect::<Vec<_>>().join("\n");
-            blocks.push(Block { language: std::mem::take(&mut language), text, line: number + 1 });
+            blocks.push(ReadmeCodeBlock { language: std::mem::take(&mut language), text, line: number + 1 });
         } else if !line.is_empty() {
             language.clear();
         }
@@ -194,8 +194,8 @@ fn fenced_blocks(text: &str) -> Vec<Block> {
 }
 
 /// Finds indented blocks, as in reStructuredText and plain text.
-fn indented_blocks(text: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn indented_blocks(text: &str) -> Vec<ReadmeCodeBlock> {
+    let mut blocks: Vec<ReadmeCodeBlock> = Vec::new();
     let mut language: Option<String> = None;
     let mut open = false;
     for (number, line) in (1..).zip(text.lines()) {
@@ -216,7 +216,7 @@ fn indented_blocks(text: &str) -> Vec<Block> {
             continue;
         }
         if !open && let Some(language) = language.take() {
-            blocks.push(Block { language, text: String::new(), line: number });
+            blocks.push(ReadmeCodeBlock { language, text: String::new(), line: number });
             open = true;
         }
         if let (true, Some(block)) = (open, blocks.last_mut()) {
@@ -241,7 +241,7 @@ fn announced(line: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn check(markup: Markup, text: &str, want: &[(&str, &str, u32)]) {
+    fn check(markup: ReadmeMarkup, text: &str, want: &[(&str, &str, u32)]) {
         let found = blocks(text, markup);
         let found: Vec<(&str, &str, u32)> =
             found.iter().map(|it| (it.language.as_str(), it.text.trim_end(), it.line)).collect();
@@ -251,22 +251,22 @@ mod tests {
     #[test]
     fn blocks_of_every_markup() {
         check(
-            Markup::Markdown,
+            ReadmeMarkup::Markdown,
             "# A\n\n```sh,ignore\nmake\nmake test\n```\n\n- in a list\n\n  ```console\n  $ ls\n  ```\n\n    indented\n",
             &[("sh", "make\nmake test", 4), ("console", "$ ls", 11)],
         );
-        check(Markup::Markdown, "text\n\n    make\n", &[("", "make", 3)]);
+        check(ReadmeMarkup::Markdown, "text\n\n    make\n", &[("", "make", 3)]);
         check(
-            Markup::Restructured,
+            ReadmeMarkup::Restructured,
             "A\n=\n\n.. code-block:: console\n   :caption: x\n\n   $ make\n\n   $ make test\n\nThen::\n\n  tox\n\nEnd.\n",
             &[("console", "$ make\n\n$ make test", 7), ("", "tox", 13)],
         );
         check(
-            Markup::AsciiDoc,
+            ReadmeMarkup::AsciiDoc,
             "= A\n\n[source,bash]\n----\nmake\n----\n\n....\nout\n....\n",
             &[("bash", "make", 5), ("", "out", 9)],
         );
-        check(Markup::Text, "To test:\n\n    make test\n", &[("", "make test", 3)]);
+        check(ReadmeMarkup::Text, "To test:\n\n    make test\n", &[("", "make test", 3)]);
     }
 
     #[test]

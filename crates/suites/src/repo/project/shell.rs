@@ -2,15 +2,15 @@
 //!
 //! Must not know the source of the script or the purpose of a command.
 
-use super::sources::Sources;
+use super::sources::ProjectSources;
 use crate::repo::tree::join;
 
 /// Maximum command length; people do not type longer ones.
-const LENGTH: usize = 160;
+const MAX_COMMAND_CHARS: usize = 160;
 
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Typed {
+pub(super) struct TypedCommand {
     /// As typed, on one line.
     pub(super) text: String,
     /// Working folder; empty at the root.
@@ -19,7 +19,7 @@ pub(super) struct Typed {
     pub(super) line: usize,
 }
 
-impl Typed {
+impl TypedCommand {
     /// Returns its words; a quoted text is one word.
     pub(super) fn words(&self) -> Vec<&str> {
         words(&self.text)
@@ -66,20 +66,20 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 }
 
 /// State of a script: folder stack, and nesting depth in `if`, `for` and similar blocks.
-struct Reader<'a> {
-    sources: &'a Sources<'a>,
+struct ShellScriptReader<'a> {
+    sources: &'a ProjectSources<'a>,
     /// Current folder; `None` if unknown or not in the tree.
     folder: Option<String>,
     left: Vec<Option<String>>,
     nested: usize,
     cloned: bool,
-    found: Vec<Typed>,
+    found: Vec<TypedCommand>,
 }
 
 /// Returns the commands of a script that starts in a folder. Commands in conditions, loops, or folders outside the tree
 /// are skipped.
-pub(super) fn commands(script: &str, folder: &str, sources: &Sources<'_>) -> Vec<Typed> {
-    let mut reader = Reader {
+pub(super) fn commands(script: &str, folder: &str, sources: &ProjectSources<'_>) -> Vec<TypedCommand> {
+    let mut reader = ShellScriptReader {
         sources,
         folder: Some(folder.to_owned()),
         left: Vec::new(),
@@ -112,7 +112,7 @@ fn here_document(line: &str) -> Option<String> {
     (!word.is_empty() && !word.starts_with('<')).then(|| word.to_owned())
 }
 
-impl Reader<'_> {
+impl ShellScriptReader<'_> {
     fn take(&mut self, line: &str, number: usize) {
         if line.is_empty() || line.starts_with('#') {
             return;
@@ -156,7 +156,7 @@ impl Reader<'_> {
 
     fn command(&mut self, command: &str, number: usize) {
         let command = command.strip_prefix('@').unwrap_or(command);
-        let command = redirected(command);
+        let command = strip_redirections(command);
         let words = words(command);
         let cloned = std::mem::take(&mut self.cloned);
         match words.as_slice() {
@@ -170,8 +170,8 @@ impl Reader<'_> {
             ["git", "clone", ..] => self.cloned = true,
             _ => {
                 let text = words.join(" ");
-                if let (Some(folder), true) = (&self.folder, text.len() <= LENGTH) {
-                    self.found.push(Typed { text, folder: folder.clone(), line: number });
+                if let (Some(folder), true) = (&self.folder, text.len() <= MAX_COMMAND_CHARS) {
+                    self.found.push(TypedCommand { text, folder: folder.clone(), line: number });
                 }
             }
         }
@@ -237,7 +237,7 @@ fn steps(line: &str) -> Vec<&str> {
 }
 
 /// Strips output redirections from a command.
-fn redirected(command: &str) -> &str {
+fn strip_redirections(command: &str) -> &str {
     let mut quote = None;
     let cut = command.char_indices().find(|(_, letter)| {
         match quote {
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::repo::{
         report::{Manifest, Presence},
-        tree::Tree,
+        tree::ProjectTree,
     };
     use std::fs;
 
@@ -273,8 +273,8 @@ mod tests {
         let project = Manifest { name: Some("x/y".into()), ..Manifest::default() };
         fs::write(folder.path().join("go.mod"), "").unwrap();
         let manifests = [Manifest { path: "go.mod".into(), ..project }];
-        let tree = Tree::of(folder.path());
-        let sources = Sources::gather(&tree, &manifests, &presence, &|| false);
+        let tree = ProjectTree::of(folder.path());
+        let sources = ProjectSources::gather(&tree, &manifests, &presence, &|| false);
         let found = commands(script, "", &sources);
         let found: Vec<(&str, &str, usize)> =
             found.iter().map(|it| (it.text.as_str(), it.folder.as_str(), it.line)).collect();
@@ -329,7 +329,7 @@ mod tests {
             ("make ...", false),
         ];
         for (text, want) in cases {
-            let typed = Typed { text: text.into(), folder: String::new(), line: 0 };
+            let typed = TypedCommand { text: text.into(), folder: String::new(), line: 0 };
             assert_eq!(typed.is_complete(), want, "{text}");
         }
     }

@@ -2,21 +2,21 @@
 //!
 //! Must not know what any of them means.
 
-use crate::files::Problem;
+use crate::files::ReadFailure;
 use crate::repo::{
     report::{Manifest, Presence},
-    tree::{Halt, Tree, folder_of, join, name_of},
+    tree::{HaltCheck, ProjectTree, folder_of, join, name_of},
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tokei::LanguageType;
 
 /// Maximum number of opened manifests: the outer ones suffice.
-const MANIFESTS: usize = 200;
+const MAX_OPENED_MANIFESTS: usize = 200;
 /// Maximum size of manifests and task files: larger ones are generated.
-pub(super) const BYTES: u64 = 1 << 20;
+pub(super) const MAX_SOURCE_BYTES: u64 = 1 << 20;
 /// Maximum number of files per role.
-const PER_ROLE: usize = 100;
+const MAX_FILES_PER_ROLE: usize = 100;
 
 /// Folders of examples, tests or third-party code: they do not show how to work with the project.
 const ASIDE: [&str; 43] = [
@@ -98,7 +98,7 @@ pub(super) fn depth(folder: &str) -> usize {
 
 /// Role of a file, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum FileRole {
     Makefile,
     Justfile,
     Taskfile,
@@ -129,20 +129,20 @@ pub(super) enum Role {
 }
 
 /// Returns the role of a file, if any.
-fn role(path: &str) -> Option<Role> {
+fn role(path: &str) -> Option<FileRole> {
     let (folder, name) = (folder_of(path), name_of(path));
     Some(match name {
-        "Makefile" | "makefile" | "GNUmakefile" => Role::Makefile,
-        "justfile" | "Justfile" | ".justfile" | "JUSTFILE" => Role::Justfile,
+        "Makefile" | "makefile" | "GNUmakefile" => FileRole::Makefile,
+        "justfile" | "Justfile" | ".justfile" | "JUSTFILE" => FileRole::Justfile,
         "Taskfile.yml" | "taskfile.yml" | "Taskfile.yaml" | "taskfile.yaml"
-        | "Taskfile.dist.yml" | "Taskfile.dist.yaml" => Role::Taskfile,
-        "Makefile.toml" => Role::CargoMake,
-        "config.toml" | "config" if name_of(folder) == ".cargo" => Role::CargoConfiguration,
-        "Rakefile" | "rakefile" | "Rakefile.rb" => Role::Rakefile,
-        "tox.ini" => Role::Tox,
-        "noxfile.py" => Role::Nox,
-        "tasks.py" => Role::Invoke,
-        "pixi.toml" => Role::Pixi,
+        | "Taskfile.dist.yml" | "Taskfile.dist.yaml" => FileRole::Taskfile,
+        "Makefile.toml" => FileRole::CargoMake,
+        "config.toml" | "config" if name_of(folder) == ".cargo" => FileRole::CargoConfiguration,
+        "Rakefile" | "rakefile" | "Rakefile.rb" => FileRole::Rakefile,
+        "tox.ini" => FileRole::Tox,
+        "noxfile.py" => FileRole::Nox,
+        "tasks.py" => FileRole::Invoke,
+        "pixi.toml" => FileRole::Pixi,
         ".nvmrc"
         | ".node-version"
         | ".python-version"
@@ -154,67 +154,67 @@ fn role(path: &str) -> Option<Role> {
         | "rust-toolchain.toml"
         | "global.json"
         | "gradle-wrapper.properties"
-        | "maven-wrapper.properties" => Role::Version,
-        ".tool-versions" | "mise.toml" | ".mise.toml" => Role::Versions,
-        "main.go" => Role::MainGo,
-        "__main__.py" => Role::PythonModule,
-        "manage.py" => Role::PythonScript,
+        | "maven-wrapper.properties" => FileRole::Version,
+        ".tool-versions" | "mise.toml" | ".mise.toml" => FileRole::Versions,
+        "main.go" => FileRole::MainGo,
+        "__main__.py" => FileRole::PythonModule,
+        "manage.py" => FileRole::PythonScript,
         "main.py" | "app.py" | "run.py" | "server.py" | "cli.py" | "wsgi.py" | "asgi.py"
             if folder.is_empty() =>
         {
-            Role::PythonScript
+            FileRole::PythonScript
         }
-        "Dockerfile" | "Containerfile" => Role::Dockerfile,
+        "Dockerfile" | "Containerfile" => FileRole::Dockerfile,
         "docker-compose.yml" | "docker-compose.yaml" | "compose.yml" | "compose.yaml" => {
-            Role::Compose
+            FileRole::Compose
         }
         "env.example" | "example.env" | "env.sample" | "sample.env" | "env.template"
-        | "template.env" | "env.dist" => Role::EnvironmentExample,
+        | "template.env" | "env.dist" => FileRole::EnvironmentExample,
         _ => return role_by_pattern(folder, name),
     })
 }
 
-fn role_by_pattern(folder: &str, name: &str) -> Option<Role> {
+fn role_by_pattern(folder: &str, name: &str) -> Option<FileRole> {
     if name.starts_with("Dockerfile.") && !name.ends_with(".dockerignore") {
-        return Some(Role::Dockerfile);
+        return Some(FileRole::Dockerfile);
     }
     if matches!(folder, "bin" | "exe" | "script" | "scripts") {
-        return Some(Role::Executable);
+        return Some(FileRole::Executable);
     }
     if let Some(role) = cargo_role(folder, name) {
         return Some(role);
     }
     if name.ends_with("Application.java") || name.ends_with("Application.kt") {
-        return Some(Role::SpringApplication);
+        return Some(FileRole::SpringApplication);
     }
-    name.strip_suffix(".tf").map(|_| Role::Terraform)
+    name.strip_suffix(".tf").map(|_| FileRole::Terraform)
 }
 
 /// Returns the Cargo role of a file: programs and examples are files, or folders with `main.rs`.
-fn cargo_role(folder: &str, name: &str) -> Option<Role> {
+fn cargo_role(folder: &str, name: &str) -> Option<FileRole> {
     name.strip_suffix(".rs")?;
     let folder = if name == "main.rs" { folder_of(folder) } else { folder };
     match name_of(folder) {
-        "bin" if name_of(folder_of(folder)) == "src" => Some(Role::CargoProgram),
-        "examples" => Some(Role::CargoExample),
+        "bin" if name_of(folder_of(folder)) == "src" => Some(FileRole::CargoProgram),
+        "examples" => Some(FileRole::CargoExample),
         _ => None,
     }
 }
 
 /// Whether a file with this role is ignored in test and example folders.
-fn is_left_out(path: &str, role: Role) -> bool {
+fn is_left_out(path: &str, role: FileRole) -> bool {
     match role {
-        Role::CargoConfiguration => false,
+        FileRole::CargoConfiguration => false,
         // Build tool wrappers keep their settings in a hidden folder.
-        Role::Version => is_aside(path) && !path.starts_with(".mvn/"),
-        Role::CargoExample => path.split_once("examples/").is_none_or(|(above, _)| is_aside(above)),
+        FileRole::Version => is_aside(path) && !path.starts_with(".mvn/"),
+        FileRole::CargoExample => path.split_once("examples/").is_none_or(|(above, _)| is_aside(above)),
         _ => is_aside(path),
     }
 }
 
 /// A manifest with its contents.
 #[derive(Debug)]
-pub(super) struct Opened<'a> {
+pub(super) struct OpenedManifest<'a> {
     /// Manifest parsed by another module.
     pub(super) manifest: &'a Manifest,
     /// Its text.
@@ -225,7 +225,7 @@ pub(super) struct Opened<'a> {
     pub(super) is_member: bool,
 }
 
-impl Opened<'_> {
+impl OpenedManifest<'_> {
     /// Returns its folder; empty at the root.
     pub(super) fn folder(&self) -> &str {
         folder_of(&self.manifest.path)
@@ -258,32 +258,32 @@ impl Opened<'_> {
 }
 
 /// All inputs of the project analysis.
-pub(super) struct Sources<'a> {
-    pub(super) tree: &'a Tree,
+pub(super) struct ProjectSources<'a> {
+    pub(super) tree: &'a ProjectTree,
     pub(super) presence: &'a Presence,
-    pub(super) halt: Halt<'a>,
+    pub(super) halt: HaltCheck<'a>,
     /// Outermost first, without tests and examples.
-    pub(super) manifests: Vec<Opened<'a>>,
+    pub(super) manifests: Vec<OpenedManifest<'a>>,
     /// The README and contributing guide: path and text.
     pub(super) documents: Vec<(&'a str, String)>,
     /// Documents that cannot be read.
-    pub(super) problems: Vec<Problem>,
-    roles: BTreeMap<Role, Vec<&'a str>>,
+    pub(super) problems: Vec<ReadFailure>,
+    roles: BTreeMap<FileRole, Vec<&'a str>>,
     /// Bytes of source by ecosystem.
     bytes: HashMap<&'static str, u64>,
     /// Lowercase project names, from its folder and manifests.
     names: HashSet<String>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> ProjectSources<'a> {
     /// Checks every name once, and opens the manifests.
     pub(super) fn gather(
-        tree: &'a Tree,
+        tree: &'a ProjectTree,
         manifests: &'a [Manifest],
         presence: &'a Presence,
-        halt: Halt<'a>,
+        halt: HaltCheck<'a>,
     ) -> Self {
-        let mut roles: BTreeMap<Role, Vec<&str>> = BTreeMap::new();
+        let mut roles: BTreeMap<FileRole, Vec<&str>> = BTreeMap::new();
         let mut bytes: HashMap<&str, u64> = HashMap::new();
         for file in tree.files() {
             if let Some(ecosystem) = file.language.and_then(ecosystem_of) {
@@ -294,7 +294,7 @@ impl<'a> Sources<'a> {
                 continue;
             }
             let found = roles.entry(role).or_default();
-            if found.len() < PER_ROLE && file.bytes <= BYTES {
+            if found.len() < MAX_FILES_PER_ROLE && file.bytes <= MAX_SOURCE_BYTES {
                 found.push(&file.path);
             }
         }
@@ -318,7 +318,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns files with a role, outermost first, then by path.
-    pub(super) fn of(&self, role: Role) -> &[&'a str] {
+    pub(super) fn of(&self, role: FileRole) -> &[&'a str] {
         self.roles.get(&role).map_or(&[], Vec::as_slice)
     }
 
@@ -334,7 +334,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns manifests of an ecosystem.
-    pub(super) fn ecosystem(&self, ecosystem: &str) -> impl Iterator<Item = &Opened<'a>> {
+    pub(super) fn ecosystem(&self, ecosystem: &str) -> impl Iterator<Item = &OpenedManifest<'a>> {
         self.manifests.iter().filter(move |opened| opened.manifest.ecosystem == ecosystem)
     }
 
@@ -358,7 +358,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opened<'a>> {
+fn open<'a>(tree: &ProjectTree, manifests: &'a [Manifest], halt: HaltCheck<'_>) -> Vec<OpenedManifest<'a>> {
     let mut chosen: Vec<&Manifest> =
         manifests.iter().filter(|manifest| !is_aside(&manifest.path)).collect();
     // A collection of examples contains nothing else.
@@ -374,9 +374,9 @@ fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opene
         .flat_map(|manifest| manifest.members.iter().filter(|it| is_below(&manifest.path, it)))
         .map(String::as_str)
         .collect();
-    let small = |path: &str| tree.file(path).is_some_and(|file| file.bytes <= BYTES);
+    let small = |path: &str| tree.file(path).is_some_and(|file| file.bytes <= MAX_SOURCE_BYTES);
     let mut opened = Vec::new();
-    for manifest in chosen.into_iter().filter(|manifest| small(&manifest.path)).take(MANIFESTS) {
+    for manifest in chosen.into_iter().filter(|manifest| small(&manifest.path)).take(MAX_OPENED_MANIFESTS) {
         if halt() {
             break;
         }
@@ -386,7 +386,7 @@ fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opene
         let workspace = manifest.workspace.as_deref();
         let is_member = members.contains(manifest.path.as_str())
             || workspace.is_some_and(|workspace| is_below(workspace, &manifest.path));
-        opened.push(Opened { manifest, text, value, is_member });
+        opened.push(OpenedManifest { manifest, text, value, is_member });
     }
     opened
 }
@@ -466,9 +466,9 @@ fn yaml(text: &str) -> Result<Value, String> {
 }
 
 /// Reads and parses a file, or returns the problem.
-pub(super) fn read(tree: &Tree, path: &str) -> Result<(String, Value), Problem> {
+pub(super) fn read(tree: &ProjectTree, path: &str) -> Result<(String, Value), ReadFailure> {
     let text = tree.text(path)?;
-    let value = parse(path, &text).map_err(|reason| Problem { path: tree.shown(path), reason })?;
+    let value = parse(path, &text).map_err(|reason| ReadFailure { path: tree.shown(path), reason })?;
     Ok((text, value))
 }
 
@@ -527,23 +527,23 @@ mod tests {
     #[test]
     fn files_have_roles_by_their_names() {
         let cases = [
-            ("Makefile", Some(Role::Makefile)),
-            ("docs/Makefile", Some(Role::Makefile)),
-            ("Dockerfile.dev", Some(Role::Dockerfile)),
+            ("Makefile", Some(FileRole::Makefile)),
+            ("docs/Makefile", Some(FileRole::Makefile)),
+            ("Dockerfile.dev", Some(FileRole::Dockerfile)),
             ("Dockerfile.dockerignore", None),
-            ("a/.cargo/config.toml", Some(Role::CargoConfiguration)),
+            ("a/.cargo/config.toml", Some(FileRole::CargoConfiguration)),
             ("a/config.toml", None),
-            ("bin/tool", Some(Role::Executable)),
+            ("bin/tool", Some(FileRole::Executable)),
             ("a/bin/tool", None),
-            ("app.py", Some(Role::PythonScript)),
+            ("app.py", Some(FileRole::PythonScript)),
             ("src/app.py", None),
-            ("src/manage.py", Some(Role::PythonScript)),
-            ("main.tf", Some(Role::Terraform)),
-            ("src/bin/a.rs", Some(Role::CargoProgram)),
-            ("crates/x/src/bin/a/main.rs", Some(Role::CargoProgram)),
+            ("src/manage.py", Some(FileRole::PythonScript)),
+            ("main.tf", Some(FileRole::Terraform)),
+            ("src/bin/a.rs", Some(FileRole::CargoProgram)),
+            ("crates/x/src/bin/a/main.rs", Some(FileRole::CargoProgram)),
             ("src/bin/a/other.rs", None),
-            ("examples/a.rs", Some(Role::CargoExample)),
-            ("examples/a/main.rs", Some(Role::CargoExample)),
+            ("examples/a.rs", Some(FileRole::CargoExample)),
+            ("examples/a/main.rs", Some(FileRole::CargoExample)),
         ];
         for (path, want) in cases {
             assert_eq!(role(path), want, "{path}");

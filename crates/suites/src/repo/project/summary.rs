@@ -1,15 +1,15 @@
 //! One-sentence project description, from the project itself.
 
 use super::{
-    readme::{Markup, markup},
-    sources::Sources,
+    readme::{ReadmeMarkup, markup},
+    sources::ProjectSources,
 };
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 /// Maximum number of letters in a sentence.
-const LENGTH: usize = 200;
+const MAX_SENTENCE_CHARS: usize = 200;
 /// Minimum paragraph length; shorter ones are captions and slogans.
-const PARAGRAPH: usize = 25;
+const MIN_PARAGRAPH_CHARS: usize = 25;
 
 /// Placeholder descriptions written by generators.
 const PLACEHOLDERS: [&str; 9] = [
@@ -65,7 +65,7 @@ const SECTIONS: [&str; 12] = [
 ];
 
 /// Returns the description from the outermost manifest, or the README's first paragraph.
-pub(super) fn of(sources: &Sources<'_>) -> Option<String> {
+pub(super) fn of(sources: &ProjectSources<'_>) -> Option<String> {
     let outer = sources.manifests.iter().filter(|opened| opened.folder().is_empty());
     let described = outer
         .filter_map(|opened| opened.manifest.description.as_deref())
@@ -106,28 +106,28 @@ fn sentence(text: &str) -> Option<String> {
     if sentence.is_empty() {
         return None;
     }
-    if sentence.chars().count() <= LENGTH {
+    if sentence.chars().count() <= MAX_SENTENCE_CHARS {
         return Some(sentence.to_owned());
     }
-    let cut: String = sentence.chars().take(LENGTH - 1).collect();
+    let cut: String = sentence.chars().take(MAX_SENTENCE_CHARS - 1).collect();
     let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
     Some(format!("{}…", cut.trim_end_matches([',', ';', ':', ' ', '-'])))
 }
 
-fn paragraph(text: &str, markup: Markup) -> Option<String> {
+fn paragraph(text: &str, markup: ReadmeMarkup) -> Option<String> {
     match markup {
-        Markup::Markdown => markdown_paragraph(text),
+        ReadmeMarkup::Markdown => markdown_paragraph(text),
         _ => plain_paragraph(text, markup),
     }
 }
 
 /// Tracks whether text under a heading still introduces the project. The first heading is its title.
 #[derive(Default)]
-struct Headings {
+struct HeadingTracker {
     seen: usize,
 }
 
-impl Headings {
+impl HeadingTracker {
     fn introduce(&mut self, heading: &str) -> bool {
         self.seen += 1;
         let heading = heading.trim().to_lowercase();
@@ -139,7 +139,7 @@ impl Headings {
 
 /// Returns the first paragraph of words, not badges, links or HTML.
 fn markdown_paragraph(text: &str) -> Option<String> {
-    let mut headings = Headings::default();
+    let mut headings = HeadingTracker::default();
     let mut words = String::new();
     let (mut linked, mut inside, mut link, mut image, mut list) = (0, false, 0, 0, 0);
     for event in Parser::new(text) {
@@ -158,7 +158,7 @@ fn markdown_paragraph(text: &str) -> Option<String> {
             }
             Event::End(TagEnd::Paragraph) if inside => {
                 inside = false;
-                if is_telling(&words, linked) {
+                if is_informative(&words, linked) {
                     return sentence(&words);
                 }
             }
@@ -178,11 +178,11 @@ fn markdown_paragraph(text: &str) -> Option<String> {
 }
 
 /// Whether a paragraph is informative: long enough, not mostly links, no list introduction, no note about the document.
-fn is_telling(words: &str, linked: usize) -> bool {
+fn is_informative(words: &str, linked: usize) -> bool {
     let words = words.trim();
     let lower = words.to_lowercase();
     let leads_to_a_list = sentence(words).is_none_or(|sentence| sentence.ends_with(':'));
-    words.len() >= PARAGRAPH
+    words.len() >= MIN_PARAGRAPH_CHARS
         && linked * 2 < words.len()
         && words.split_whitespace().count() >= 4
         && !leads_to_a_list
@@ -192,8 +192,8 @@ fn is_telling(words: &str, linked: usize) -> bool {
         && !REMARKS.iter().any(|remark| lower.starts_with(remark))
 }
 
-fn plain_paragraph(text: &str, markup: Markup) -> Option<String> {
-    let mut headings = Headings::default();
+fn plain_paragraph(text: &str, markup: ReadmeMarkup) -> Option<String> {
+    let mut headings = HeadingTracker::default();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     for group in lines.split(|line| line.is_empty()) {
         let (heading, rest) = split_heading(group);
@@ -205,11 +205,11 @@ fn plain_paragraph(text: &str, markup: Markup) -> Option<String> {
         };
         let words = rest.join(" ");
         let plain = match markup {
-            Markup::Restructured => without_roles(&words),
-            Markup::AsciiDoc => without_macros(&words),
+            ReadmeMarkup::Restructured => without_roles(&words),
+            ReadmeMarkup::AsciiDoc => without_macros(&words),
             _ => words,
         };
-        if !rest.iter().any(is_mark) && is_telling(&plain, 0) {
+        if !rest.iter().any(is_mark) && is_informative(&plain, 0) {
             return sentence(&plain);
         }
     }
@@ -291,58 +291,58 @@ mod tests {
     fn the_first_real_paragraph() {
         let cases = [
             (
-                Markup::Markdown,
+                ReadmeMarkup::Markdown,
                 "# Tool\n\n[![Build](a.svg)](b) [![Docs](c.svg)](d)\n\n<p align=\"center\">Logo</p>\n\n[English](a) | [Deutsch](b)\n\n**Tool** counts lines of `code` quickly. It is good.\n",
                 Some("Tool counts lines of code quickly."),
             ),
             (
-                Markup::Markdown,
+                ReadmeMarkup::Markdown,
                 "# Tool\n\n> A tool that counts the lines of code.\n",
                 Some("A tool that counts the lines of code."),
             ),
             (
-                Markup::Markdown,
+                ReadmeMarkup::Markdown,
                 "# Tool\n\nSee the site for all documents.\n\nA runtime for good programs. It is:\n",
                 Some("A runtime for good programs."),
             ),
             (
-                Markup::Markdown,
+                ReadmeMarkup::Markdown,
                 "# Tool\n\n## Usage\n\nBegin by declaring a type with a name.\n",
                 None,
             ),
             (
-                Markup::Markdown,
+                ReadmeMarkup::Markdown,
                 "# Tool\n\n## About\n\nA tool that counts the lines.\n",
                 Some("A tool that counts the lines."),
             ),
-            (Markup::Markdown, "## Installation\n\nFirst of all you install it.\n", None),
+            (ReadmeMarkup::Markdown, "## Installation\n\nFirst of all you install it.\n", None),
             (
-                Markup::Restructured,
+                ReadmeMarkup::Restructured,
                 "Tool\n====\nTool counts the lines of code.\n",
                 Some("Tool counts the lines of code."),
             ),
             (
-                Markup::Restructured,
+                ReadmeMarkup::Restructured,
                 "Tool\n====\n\nUsage\n-----\n\nFirst of all you install it.\n",
                 None,
             ),
             (
-                Markup::Markdown,
+                ReadmeMarkup::Markdown,
                 "# Tool\n\n- a list of many words that says nothing\n\nFeatures of this great tool:\n",
                 None,
             ),
             (
-                Markup::Restructured,
+                ReadmeMarkup::Restructured,
                 "====\nTool\n====\n\n.. image:: a.svg\n   :target: b\n\nTool is a `framework <x>`_ for ``web`` sites. More.\n",
                 Some("Tool is a framework for web sites."),
             ),
             (
-                Markup::AsciiDoc,
+                ReadmeMarkup::AsciiDoc,
                 "= Tool\n:toc:\n\nimage:a.svg[b]\n\nTool is a fast https://a.example[text processor] for people.\n",
                 Some("Tool is a fast text processor for people."),
             ),
             (
-                Markup::Text,
+                ReadmeMarkup::Text,
                 "TOOL\n\nTool is a program that counts lines.\n",
                 Some("Tool is a program that counts lines."),
             ),

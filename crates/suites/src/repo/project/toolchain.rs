@@ -1,8 +1,8 @@
 //! Required versions of languages and tools.
 
-use super::sources::{Opened, Role, Sources, depth, read};
+use super::sources::{OpenedManifest, FileRole, ProjectSources, depth, read};
 use crate::{
-    files::Problem,
+    files::ReadFailure,
     repo::{
         manifests,
         report::Tool,
@@ -12,13 +12,13 @@ use crate::{
 use serde_json::Value;
 
 /// Maximum number of tools.
-const ALL: usize = 20;
+const MAX_TOOLS: usize = 20;
 
 /// Finds required versions in files and manifests, outermost first, and problems with those files.
-pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
+pub(super) fn find(sources: &ProjectSources<'_>) -> (Vec<Tool>, Vec<ReadFailure>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
-    for path in sources.of(Role::Version) {
+    for path in sources.of(FileRole::Version) {
         // Build tool wrappers are two folders deep.
         let is_wrapper = name_of(path).ends_with("-wrapper.properties");
         if depth(folder_of(path)) > if is_wrapper { 2 } else { 1 } {
@@ -29,14 +29,14 @@ pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
             Err(problem) => problems.push(problem),
         }
     }
-    for path in sources.of(Role::Versions) {
+    for path in sources.of(FileRole::Versions) {
         match read(sources.tree, path) {
             Ok((text, value)) => found.extend(of_list(path, &text, &value)),
             Err(problem) => problems.push(problem),
         }
     }
     // A .NET solution has no versions; its projects do.
-    let has_versions = |opened: &&Opened<'_>| !opened.is_member || opened.is(".NET");
+    let has_versions = |opened: &&OpenedManifest<'_>| !opened.is_member || opened.is(".NET");
     for opened in sources.manifests.iter().filter(has_versions) {
         found.extend(of_manifest(opened));
     }
@@ -52,13 +52,13 @@ pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
             kept.push(tool);
         }
     }
-    kept.truncate(ALL);
+    kept.truncate(MAX_TOOLS);
     (kept, problems)
 }
 
 /// Reads the versions required by top-level Terraform files.
-fn of_terraform(sources: &Sources<'_>) -> Option<Tool> {
-    let mut files = sources.of(Role::Terraform).iter().filter(|path| folder_of(path).is_empty());
+fn of_terraform(sources: &ProjectSources<'_>) -> Option<Tool> {
+    let mut files = sources.of(FileRole::Terraform).iter().filter(|path| folder_of(path).is_empty());
     files.find_map(|path| {
         let text = sources.tree.text(path).ok()?;
         let line = text.lines().find(|line| line.trim_start().starts_with("required_version"))?;
@@ -153,7 +153,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Reads the versions required by a manifest.
-fn of_manifest(opened: &Opened<'_>) -> Vec<Tool> {
+fn of_manifest(opened: &OpenedManifest<'_>) -> Vec<Tool> {
     let path = opened.manifest.path.as_str();
     let at = |name: &str, pointer: &str| opened.text_at(pointer).map(|it| tool(name, it, path));
     let after = |name: &str, start: &str| {
@@ -193,7 +193,7 @@ fn of_manifest(opened: &Opened<'_>) -> Vec<Tool> {
     found.into_iter().flatten().collect()
 }
 
-fn of_package(opened: &Opened<'_>) -> Vec<Tool> {
+fn of_package(opened: &OpenedManifest<'_>) -> Vec<Tool> {
     let path = opened.manifest.path.as_str();
     let mut found = Vec::new();
     for (engine, name) in [
@@ -217,7 +217,7 @@ fn of_package(opened: &Opened<'_>) -> Vec<Tool> {
 }
 
 /// Returns the quoted text on a line that starts with a word.
-fn quoted_after(opened: &Opened<'_>, name: &str, start: &str) -> Option<Tool> {
+fn quoted_after(opened: &OpenedManifest<'_>, name: &str, start: &str) -> Option<Tool> {
     let line = opened.text.lines().find_map(|line| {
         let line = line.trim();
         let rest = line
@@ -232,12 +232,12 @@ fn quoted_after(opened: &Opened<'_>, name: &str, start: &str) -> Option<Tool> {
     Some(tool(name, line, &opened.manifest.path))
 }
 
-fn element<'o>(opened: &'o Opened<'_>, tag: &str) -> Option<&'o str> {
+fn element<'o>(opened: &'o OpenedManifest<'_>, tag: &str) -> Option<&'o str> {
     let (_, rest) = opened.text.split_once(&format!("<{tag}>"))?;
     rest.split('<').next().map(str::trim).filter(|text| !text.contains('$') && !text.is_empty())
 }
 
-fn java_of_pom(opened: &Opened<'_>) -> Option<Tool> {
+fn java_of_pom(opened: &OpenedManifest<'_>) -> Option<Tool> {
     let tags = [
         "maven.compiler.release",
         "java.version",
@@ -251,7 +251,7 @@ fn java_of_pom(opened: &Opened<'_>) -> Option<Tool> {
         .then(|| tool("Java", version, &opened.manifest.path))
 }
 
-fn java_of_gradle(opened: &Opened<'_>) -> Option<Tool> {
+fn java_of_gradle(opened: &OpenedManifest<'_>) -> Option<Tool> {
     let marks = ["JavaLanguageVersion.of(", "jvmToolchain("];
     let version = marks.iter().find_map(|mark| {
         let (_, rest) = opened.text.split_once(mark)?;
@@ -260,7 +260,7 @@ fn java_of_gradle(opened: &Opened<'_>) -> Option<Tool> {
     Some(tool("Java", version, &opened.manifest.path))
 }
 
-fn of_cmake(opened: &Opened<'_>) -> Vec<Option<Tool>> {
+fn of_cmake(opened: &OpenedManifest<'_>) -> Vec<Option<Tool>> {
     let path = &opened.manifest.path;
     let argument = |call: &str| {
         opened.text.lines().find_map(|line| {

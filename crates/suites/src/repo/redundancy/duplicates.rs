@@ -2,22 +2,22 @@
 
 use crate::repo::{
     documents::{kept_runs, places},
-    facts::{DocumentFacts, Format},
+    facts::{DocumentFacts, DocumentFormat},
     report::Duplicate,
-    tree::{Halt, folder_of, name_of},
+    tree::{HaltCheck, folder_of, name_of},
 };
 use std::collections::HashMap;
 
 /// Maximum number of reported pairs.
-const LISTED: usize = 100;
+const MAX_LISTED_PAIRS: usize = 100;
 /// Minimum number of compared shingles for two documents to be called similar.
-const COMPARED: usize = 24;
+const MIN_COMPARED_SHINGLES: usize = 24;
 /// Minimum percentage of shared text.
-const ALIKE: f64 = 70.0;
+const MIN_SIMILARITY_PERCENT: f64 = 70.0;
 /// Minimum percentage for two documents in one folder: reference pages follow one template.
-const ALIKE_BESIDE: f64 = 90.0;
+const MIN_SIBLING_SIMILARITY_PERCENT: f64 = 90.0;
 /// Maximum number of documents with a shingle; a more frequent one is boilerplate.
-const COMMON: usize = 16;
+const MAX_DOCUMENTS_PER_SHINGLE: usize = 16;
 /// Folders of example projects that start out alike.
 const EXAMPLES: [&str; 6] = ["examples", "example", "demos", "demo", "samples", "starters"];
 /// Names of documents that every project copy has, or that are rewritten for each release.
@@ -40,7 +40,7 @@ const EVERYWHERE: [&str; 15] = [
 ];
 
 /// Finds similar pairs, most similar first.
-pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate> {
+pub(super) fn find(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Vec<Duplicate> {
     let compared: Vec<&DocumentFacts> =
         documents.iter().filter(|document| is_compared(document)).collect();
     let (mut pairs, distinct) = copies(&compared);
@@ -51,13 +51,13 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
         }
         for run in &document.shingles {
             let holders = by_run.entry(*run).or_default();
-            if holders.len() <= COMMON {
+            if holders.len() <= MAX_DOCUMENTS_PER_SHINGLE {
                 holders.push(at);
             }
         }
     }
     let mut shared: HashMap<(u32, u32), u32> = HashMap::new();
-    for holders in by_run.values().filter(|holders| (2..=COMMON).contains(&holders.len())) {
+    for holders in by_run.values().filter(|holders| (2..=MAX_DOCUMENTS_PER_SHINGLE).contains(&holders.len())) {
         if halt() {
             break;
         }
@@ -67,7 +67,7 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
             }
         }
     }
-    let enough = u32::try_from(COMPARED / 2).unwrap_or_default();
+    let enough = u32::try_from(MIN_COMPARED_SHINGLES / 2).unwrap_or_default();
     for ((one, other), _) in shared.into_iter().filter(|(_, runs)| *runs >= enough) {
         if halt() {
             break;
@@ -75,28 +75,28 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
         if let (Some(one), Some(other)) = (distinct.get(one as usize), distinct.get(other as usize))
         {
             let wanted =
-                if folder_of(&one.path) == folder_of(&other.path) { ALIKE_BESIDE } else { ALIKE };
-            let alike = alike(one, other).filter(|alike| *alike >= wanted);
-            pairs.extend(alike.map(|alike| (*one, *other, alike)));
+                if folder_of(&one.path) == folder_of(&other.path) { MIN_SIBLING_SIMILARITY_PERCENT } else { MIN_SIMILARITY_PERCENT };
+            let alike = similarity_percent(one, other).filter(|alike| *similarity_percent >= wanted);
+            pairs.extend(similarity_percent.map(|alike| (*one, *other, similarity_percent)));
         }
     }
     pairs.retain(|(one, other, _)| !is_expected(one, other));
-    let mut found: Vec<Duplicate> = pairs.into_iter().map(told).collect();
+    let mut found: Vec<Duplicate> = pairs.into_iter().map(to_duplicate).collect();
     found.sort_by(|one, other| {
         other
             .alike
             .total_cmp(&one.alike)
             .then_with(|| (&one.one, &one.other).cmp(&(&other.one, &other.other)))
     });
-    let mut families = Families::default();
+    let mut families = DuplicateGroups::default();
     found.retain(|pair| families.join(&pair.one, &pair.other));
-    found.truncate(LISTED);
+    found.truncate(MAX_LISTED_PAIRS);
     found
 }
 
 /// Groups of similar documents, so that a dozen copies are a dozen pairs and not all combinations.
 #[derive(Default)]
-struct Families {
+struct DuplicateGroups {
     numbers: HashMap<String, usize>,
     /// Parent of each number, or itself.
     elder: Vec<usize>,
@@ -105,7 +105,7 @@ struct Families {
     steps: usize,
 }
 
-impl Families {
+impl DuplicateGroups {
     /// Joins the groups of two documents; returns whether they were different.
     fn join(&mut self, one: &str, other: &str) -> bool {
         let (one, other) = (self.eldest(one), self.eldest(other));
@@ -154,13 +154,13 @@ fn copies<'a>(documents: &[&'a DocumentFacts]) -> (Vec<Pair<'a>>, Vec<&'a Docume
 }
 
 /// Returns the percentage of the shorter document that is in the longer one, by the shingles that both would have kept.
-fn alike(one: &DocumentFacts, other: &DocumentFacts) -> Option<f64> {
-    let limit = known_to(one).min(known_to(other));
+fn similarity_percent(one: &DocumentFacts, other: &DocumentFacts) -> Option<f64> {
+    let limit = highest_comparable_shingle(one).min(highest_comparable_shingle(other));
     let within =
         |document: &'_ DocumentFacts| document.shingles.partition_point(|run| *run <= limit);
     let (one, other) = (one.shingles.get(..within(one))?, other.shingles.get(..within(other))?);
     let (few, many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    if few.len() < COMPARED {
+    if few.len() < MIN_COMPARED_SHINGLES {
         return None;
     }
     let both = few.iter().filter(|run| many.binary_search(run).is_ok()).count();
@@ -169,14 +169,14 @@ fn alike(one: &DocumentFacts, other: &DocumentFacts) -> Option<f64> {
 }
 
 /// Returns the highest comparable shingle: only the lowest shingles of a long document are known.
-fn known_to(document: &DocumentFacts) -> u64 {
+fn highest_comparable_shingle(document: &DocumentFacts) -> u64 {
     let highest = document.shingles.last().copied().unwrap_or(u64::MAX);
     if document.shingles.len() < kept_runs(document.format) { u64::MAX } else { highest }
 }
 
 fn is_compared(document: &DocumentFacts) -> bool {
     let name = name_of(&document.path).to_ascii_lowercase();
-    document.shingles.len() >= COMPARED
+    document.shingles.len() >= MIN_COMPARED_SHINGLES
         && !EVERYWHERE.iter().any(|text| name.contains(text))
         && !places::is_sample(&document.path)
         && !places::is_test(&document.path)
@@ -191,7 +191,7 @@ fn is_compared(document: &DocumentFacts) -> bool {
 /// Whether two documents are expected to be similar: translations, versions, examples, a page and its source.
 fn is_expected(one: &DocumentFacts, other: &DocumentFacts) -> bool {
     let is_page =
-        one.format != other.format && (one.format == Format::Html || other.format == Format::Html);
+        one.format != other.format && (one.format == DocumentFormat::Html || other.format == DocumentFormat::Html);
     let is_example = |document: &DocumentFacts| {
         folder_of(&document.path).split('/').any(|folder| EXAMPLES.contains(&folder))
     };
@@ -201,7 +201,7 @@ fn is_expected(one: &DocumentFacts, other: &DocumentFacts) -> bool {
     is_page || is_example(one) && is_example(other) || has_variant(one) || has_variant(other)
 }
 
-fn told((one, other, alike): Pair<'_>) -> Duplicate {
+fn to_duplicate((one, other, alike): Pair<'_>) -> Duplicate {
     let (one, other) = (one.path.to_string(), other.path.to_string());
     let (one, other) = if one <= other { (one, other) } else { (other, one) };
     Duplicate { one, other, alike }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn long_chains_of_copies_take_few_steps() {
-        let mut families = Families::default();
+        let mut families = DuplicateGroups::default();
         let count = 20_000;
         // Each pair makes the last one the root of all previous ones.
         for n in 1..count {

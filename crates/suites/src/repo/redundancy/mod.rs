@@ -1,22 +1,22 @@
 //! Finds duplicate, unlinked and almost empty documents.
 
 mod duplicates;
-mod reach;
+mod reachability;
 #[cfg(test)]
 mod tests;
 
 use super::{
     documents::places,
-    facts::{DocumentFacts, Format},
-    links::sites::{Generator, Sites},
+    facts::{DocumentFacts, DocumentFormat},
+    links::sites::{SiteGenerator, Sites},
     report::Redundancy,
-    tree::{Halt, Tree},
+    tree::{HaltCheck, ProjectTree},
 };
 
 /// Maximum number of reported empty documents.
-const LISTED: usize = 100;
+const MAX_LISTED_EMPTY: usize = 100;
 /// Minimum number of words.
-const WORDS: u64 = 15;
+const MIN_WORDS: u64 = 15;
 /// Documents for programs, or forms for people.
 const FORMS: [&str; 9] = [
     "changelog",
@@ -31,7 +31,7 @@ const FORMS: [&str; 9] = [
 ];
 
 /// Compares all documents until the deadline.
-pub(super) fn find(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> Redundancy {
+pub(super) fn find(tree: &ProjectTree, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Redundancy {
     if halt() {
         return Redundancy::default();
     }
@@ -44,9 +44,9 @@ pub(super) fn find(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> 
         .map(|document| document.path.to_string())
         .collect();
     empty.sort_unstable();
-    empty.truncate(LISTED);
+    empty.truncate(MAX_LISTED_EMPTY);
     let duplicates = duplicates::find(documents, halt);
-    let dead = if halt() { Vec::new() } else { reach::find_dead(tree, &sites, documents, halt) };
+    let dead = if halt() { Vec::new() } else { reachability::find_dead(tree, &sites, documents, halt) };
     Redundancy { duplicates, dead, empty }
 }
 
@@ -54,13 +54,13 @@ pub(super) fn find(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> 
 fn is_empty(document: &DocumentFacts) -> bool {
     let path = &*document.path;
     let stem = places::stem_of(path).to_ascii_lowercase();
-    document.words < WORDS
+    document.words < MIN_WORDS
         && matches!(document.format, Format::Markdown | Format::Restructured | Format::AsciiDoc)
         && document.code_blocks.is_empty()
         && document.mentions.is_empty()
         && document.links.iter().all(|link| &*link.target == "site:")
         // An attributes file is not a document.
-        && (document.format != Format::AsciiDoc || !document.headings.is_empty())
+        && (document.format != DocumentFormat::AsciiDoc || !document.headings.is_empty())
         && !places::is_sample(path)
         && !places::is_test(path)
         && !places::is_partial(path)
@@ -74,8 +74,8 @@ fn shows_its_text(document: &DocumentFacts, sites: &Sites) -> bool {
     let site = sites.around(&document.path);
     // In AsciiDoc, page attributes may generate lists of other pages.
     document.words > 0
-        && document.format != Format::AsciiDoc
-        && site.is_some_and(|site| site.generator != Generator::Automatic)
+        && document.format != DocumentFormat::AsciiDoc
+        && site.is_some_and(|site| site.generator != SiteGenerator::Automatic)
 }
 
 /// Whether a folder contains fragments combined elsewhere: glossary entries, notes for the next release.

@@ -2,7 +2,7 @@ use super::find;
 use crate::repo::{
     documents,
     report::{Duplicate, Redundancy},
-    tree::Tree,
+    tree::ProjectTree,
 };
 use std::fs;
 
@@ -13,7 +13,7 @@ fn found(files: &[(&str, &str)]) -> Redundancy {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, text).unwrap();
     }
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let read = |path: &str, language| {
         let format = documents::format(path, language)?;
         Some(documents::read(path, format, &tree.text(path).unwrap()))

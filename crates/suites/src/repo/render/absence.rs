@@ -5,7 +5,7 @@ use crate::repo::report::{Depth, Report};
 
 /// A part of the report that may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ReportPart {
     Project,
     Dependencies,
     Documentation,
@@ -17,7 +17,7 @@ pub(super) enum Part {
     Tasks,
 }
 
-impl Part {
+impl ReportPart {
     /// Returns its name, minimum depth, and the words by which `missing` may refer to it.
     fn known(self) -> (&'static str, Depth, &'static [&'static str]) {
         match self {
@@ -41,7 +41,7 @@ impl Part {
 }
 
 /// Explains why a part is missing: stopped, not deep enough, or nothing to report.
-pub(super) fn reason(report: &Report, part: Part) -> String {
+pub(super) fn reason(report: &Report, part: ReportPart) -> String {
     let (name, least, words) = part.known();
     let was_stopped = report.missing.iter().any(|missing| {
         let missing = missing.to_lowercase();
@@ -54,7 +54,7 @@ pub(super) fn reason(report: &Report, part: Part) -> String {
     } else if report.depth < least {
         let (has, needs) = (wording::depth(report.depth), wording::depth(least));
         format!("{name}: not in a {has} report. Use depth “{needs}”.")
-    } else if part == Part::History {
+    } else if part == ReportPart::History {
         "History: no git repository found.".to_owned()
     } else {
         format!("{name}: nothing found.")
@@ -78,20 +78,20 @@ mod tests {
             ..Report::default()
         };
         let cases = [
-            (at(Depth::Quick, &[]), Part::Links, "Links: not in a quick report. Use depth “deep”."),
+            (at(Depth::Quick, &[]), ReportPart::Links, "Links: not in a quick report. Use depth “deep”."),
             (
                 at(Depth::Quick, &[]),
-                Part::Project,
+                ReportPart::Project,
                 "Commands and entry points: not in a quick report. Use depth “standard”.",
             ),
-            (at(Depth::Standard, &[]), Part::Project, "Commands and entry points: nothing found."),
-            (at(Depth::Deep, &[]), Part::History, "History: no git repository found."),
+            (at(Depth::Standard, &[]), ReportPart::Project, "Commands and entry points: nothing found."),
+            (at(Depth::Deep, &[]), ReportPart::History, "History: no git repository found."),
             (
                 at(Depth::Deep, &["Git history"]),
-                Part::History,
+                ReportPart::History,
                 "History: not in this report, because the call was stopped. Call again with more time.",
             ),
-            (at(Depth::Deep, &["drift"]), Part::Coverage, "Coverage: nothing found."),
+            (at(Depth::Deep, &["drift"]), ReportPart::Coverage, "Coverage: nothing found."),
         ];
         for (report, part, want) in cases {
             assert_eq!(reason(&report, part), want);

@@ -4,11 +4,11 @@ use std::fmt::{self, Display, Write as _};
 
 /// Part of a page or document.
 #[derive(Debug, Default)]
-pub(super) struct Markup(String);
+pub(super) struct MarkupBuffer(String);
 
-impl Markup {
+impl MarkupBuffer {
     /// Appends formatted text; called through [`put!`].
-    pub(super) fn put(&mut self, arguments: fmt::Arguments<'_>) {
+    pub(super) fn append(&mut self, arguments: fmt::Arguments<'_>) {
         let _ok = self.0.write_fmt(arguments);
     }
 
@@ -18,7 +18,7 @@ impl Markup {
     }
 }
 
-impl Display for Markup {
+impl Display for MarkupBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

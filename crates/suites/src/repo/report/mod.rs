@@ -12,7 +12,7 @@ pub use history::*;
 pub use packages::*;
 pub use project::*;
 
-use crate::files::Problem;
+use crate::files::ReadFailure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -265,7 +265,7 @@ pub struct Trouble {
 
 impl Report {
     /// Records a path that could not be read, up to the limit.
-    pub(crate) fn trouble(&mut self, problem: Problem) {
+    pub(crate) fn trouble(&mut self, problem: ReadFailure) {
         self.problem_count += 1;
         if self.problems.len() < 100 {
             self.problems.push(Trouble { path: problem.path, reason: problem.reason });

@@ -81,6 +81,6 @@ async fn a_root_that_was_removed_does_not_exist() {
     let tool = tool(&root);
     fs::remove_dir_all(root.path()).unwrap();
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Quick };
-    let error = tool.call(args, &nobody()).await.unwrap_err();
+    let error = tool.call(args, &no_client()).await.unwrap_err();
     assert!(error.to_string().contains("Repository path does not exist"), "{error}");
 }

@@ -3,15 +3,15 @@
 use super::*;
 use crate::repo::findings::{Check, Findings};
 
-async fn check(root: &TempDir, checks: &[Check], format: Format) -> Answer<Findings> {
-    let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+async fn check(root: &TempDir, checks: &[Check], format: Format) -> ToolAnswer<Findings> {
+    let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
     let args = CheckArgs { path: ".".into(), checks: checks.to_vec(), format };
-    CheckDocumentation { roots }.call(args, &nobody()).await.unwrap()
+    CheckDocumentation { roots }.call(args, &no_client()).await.unwrap()
 }
 
-fn text(answer: &Answer<Findings>) -> &str {
+fn text(answer: &ToolAnswer<Findings>) -> &str {
     match answer.content.as_slice() {
-        [Block::Text { text, .. }] => text,
+        [AnswerBlock::Text { text, .. }] => text,
         other => panic!("{other:?}"),
     }
 }

@@ -5,9 +5,9 @@
 
 use super::Reason;
 use crate::{
-    analysis::Source,
-    language::{Match, line_of, matches, text_of},
-    parse::Definition,
+    analysis::AnalyzedSource,
+    language::{QueryMatch, line_of, matches, text_of},
+    parse::LocatedDefinition,
 };
 use std::{
     cmp::Reverse,
@@ -17,7 +17,7 @@ use std::{
 use tree_sitter::Node;
 
 /// Maximum reasons listed per function.
-const MOST_REASONS: usize = 5;
+const MAX_REASONS: usize = 5;
 
 /// The result for one function.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub(super) struct Measured {
 
 /// The result for the whole file.
 #[derive(Debug)]
-pub(super) struct File {
+pub(super) struct FileComplexityTotals {
     pub(super) branches: u32,
     pub(super) cognitive: u32,
 }
 
 /// A mark of a node, in the order in which marks of one node take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Mark {
+enum ComplexityMark {
     Head,
     Even,
     Structure,
@@ -51,8 +51,8 @@ enum Mark {
     Nest,
 }
 
-impl Mark {
-    fn named(capture: &str) -> Option<Self> {
+impl ComplexityMark {
+    fn from_capture(capture: &str) -> Option<Self> {
         Some(match capture {
             "head" => Self::Head,
             "even" => Self::Even,
@@ -74,16 +74,16 @@ impl Mark {
 
 /// A mark with its range.
 #[derive(Debug)]
-struct Item<'tree> {
+struct MarkedNode<'tree> {
     range: Range<usize>,
-    mark: Mark,
+    mark: ComplexityMark,
     /// `None` for functions.
     node: Option<Node<'tree>>,
 }
 
 /// A contribution to cognitive complexity.
 #[derive(Debug, Clone, Copy)]
-struct Weight<'tree> {
+struct CognitiveIncrement<'tree> {
     /// For structures, 1 plus the levels from the start of the file; for others, the value itself.
     adds: u32,
     node: Node<'tree>,
@@ -91,7 +91,7 @@ struct Weight<'tree> {
 
 /// Running totals of an open function.
 #[derive(Debug, Default)]
-struct Tally<'tree> {
+struct ComplexityTally<'tree> {
     /// Its index in the list of definitions; `None` for the file.
     definition: Option<usize>,
     /// Levels around it.
@@ -104,11 +104,11 @@ struct Tally<'tree> {
     structure_sum: u64,
     flat_sum: u64,
     /// The largest of each sort; levels make those of one sort comparable across functions.
-    heavy_structures: Vec<Weight<'tree>>,
-    heavy_flats: Vec<Weight<'tree>>,
+    heavy_structures: Vec<CognitiveIncrement<'tree>>,
+    heavy_flats: Vec<CognitiveIncrement<'tree>>,
 }
 
-impl Tally<'_> {
+impl ComplexityTally<'_> {
     fn cognitive(&self) -> u32 {
         let around = self.structures * u64::from(self.level);
         let sum = (self.structure_sum + self.flat_sum).saturating_sub(around);
@@ -145,17 +145,17 @@ impl Tally<'_> {
         });
         let mut all: Vec<Reason> = structures.chain(flats).collect();
         all.sort_by_key(|one| (Reverse(one.adds), one.line));
-        all.truncate(MOST_REASONS);
+        all.truncate(MAX_REASONS);
         all
     }
 }
 
 /// Keeps the largest; the first of equal ones.
-fn keep<'tree>(kept: &mut Vec<Weight<'tree>>, weight: Weight<'tree>) {
+fn keep<'tree>(kept: &mut Vec<CognitiveIncrement<'tree>>, weight: CognitiveIncrement<'tree>) {
     let place = kept.partition_point(|one| one.adds >= weight.adds);
-    if place < MOST_REASONS {
+    if place < MAX_REASONS {
         kept.insert(place, weight);
-        kept.truncate(MOST_REASONS);
+        kept.truncate(MAX_REASONS);
     }
 }
 
@@ -175,83 +175,83 @@ fn operator<'a>(node: Node<'_>, text: &'a str) -> Option<&'a str> {
 }
 
 /// Measures every function among the definitions, in their order, and the file.
-pub(super) fn sweep(source: &Source<'_>, definitions: &[Definition]) -> (Vec<Measured>, File) {
+pub(super) fn sweep(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinition]) -> (Vec<Measured>, FileComplexityTotals) {
     let root = source.tree.root_node();
     let marks = matches(source.tree, source.language.grammar().branches(), root, source.text);
     let mut items = items(&marks, source.text);
     let functions = definitions.iter().enumerate();
     items.extend(functions.filter(|(_, one)| one.annotation.kind.is_callable()).map(
-        |(at, one)| Item { range: one.callable.clone(), mark: Mark::Function(at), node: None },
+        |(at, one)| MarkedNode { range: one.callable.clone(), mark: ComplexityMark::Function(at), node: None },
     ));
     items.sort_by_key(|one| (one.range.start, Reverse(one.range.end), one.mark));
-    let mut pass = Pass { text: source.text, measured: Vec::new(), level: 0, nest: 0 };
+    let mut pass = ComplexitySweep { text: source.text, measured: Vec::new(), level: 0, nest: 0 };
     let mut tallies = vec![Tally::default()];
     let mut branches = 0;
     // Open nodes, innermost last: tree nodes are nested or disjoint.
-    let mut open: Vec<&Item<'_>> = Vec::new();
+    let mut open: Vec<&MarkedNode<'_>> = Vec::new();
     for item in &items {
         while let Some(ended) = open.pop_if(|one| one.range.end <= item.range.start) {
             pass.close(ended, &mut tallies);
         }
-        branches += u32::from(item.mark == Mark::Branch);
+        branches += u32::from(item.mark == ComplexityMark::Branch);
         pass.enter(item, &mut tallies);
         open.push(item);
     }
     while let Some(ended) = open.pop() {
         pass.close(ended, &mut tallies);
     }
-    let cognitive = tallies.first().map_or(0, Tally::cognitive);
+    let cognitive = tallies.first().map_or(0, ComplexityTally::cognitive);
     pass.measured.sort_by_key(|one| one.definition);
-    (pass.measured, File { branches, cognitive })
+    (pass.measured, FileComplexityTotals { branches, cognitive })
 }
 
 /// The state of the pass.
-struct Pass<'a> {
+struct ComplexitySweep<'a> {
     text: &'a str,
     measured: Vec<Measured>,
     level: i32,
     nest: u32,
 }
 
-impl Pass<'_> {
+impl ComplexitySweep<'_> {
     fn level(&self) -> u32 {
         u32::try_from(self.level).unwrap_or(0)
     }
 
-    fn enter<'tree>(&mut self, item: &Item<'tree>, tallies: &mut Vec<Tally<'tree>>) {
+    fn enter<'tree>(&mut self, item: &MarkedNode<'tree>, tallies: &mut Vec<ComplexityTally<'tree>>) {
         let (level, nest) = (self.level(), self.nest);
         let Some(tally) = tallies.last_mut() else { return };
         match (item.mark, item.node) {
-            (Mark::Head, _) => self.level -= 1,
-            (Mark::Deep, _) => self.level += 1,
-            (Mark::Structure, Some(node)) => {
+            (ComplexityMark::Head, _) => self.level -= 1,
+            (ComplexityMark::Deep, _) => self.level += 1,
+            (ComplexityMark::Structure, Some(node)) => {
                 tally.structures += 1;
                 tally.structure_sum += 1 + u64::from(level);
-                keep(&mut tally.heavy_structures, Weight { adds: 1 + level, node });
+                keep(&mut tally.heavy_structures, CognitiveIncrement { adds: 1 + level, node });
                 self.level += 1;
             }
-            (Mark::Flat | Mark::Logic, Some(node)) => {
+            (ComplexityMark::Flat | ComplexityMark::Logic, Some(node)) => {
                 tally.flat_sum += 1;
-                keep(&mut tally.heavy_flats, Weight { adds: 1, node });
+                keep(&mut tally.heavy_flats, CognitiveIncrement { adds: 1, node });
             }
-            (Mark::Branch, _) => tally.branches += 1,
-            (Mark::Nest, _) => {
+            (ComplexityMark::Branch, _) => tally.branches += 1,
+            (ComplexityMark::Nest, _) => {
                 self.nest += 1;
                 tally.deepest = tally.deepest.max(self.nest - tally.nest);
             }
-            (Mark::Function(at), _) => {
-                tallies.push(Tally { definition: Some(at), level, nest, ..Tally::default() });
+            (ComplexityMark::Function(at), _) => {
+                tallies.push(ComplexityTally { definition: Some(at), level, nest, ..ComplexityTally::default() });
             }
-            (Mark::Even | Mark::Structure | Mark::Flat | Mark::Logic, _) => {}
+            (ComplexityMark::Even | ComplexityMark::Structure | ComplexityMark::Flat | ComplexityMark::Logic, _) => {}
         }
     }
 
-    fn close<'tree>(&mut self, item: &Item<'tree>, tallies: &mut Vec<Tally<'tree>>) {
+    fn close<'tree>(&mut self, item: &MarkedNode<'tree>, tallies: &mut Vec<ComplexityTally<'tree>>) {
         match item.mark {
-            Mark::Head => self.level += 1,
-            Mark::Deep | Mark::Structure => self.level -= 1,
-            Mark::Nest => self.nest -= 1,
-            Mark::Function(definition) => {
+            ComplexityMark::Head => self.level += 1,
+            ComplexityMark::Deep | ComplexityMark::Structure => self.level -= 1,
+            ComplexityMark::Nest => self.nest -= 1,
+            ComplexityMark::Function(definition) => {
                 let Some(tally) = tallies.pop_if(|one| one.definition.is_some()) else { return };
                 self.measured.push(Measured {
                     definition,
@@ -267,37 +267,37 @@ impl Pass<'_> {
                     None => {}
                 }
             }
-            Mark::Even | Mark::Flat | Mark::Logic | Mark::Branch => {}
+            ComplexityMark::Even | ComplexityMark::Flat | ComplexityMark::Logic | ComplexityMark::Branch => {}
         }
     }
 }
 
 /// Every mark once a node; of those that speak of the level, the one whose pattern comes first.
-fn items<'tree>(marks: &[Match<'tree>], text: &str) -> Vec<Item<'tree>> {
-    let mut levels: HashMap<usize, (usize, Mark, Node<'tree>)> = HashMap::new();
-    let mut others: HashSet<(usize, Mark)> = HashSet::new();
+fn items<'tree>(marks: &[QueryMatch<'tree>], text: &str) -> Vec<MarkedNode<'tree>> {
+    let mut levels: HashMap<usize, (usize, ComplexityMark, Node<'tree>)> = HashMap::new();
+    let mut others: HashSet<(usize, ComplexityMark)> = HashSet::new();
     let mut items = Vec::new();
     for found in marks {
         for (name, node) in &found.captures {
-            let Some(mark) = Mark::named(name) else { continue };
+            let Some(mark) = ComplexityMark::named(name) else { continue };
             if mark.is_level() {
                 let known = levels.get(&node.id());
                 if known.is_none_or(|(pattern, ..)| *pattern > found.pattern) {
                     levels.insert(node.id(), (found.pattern, mark, *node));
                 }
             } else if others.insert((node.id(), mark)) {
-                items.push(Item { range: node.byte_range(), mark, node: Some(*node) });
+                items.push(MarkedNode { range: node.byte_range(), mark, node: Some(*node) });
             }
         }
     }
-    let levels = levels.into_values().map(|(_, mark, node)| Item {
+    let levels = levels.into_values().map(|(_, mark, node)| MarkedNode {
         range: node.byte_range(),
         mark,
         node: Some(node),
     });
     items.extend(levels);
-    let continued = continued(&items, text);
-    let counts = |item: &Item<'_>| {
+    let continued = continuation_nodes(&items, text);
+    let counts = |item: &MarkedNode<'_>| {
         let goes_on = item.node.is_some_and(|node| continued.contains(&node.id()));
         !(goes_on && matches!(item.mark, Mark::Nest | Mark::Structure | Mark::Logic))
     };
@@ -306,21 +306,21 @@ fn items<'tree>(marks: &[Match<'tree>], text: &str) -> Vec<Item<'tree>> {
 }
 
 /// Nodes that continue their parent: the `if` of an `else if`, and a condition with the same operator as its parent.
-fn continued(items: &[Item<'_>], text: &str) -> HashSet<usize> {
+fn continuation_nodes(items: &[MarkedNode<'_>], text: &str) -> HashSet<usize> {
     let mut continued = HashSet::new();
     for item in items {
         let Some(node) = item.node else { continue };
         match item.mark {
-            Mark::Nest | Mark::Structure => {
-                continued.extend(else_if(node).map(|node| node.id()));
+            ComplexityMark::Nest | ComplexityMark::Structure => {
+                continuation_nodes.extend(else_if(node).map(|node| node.id()));
             }
-            Mark::Logic => {
+            ComplexityMark::Logic => {
                 let own = operator(node, text);
                 let parts = operands(node);
                 let same = parts.iter().filter(|part| {
                     part.kind() == node.kind() && own.is_some() && operator(**part, text) == own
                 });
-                continued.extend(same.map(Node::id));
+                continuation_nodes.extend(same.map(Node::id));
             }
             _ => {}
         }
@@ -354,10 +354,10 @@ fn else_if(node: Node<'_>) -> Option<Node<'_>> {
 /// The operands of an operator, without parentheses.
 fn operands(node: Node<'_>) -> Vec<Node<'_>> {
     let all: Vec<Node<'_>> = node.named_children(&mut node.walk()).collect();
-    all.into_iter().map(without_parentheses).collect()
+    all.into_iter().map(unwrap_parentheses).collect()
 }
 
-fn without_parentheses(node: Node<'_>) -> Node<'_> {
+fn unwrap_parentheses(node: Node<'_>) -> Node<'_> {
     let mut inner = node;
     while inner.kind().starts_with("parenthesized") && inner.named_child_count() == 1 {
         let Some(child) = inner.named_child(0) else { break };

@@ -1,17 +1,17 @@
 //! Dart: paths, and packages by `pubspec.yaml`.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
     paths::{folder_of, join, within},
 };
 use std::collections::HashMap;
 
 /// Folders of packages by name.
 #[derive(Debug)]
-pub(super) struct Packages(HashMap<String, String>);
+pub(super) struct DartPackages(HashMap<String, String>);
 
-impl Packages {
-    fn read(files: &Files<'_>) -> Self {
+impl DartPackages {
+    fn read(files: &RepositoryFiles<'_>) -> Self {
         let named = |(folder, text): (String, String)| {
             let name = text.lines().find_map(|line| line.strip_prefix("name:"))?;
             let name = name.split('#').next()?.trim().trim_matches(['"', '\'']);
@@ -21,20 +21,20 @@ impl Packages {
     }
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module().trim_matches(['"', '\'']);
     if let Some(library) = module.strip_prefix("dart:") {
-        return Target::standard(library);
+        return ImportTarget::standard(library);
     }
     let Some(path) = module.strip_prefix("package:") else {
         let path = join(folder_of(asked.from), module);
-        return Target::local(path.filter(|path| files.has(path)));
+        return ImportTarget::local(path.filter(|path| files.has(path)));
     };
     let (name, rest) = path.split_once('/').unwrap_or((path, ""));
-    let packages = files.dart.get_or_init(|| Packages::read(files));
+    let packages = files.dart.get_or_init(|| DartPackages::read(files));
     if let Some(folder) = packages.0.get(name) {
         let path = join(&within(folder, "lib"), rest);
-        return Target::local(path.filter(|path| files.has(path)));
+        return ImportTarget::local(path.filter(|path| files.has(path)));
     }
-    Target::package(files.package(Ecosystem::Dart, &[name.to_owned()]))
+    ImportTarget::package(files.package(Ecosystem::Dart, &[name.to_owned()]))
 }

@@ -55,15 +55,15 @@ pub enum Ecosystem {
 }
 
 /// Maximum files with the same path ending that are compared.
-pub(super) const MOST_ALIKE: usize = 256;
+pub(super) const MAX_COMPARED_FILES: usize = 256;
 /// Maximum files of one package that an import resolves to.
-pub(super) const MOST_FILES: usize = 500;
+pub(super) const MAX_PACKAGE_FILES: usize = 500;
 
 type Text<'a> = Box<dyn Fn(&str) -> Option<String> + Send + Sync + 'a>;
 type Version<'a> = Box<dyn Fn(Ecosystem, &str) -> Option<String> + Send + Sync + 'a>;
 
 /// The files of a repository. Built once, used for every file: manifests are read on first use and cached.
-pub struct Files<'a> {
+pub struct RepositoryFiles<'a> {
     /// Sorted.
     paths: Vec<String>,
     by_name: HashMap<String, Vec<u32>>,
@@ -71,22 +71,22 @@ pub struct Files<'a> {
     folders: OnceLock<Vec<String>>,
     text: Text<'a>,
     version: Version<'a>,
-    pub(super) python: OnceLock<python::Roots>,
+    pub(super) python: OnceLock<python::PythonRoots>,
     pub(super) script: OnceLock<script::Manifests>,
-    pub(super) rust: OnceLock<rust::Crates>,
+    pub(super) rust: OnceLock<rust::RustCrates>,
     pub(super) go: OnceLock<go::Modules>,
     pub(super) php: OnceLock<php::Prefixes>,
-    pub(super) dart: OnceLock<dart::Packages>,
+    pub(super) dart: OnceLock<dart::DartPackages>,
     pub(super) csharp: OnceLock<csharp::Projects>,
 }
 
-impl std::fmt::Debug for Files<'_> {
+impl std::fmt::Debug for RepositoryFiles<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Files").field("paths", &self.paths.len()).finish_non_exhaustive()
     }
 }
 
-impl<'a> Files<'a> {
+impl<'a> RepositoryFiles<'a> {
     /// All paths of a repository, with slashes and from its top. `text` reads a manifest by its path; `version` says
     /// which version of a package the repository requires or locks, and `None` for an unknown package.
     pub fn new(
@@ -154,7 +154,7 @@ impl<'a> Files<'a> {
     }
 
     /// Every file of this name.
-    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(super) fn with_name(&self, name: &str) -> impl Iterator<Item = &str> {
         let ids = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
         ids.iter().map(|id| self.paths[*id as usize].as_str())
     }
@@ -186,8 +186,8 @@ impl<'a> Files<'a> {
     /// The file that ends with these parts and is nearest to `from`; the first of equally near ones. If a great many
     /// match, it has to be in an enclosing folder of `from`.
     pub(super) fn nearest_ending(&self, from: &str, end: &str) -> Option<&str> {
-        let mut alike: Vec<&str> = self.ending(end).take(MOST_ALIKE + 1).collect();
-        if alike.len() > MOST_ALIKE {
+        let mut alike: Vec<&str> = self.ending(end).take(MAX_COMPARED_FILES + 1).collect();
+        if alike.len() > MAX_COMPARED_FILES {
             let mut around = upwards(folder_of(from)).map(|folder| within(folder, end));
             let at = around.find_map(|path| self.paths.binary_search(&path).ok())?;
             return self.paths.get(at).map(String::as_str);
@@ -213,7 +213,7 @@ impl<'a> Files<'a> {
             !path.split('/').any(|part| matches!(part, "node_modules" | "vendor" | "site-packages"))
         };
         let read = |path: &str| Some((folder_of(path).to_owned(), self.read(path)?));
-        let mut all: Vec<_> = self.named(name).filter(own).filter_map(read).collect();
+        let mut all: Vec<_> = self.with_name(name).filter(own).filter_map(read).collect();
         all.sort_by_key(|(folder, _)| folder.matches('/').count());
         all
     }
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn files_are_found_by_folder_and_by_ending() {
         let paths = ["a/b/X.java", "a/b.txt", "a/b-c/y", "a/b/c/Z.java", "q/a/b/X.java", "top"];
-        let files = Files::new(paths.map(str::to_owned), |_| None, |_, _| None);
+        let files = RepositoryFiles::new(paths.map(str::to_owned), |_| None, |_, _| None);
         assert_eq!(files.directly_in("a"), ["a/b.txt"]);
         assert_eq!(files.directly_in("a/b"), ["a/b/X.java"]);
         assert_eq!(files.directly_in(""), ["top"]);
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_common_name_is_looked_for_around_the_file() {
         let many = (0..10_000).map(|n| format!("p{n}/util.h"));
-        let files = Files::new(many.chain(["util.h".to_owned()]), |_| None, |_, _| None);
+        let files = RepositoryFiles::new(many.chain(["util.h".to_owned()]), |_| None, |_, _| None);
         assert_eq!(files.nearest_ending("p7/a.c", "util.h"), Some("p7/util.h"));
         assert_eq!(files.nearest_ending("q/a.c", "util.h"), Some("util.h"));
         assert_eq!(files.nearest_ending("q/a.c", "p3/util.h"), Some("p3/util.h"));

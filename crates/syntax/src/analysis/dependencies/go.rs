@@ -1,8 +1,8 @@
 //! Go: an import names a folder, and resolves to all its non-test files, which form one package.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
-    files::{MOST_ALIKE, MOST_FILES},
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    files::{MAX_COMPARED_FILES, MAX_PACKAGE_FILES},
     paths::{below, folder_of, has_ending, join, name_of, nearest, upwards},
 };
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use std::collections::HashMap;
 /// The modules of a repository.
 #[derive(Debug)]
 pub(super) struct Modules {
-    by_folder: HashMap<String, Module>,
+    by_folder: HashMap<String, GoModule>,
     /// Folders by the path of their module.
     by_path: HashMap<String, String>,
 }
 
 #[derive(Debug)]
-struct Module {
+struct GoModule {
     path: String,
     needs: Vec<String>,
     /// Modules that are taken from a folder instead.
@@ -24,17 +24,17 @@ struct Module {
 }
 
 impl Modules {
-    fn read(files: &Files<'_>) -> Self {
+    fn read(files: &RepositoryFiles<'_>) -> Self {
         let (mut by_folder, mut by_path) = (HashMap::new(), HashMap::new());
         for (folder, text) in files.manifests("go.mod") {
-            let Some(module) = Module::read(&folder, &text) else { continue };
+            let Some(module) = GoModule::read(&folder, &text) else { continue };
             by_path.entry(module.path.clone()).or_insert_with(|| folder.clone());
             by_folder.insert(folder, module);
         }
         Self { by_folder, by_path }
     }
 
-    fn around(&self, from: &str) -> Option<&Module> {
+    fn around(&self, from: &str) -> Option<&GoModule> {
         upwards(folder_of(from)).find_map(|folder| self.by_folder.get(folder))
     }
 
@@ -44,7 +44,7 @@ impl Modules {
     }
 }
 
-impl Module {
+impl GoModule {
     fn read(folder: &str, text: &str) -> Option<Self> {
         let (mut path, mut needs, mut replaced) = (None, Vec::new(), Vec::new());
         let mut block = None;
@@ -78,11 +78,11 @@ impl Module {
     }
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let (from, module) = (asked.from, asked.module());
     if module.starts_with("./") || module.starts_with("../") {
         let folder = join(folder_of(from), module);
-        return Target::local(
+        return ImportTarget::local(
             folder.map(|folder| package(&folder, module, files)).unwrap_or_default(),
         );
     }
@@ -93,25 +93,25 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     for (path, folder) in replaced.chain(modules.of(module)) {
         if let Some(rest) = below(module, path) {
             let folder = join(folder, rest).unwrap_or_default();
-            return Target::local(package(&folder, module, files));
+            return ImportTarget::local(package(&folder, module, files));
         }
     }
     let first = module.split('/').next().unwrap_or(module);
     if !first.contains('.') {
-        return Target::standard(module);
+        return ImportTarget::standard(module);
     }
     if modules.by_folder.is_empty()
         && let Some(folder) = by_folder(from, module, files)
     {
-        return Target::local(package(&folder, module, files));
+        return ImportTarget::local(package(&folder, module, files));
     }
-    Target::package(files.package(Ecosystem::Go, &names(module, own)))
+    ImportTarget::package(files.package(Ecosystem::Go, &names(module, own)))
 }
 
 /// The files of a package; the main one is named after it or contains its documentation.
-fn package(folder: &str, module: &str, files: &Files<'_>) -> Vec<String> {
+fn package(folder: &str, module: &str, files: &RepositoryFiles<'_>) -> Vec<String> {
     let is_source = |path: &&str| has_ending(path, "go") && !path.ends_with("_test.go");
-    let sources = files.directly_in(folder).into_iter().filter(is_source).take(MOST_FILES);
+    let sources = files.directly_in(folder).into_iter().filter(is_source).take(MAX_PACKAGE_FILES);
     let mut all: Vec<String> = sources.map(str::to_owned).collect();
     let own = format!("{}.go", name_of(module));
     all.sort_by_key(|path| match name_of(path) {
@@ -123,10 +123,10 @@ fn package(folder: &str, module: &str, files: &Files<'_>) -> Vec<String> {
 }
 
 /// Without a `go.mod` the start of the path is where the repository came from, or the repository holds it all.
-fn by_folder(from: &str, module: &str, files: &Files<'_>) -> Option<String> {
+fn by_folder(from: &str, module: &str, files: &RepositoryFiles<'_>) -> Option<String> {
     let has_source = |folder: &&str| !package(folder, module, files).is_empty();
     if let Some(folder) =
-        nearest(from, files.folders_ending(module).take(MOST_ALIKE).filter(has_source))
+        nearest(from, files.folders_ending(module).take(MAX_COMPARED_FILES).filter(has_source))
     {
         return Some(folder.to_owned());
     }
@@ -135,7 +135,7 @@ fn by_folder(from: &str, module: &str, files: &Files<'_>) -> Option<String> {
 }
 
 /// What the module of a package may be called: as it is required, as hosts name their repositories, or any start.
-fn names(module: &str, own: Option<&Module>) -> Vec<String> {
+fn names(module: &str, own: Option<&GoModule>) -> Vec<String> {
     let required = own.into_iter().flat_map(|own| &own.needs);
     let required =
         required.filter(|need| below(module, need).is_some()).max_by_key(|need| need.len());

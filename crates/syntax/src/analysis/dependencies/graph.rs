@@ -10,7 +10,7 @@ use std::{
 
 /// Maximum edges visited in search of a shortest cycle of a component; then the best one found so far is used, because
 /// searching from every file would take too long.
-const LONGEST_LOOK: usize = 300_000;
+const MAX_VISITED_EDGES: usize = 300_000;
 
 /// One file imports another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -46,17 +46,17 @@ pub struct Needed {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct GraphLink {
     to: u32,
     declares: bool,
 }
 
 /// The dependency graph. Built once for a repository.
 #[derive(Debug)]
-pub struct Graph {
+pub struct DependencyGraph {
     /// Sorted.
     files: Vec<String>,
-    needs: Vec<Vec<Link>>,
+    needs: Vec<Vec<GraphLink>>,
     needed_by: Vec<Vec<u32>>,
     /// Without declarations: a module and its parent are not a cycle.
     flow: Vec<Vec<u32>>,
@@ -68,7 +68,7 @@ pub struct Graph {
     uses: Vec<Vec<u32>>,
 }
 
-impl Graph {
+impl DependencyGraph {
     /// Builds the graph from every file with its imports. Import targets become part of the graph automatically.
     pub fn new<'i>(files: impl IntoIterator<Item = (&'i str, &'i [Import])>) -> Self {
         let files: Vec<(&str, &[Import])> = files.into_iter().collect();
@@ -100,10 +100,10 @@ impl Graph {
             }
         }
         let packages = packages.into_keys().cloned().collect();
-        Self::linked(names.into_iter().map(str::to_owned).collect(), links, packages, uses)
+        Self::from_links(names.into_iter().map(str::to_owned).collect(), links, packages, uses)
     }
 
-    fn linked(
+    fn from_links(
         files: Vec<String>,
         links: Vec<BTreeMap<u32, bool>>,
         packages: Vec<External>,
@@ -113,8 +113,8 @@ impl Graph {
         let mut flow = vec![Vec::new(); files.len()];
         let mut needs = Vec::with_capacity(files.len());
         for (links, from) in links.into_iter().zip(0_u32..) {
-            let own: Vec<Link> =
-                links.into_iter().map(|(to, declares)| Link { to, declares }).collect();
+            let own: Vec<GraphLink> =
+                links.into_iter().map(|(to, declares)| GraphLink { to, declares }).collect();
             for link in &own {
                 needed_by[link.to as usize].push(from);
                 if !link.declares {
@@ -210,7 +210,7 @@ impl Graph {
         let id = self.id(file)?;
         let members = &self.components[self.component_of[id] as usize];
         let inside: HashSet<u32> = members.iter().copied().collect();
-        let search = Search { leads: &self.flow, inside: &inside, limit: usize::MAX };
+        let search = CycleSearch { leads: &self.flow, inside: &inside, limit: usize::MAX };
         let path = search.around(u32::try_from(id).ok()?, &mut 0)?;
         Some(self.cycle(&path, members.len()))
     }
@@ -297,24 +297,24 @@ fn shortest(leads: &[Vec<u32>], members: &[u32]) -> Option<Vec<u32>> {
     let mut looked = 0;
     for start in starts {
         let limit = best.as_ref().map_or(usize::MAX, Vec::len);
-        if limit == 3 || (best.is_some() && looked > LONGEST_LOOK) {
+        if limit == 3 || (best.is_some() && looked > MAX_VISITED_EDGES) {
             break;
         }
-        let search = Search { leads, inside: &inside, limit };
+        let search = CycleSearch { leads, inside: &inside, limit };
         best = search.around(start, &mut looked).or(best);
     }
     best
 }
 
 /// A search for a cycle.
-struct Search<'a> {
+struct CycleSearch<'a> {
     leads: &'a [Vec<u32>],
     inside: &'a HashSet<u32>,
     /// The path has to be shorter than this.
     limit: usize,
 }
 
-impl Search<'_> {
+impl CycleSearch<'_> {
     /// The shortest path from a file back to itself, with the start at both ends. Counts visited edges.
     fn around(&self, start: u32, looked: &mut usize) -> Option<Vec<u32>> {
         let mut before: HashMap<u32, u32> = HashMap::new();

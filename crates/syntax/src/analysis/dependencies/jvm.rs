@@ -1,8 +1,8 @@
 //! Java, Kotlin and Scala: a class is in the file of its name, in the folders of its package, below some source folder.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
-    files::{MOST_ALIKE, MOST_FILES},
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    files::{MAX_COMPARED_FILES, MAX_PACKAGE_FILES},
     paths::{nearest, within},
 };
 
@@ -10,7 +10,7 @@ const ENDINGS: [&str; 4] = ["java", "kt", "scala", "groovy"];
 const STANDARD: [&str; 8] =
     ["java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "org.w3c.dom."];
 
-pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
     let mut parts: Vec<&str> =
         module.trim_start_matches("_root_.").split('.').map(str::trim).collect();
     let is_star = |name: &str| matches!(name, "*" | "_" | "given");
@@ -20,29 +20,29 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
         parts.pop();
     }
     if let Some(file) = class(asked.from, &parts, files) {
-        return Target::local([file]);
+        return ImportTarget::local([file]);
     }
     let package = if all { parts.as_slice() } else { &parts[..parts.len().saturating_sub(1)] };
     let inside = package_files(asked.from, package, files);
     if !inside.is_empty() {
         // A top-level function is not found by file name.
         let is_found = all || inside.len() == 1;
-        return Target::local(if is_found { inside } else { Vec::new() });
+        return ImportTarget::local(if is_found { inside } else { Vec::new() });
     }
     let whole = parts.join(".");
     if STANDARD.iter().any(|start| whole.starts_with(start)) {
-        return Target::standard(&lower(&parts).join("."));
+        return ImportTarget::standard(&lower(&parts).join("."));
     }
     let package = lower(&parts);
     let names: Vec<String> = (2..=package.len().max(2))
         .rev()
         .map(|count| package[..count.min(package.len())].join("."))
         .collect();
-    Target::package(files.package(Ecosystem::Java, &names))
+    ImportTarget::package(files.package(Ecosystem::Java, &names))
 }
 
 /// The last names may be a class inside the class, or a member of it.
-fn class(from: &str, parts: &[&str], files: &Files<'_>) -> Option<String> {
+fn class(from: &str, parts: &[&str], files: &RepositoryFiles<'_>) -> Option<String> {
     let shortest = parts.len().saturating_sub(3).max(2).min(parts.len());
     for count in (shortest..=parts.len()).rev() {
         let path = parts[..count].join("/");
@@ -59,7 +59,7 @@ fn class(from: &str, parts: &[&str], files: &Files<'_>) -> Option<String> {
 }
 
 /// The files of a package. Tests may need the sources, but not the other way round.
-fn package_files(from: &str, package: &[&str], files: &Files<'_>) -> Vec<String> {
+fn package_files(from: &str, package: &[&str], files: &RepositoryFiles<'_>) -> Vec<String> {
     if package.len() < 2 {
         return Vec::new();
     }
@@ -68,14 +68,14 @@ fn package_files(from: &str, package: &[&str], files: &Files<'_>) -> Vec<String>
     let folders: Vec<&str> = files
         .folders_ending(&path)
         .filter(|folder| is_test(from) || !is_test(folder))
-        .take(MOST_ALIKE)
+        .take(MAX_COMPARED_FILES)
         .collect();
     let mut all: Vec<String> = folders
         .iter()
         .flat_map(|folder| files.directly_in(folder))
         .filter(|file| ENDINGS.iter().any(|ending| file.ends_with(&format!(".{ending}"))))
         .filter(|file| *file != from)
-        .take(MOST_FILES)
+        .take(MAX_PACKAGE_FILES)
         .map(str::to_owned)
         .collect();
     // The nearest of them first, so that it is the one that is shown.

@@ -22,13 +22,13 @@ mod statement;
 mod summary;
 mod uses;
 
-pub use files::{Ecosystem, Files};
-pub use graph::{Cycle, Edge, Graph, Needed};
+pub use files::{Ecosystem, RepositoryFiles};
+pub use graph::{Cycle, Edge, DependencyGraph, Needed};
 pub use summary::{
     FileDependencies, FolderDependencies, FolderEdge, Neighbour, PackageUse, of_file, of_folder,
 };
 
-use super::Source;
+use super::AnalyzedSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statement::Statement;
@@ -100,14 +100,14 @@ impl Import {
 
 /// The target of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Target {
+struct ImportTarget {
     local: bool,
     /// Main file first.
     files: Vec<String>,
     package: Option<External>,
 }
 
-impl Target {
+impl ImportTarget {
     /// Part of the repository, whether the file is found or not.
     fn local(files: impl IntoIterator<Item = String>) -> Self {
         Self { local: true, files: files.into_iter().collect(), package: None }
@@ -124,7 +124,7 @@ impl Target {
 
 /// An import to be resolved by a language family.
 #[derive(Debug, Clone, Copy)]
-struct Asked<'a> {
+struct ImportQuery<'a> {
     /// The file that imports.
     from: &'a str,
     /// The import statement.
@@ -133,27 +133,27 @@ struct Asked<'a> {
     held: &'a HashSet<String>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ImportQuery<'a> {
     fn module(&self) -> &'a str {
         &self.statement.module
     }
 }
 
 /// A part of a statement with its own target.
-struct Part {
+struct StatementPart {
     module: String,
     names: Vec<String>,
-    target: Target,
+    target: ImportTarget,
 }
 
 /// All imports of a file, in order, with their targets.
-pub fn imports(source: &Source<'_>, files: &Files<'_>) -> Vec<Import> {
+pub fn imports(source: &AnalyzedSource<'_>, files: &RepositoryFiles<'_>) -> Vec<Import> {
     let mut all = Vec::new();
     let found = statement::read(source);
     for statement in &found.imports {
-        let asked = Asked { from: source.path, statement, held: &found.modules };
+        let asked = ImportQuery { from: source.path, statement, held: &found.modules };
         for part in parts(source.language.word(), &asked, files) {
-            let Target { local, mut files, package } = part.target;
+            let ImportTarget { local, mut files, package } = part.target;
             let file = files.first().cloned();
             if files.len() < 2 {
                 files.clear();
@@ -174,7 +174,7 @@ pub fn imports(source: &Source<'_>, files: &Files<'_>) -> Vec<Import> {
     all
 }
 
-fn parts(language: &str, asked: &Asked<'_>, files: &Files<'_>) -> Vec<Part> {
+fn parts(language: &str, asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> Vec<StatementPart> {
     match language {
         "rust" => uses::parts(asked, "::", &|module| rust::resolve(asked, module, files)),
         "php" => uses::parts(asked, "\\", &|module| php::resolve(asked, module, files)),
@@ -189,7 +189,7 @@ fn parts(language: &str, asked: &Asked<'_>, files: &Files<'_>) -> Vec<Part> {
 }
 
 /// Languages are matched by name, so that a pack can be added without changes here.
-fn whole(language: &str, asked: &Asked<'_>, files: &Files<'_>) -> Target {
+fn whole(language: &str, asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     match language {
         "python" => python::resolve(asked, files),
         "typescript" | "tsx" | "javascript" => script::resolve(asked, files),
@@ -209,7 +209,7 @@ fn whole(language: &str, asked: &Asked<'_>, files: &Files<'_>) -> Target {
         "lua" => modules::lua(asked, files),
         "haskell" => modules::haskell(asked, files),
         "swift" => modules::swift(asked, files),
-        _ => Target::default(),
+        _ => ImportTarget::default(),
     }
 }
 

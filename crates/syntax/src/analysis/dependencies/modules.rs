@@ -1,19 +1,19 @@
 //! Languages whose module names are respelled paths: Lua, Elixir, Haskell, Swift.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
     paths::{folder_of, has_ending, upwards, within},
     standard,
 };
 
 /// `require "a.b"` is `a/b.lua` or `a/b/init.lua` below some folder on the module path.
-pub(super) fn lua(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn lua(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module().trim_matches(['"', '\'', '[', ']']);
     if matches!(
         module,
         "string" | "table" | "math" | "io" | "os" | "debug" | "coroutine" | "utf8" | "package"
     ) {
-        return Target::standard(module);
+        return ImportTarget::standard(module);
     }
     let is_path = has_ending(module, "lua") && !asked.statement.head.starts_with("require");
     let path =
@@ -26,18 +26,18 @@ pub(super) fn lua(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let found = paths.find(|path| files.has(path));
     let only = || forms.iter().find_map(|form| files.only_ending(form)).map(str::to_owned);
     if let Some(file) = found.or_else(only) {
-        return Target::local([file]);
+        return ImportTarget::local([file]);
     }
     if is_path {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
     let first = path.split('/').next().unwrap_or_default().to_owned();
-    Target::package(files.package(Ecosystem::Lua, &[first]))
+    ImportTarget::package(files.package(Ecosystem::Lua, &[first]))
 }
 
 /// `Shop.CartItem` is in `shop/cart_item.ex`, as is what is defined inside it.
-pub(super) fn elixir(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Target {
-    let parts: Vec<String> = module.split('.').map(underscored).collect();
+pub(super) fn elixir(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+    let parts: Vec<String> = module.split('.').map(to_snake_case).collect();
     for count in (1..=parts.len()).rev() {
         let path = parts[..count].join("/");
         let found = ["ex", "exs"]
@@ -46,7 +46,7 @@ pub(super) fn elixir(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Targ
         // A single name is too common to be looked for anywhere but where libraries start.
         let found = found.filter(|file| count > 1 || folder_of(file).ends_with("lib"));
         if let Some(file) = found {
-            return Target::local([file.to_owned()]);
+            return ImportTarget::local([file.to_owned()]);
         }
     }
     let first = parts.first().cloned().unwrap_or_default();
@@ -75,29 +75,29 @@ pub(super) fn elixir(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Targ
     ];
     if module.split('.').next().is_some_and(|first| own.contains(&first)) || module.starts_with(':')
     {
-        return Target::standard(module);
+        return ImportTarget::standard(module);
     }
-    Target::package(files.package(Ecosystem::Elixir, &[first]))
+    ImportTarget::package(files.package(Ecosystem::Elixir, &[first]))
 }
 
 /// `A.B.C` is `A/B/C.hs` below some folder for sources.
-pub(super) fn haskell(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn haskell(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module();
     let path = module.replace('.', "/");
     let found = ["hs", "lhs", "hsc"]
         .iter()
         .find_map(|ending| files.nearest_ending(asked.from, &format!("{path}.{ending}")));
     if let Some(file) = found {
-        return Target::local([file.to_owned()]);
+        return ImportTarget::local([file.to_owned()]);
     }
     if standard::is_haskell(module) {
-        return Target::standard(module);
+        return ImportTarget::standard(module);
     }
-    Target::package(files.package(Ecosystem::Haskell, &[module.to_owned()]))
+    ImportTarget::package(files.package(Ecosystem::Haskell, &[module.to_owned()]))
 }
 
 /// A module is a whole target, so an import names no file; a target of the repository has its folder.
-pub(super) fn swift(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn swift(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let words = asked.module().split_whitespace();
     let module = words.last().unwrap_or_default().split('.').next().unwrap_or_default();
     let is_target = |folder: &str| {
@@ -106,7 +106,7 @@ pub(super) fn swift(asked: &Asked<'_>, files: &Files<'_>) -> Target {
             .any(|kind| files.has_folder(&within(folder, &format!("{kind}/{module}"))))
     };
     if upwards(folder_of(asked.from)).any(is_target) {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
     let apple = [
         "Foundation",
@@ -126,12 +126,12 @@ pub(super) fn swift(asked: &Asked<'_>, files: &Files<'_>) -> Target {
         "Testing",
     ];
     if apple.contains(&module) {
-        return Target::standard(module);
+        return ImportTarget::standard(module);
     }
-    Target::package(files.package(Ecosystem::Swift, &[module.to_owned()]))
+    ImportTarget::package(files.package(Ecosystem::Swift, &[module.to_owned()]))
 }
 
-fn underscored(name: &str) -> String {
+fn to_snake_case(name: &str) -> String {
     let mut out = String::new();
     let letters: Vec<char> = name.trim().chars().collect();
     for (at, letter) in letters.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Languages that name a file by its path: C and C++, Zig, Protobuf, Bash.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
     paths::{folder_of, has_ending, join, upwards, within},
 };
 
@@ -22,13 +22,13 @@ const SYSTEM: [&str; 12] = [
 ];
 
 /// `#include`: from the file's folder, from the folders for headers around it, else wherever there is just one.
-pub(super) fn include(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn include(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module();
     let is_angle = module.starts_with('<') || asked.statement.head.ends_with('<');
     let path = module.trim_matches(['<', '>', '"', ' ']);
     let here = (!is_angle).then(|| join(folder_of(asked.from), path)).flatten();
     if let Some(file) = here.filter(|path| files.has(path)) {
-        return Target::local([file]);
+        return ImportTarget::local([file]);
     }
     let headers = ["include", "inc", "src", ""];
     // A header that comes with the system may share its name with one at the top of a folder.
@@ -38,51 +38,51 @@ pub(super) fn include(asked: &Asked<'_>, files: &Files<'_>) -> Target {
         let found = bases.filter_map(|base| join(&base, path)).find(|path| files.has(path));
         let only = || files.only_ending(path).map(str::to_owned);
         if let Some(file) = found.or_else(only) {
-            return Target::local([file]);
+            return ImportTarget::local([file]);
         }
     } else if let Some(file) = files.only_ending(&format!("include/{path}")) {
-        return Target::local([file.to_owned()]);
+        return ImportTarget::local([file.to_owned()]);
     }
     if !is_angle {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
     match path.split_once('/') {
         Some((first, _)) if !SYSTEM.contains(&first) => {
-            Target::package(files.package(Ecosystem::Native, &[first.to_owned()]))
+            ImportTarget::package(files.package(Ecosystem::Native, &[first.to_owned()]))
         }
-        _ => Target::standard(path),
+        _ => ImportTarget::standard(path),
     }
 }
 
 /// `@import`: a file by its path, else a module that the build gives a name.
-pub(super) fn zig(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn zig(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module().trim_matches('"');
     if asked.statement.head.starts_with("@cInclude") {
-        return Target::standard(module);
+        return ImportTarget::standard(module);
     }
     let here = join(folder_of(asked.from), module).filter(|path| files.has(path));
     match module {
-        "std" | "builtin" | "root" => Target::standard(module),
+        "std" | "builtin" | "root" => ImportTarget::standard(module),
         _ if here.is_some() || has_ending(module, "zig") || module.contains('/') => {
-            Target::local(here)
+            ImportTarget::local(here)
         }
-        _ => Target::package(files.package(Ecosystem::Zig, &[module.to_owned()])),
+        _ => ImportTarget::package(files.package(Ecosystem::Zig, &[module.to_owned()])),
     }
 }
 
 /// `import`: from some folder around the file, else wherever there is just one.
-pub(super) fn proto(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn proto(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let path = asked.module().trim_matches(['"', '\'']);
     let around = upwards(folder_of(asked.from)).filter_map(|folder| join(folder, path));
     let found = around.into_iter().find(|path| files.has(path));
     if let Some(file) = found.or_else(|| files.only_ending(path).map(str::to_owned)) {
-        return Target::local([file]);
+        return ImportTarget::local([file]);
     }
-    if path.starts_with("google/protobuf/") { Target::standard(path) } else { Target::default() }
+    if path.starts_with("google/protobuf/") { ImportTarget::standard(path) } else { ImportTarget::default() }
 }
 
 /// `source`: from the file's folder or one around it. What starts with a variable is taken from its first literal part.
-pub(super) fn source(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn source(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module().trim_matches(['"', '\'']);
     let literal = match module.rfind(['}', ')']) {
         Some(at) => module.get(at + 1..).unwrap_or_default(),
@@ -93,8 +93,8 @@ pub(super) fn source(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let is_absolute = is_whole && module.starts_with('/');
     let path = literal.trim_start_matches(['"', '/']);
     if path.is_empty() || is_absolute {
-        return Target::default();
+        return ImportTarget::default();
     }
     let around = upwards(folder_of(asked.from)).filter_map(|folder| join(folder, path));
-    Target::local(around.into_iter().find(|path| files.has(path)))
+    ImportTarget::local(around.into_iter().find(|path| files.has(path)))
 }

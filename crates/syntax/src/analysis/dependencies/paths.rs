@@ -60,7 +60,7 @@ pub(super) fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
 }
 
 /// How many folders two paths share.
-pub(super) fn shared(a: &str, b: &str) -> usize {
+pub(super) fn shared_folder_count(a: &str, b: &str) -> usize {
     a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count()
 }
 
@@ -68,7 +68,7 @@ pub(super) fn shared(a: &str, b: &str) -> usize {
 pub(super) fn nearest<'a>(from: &str, paths: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for path in paths {
-        let near = shared(from, path);
+        let near = shared_folder_count(from, path);
         if best.is_none_or(|(other, _)| near > other) {
             best = Some((near, path));
         }

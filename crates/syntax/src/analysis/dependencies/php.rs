@@ -1,8 +1,8 @@
 //! PHP: classes by the prefixes of `composer.json`, and files included by path.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
-    files::MOST_ALIKE,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    files::MAX_COMPARED_FILES,
     paths::{folder_of, join, upwards, within},
 };
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 pub(super) struct Prefixes(HashMap<String, Vec<String>>);
 
 impl Prefixes {
-    fn read(files: &Files<'_>) -> Self {
+    fn read(files: &RepositoryFiles<'_>) -> Self {
         let mut all: HashMap<String, Vec<String>> = HashMap::new();
         for (folder, text) in files.manifests("composer.json") {
             let Ok(manifest) = serde_json::from_str::<Value>(&text) else { continue };
@@ -36,16 +36,16 @@ impl Prefixes {
         let ends = name.rmatch_indices('\\').flat_map(|(at, _)| [at + 1, at]);
         [name.len()].into_iter().chain(ends).chain([0]).flat_map(move |end| {
             let (prefix, rest) = name.split_at(end);
-            let folders = self.0.get(prefix).into_iter().flatten().take(MOST_ALIKE);
+            let folders = self.0.get(prefix).into_iter().flatten().take(MAX_COMPARED_FILES);
             folders.map(move |folder| (rest, folder.as_str()))
         })
     }
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
     let head = asked.statement.head.as_str();
     if head.starts_with("include") || head.starts_with("require") {
-        return included(asked, module, files);
+        return resolve_include(asked, module, files);
     }
     let keyword =
         |name: &str| name.trim_start_matches("function ").trim_start_matches("const ").to_owned();
@@ -56,17 +56,17 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
         local = true;
         let path = within(folder, &format!("{}.php", rest.replace('\\', "/")));
         if files.has(&path) {
-            return Target::local([path]);
+            return ImportTarget::local([path]);
         }
     }
     if local {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
     let parts: Vec<&str> = name.split('\\').collect();
-    let [vendor, project, ..] = parts.as_slice() else { return Target::standard(&name) };
+    let [vendor, project, ..] = parts.as_slice() else { return ImportTarget::standard(&name) };
     let path = format!("{}.php", parts.join("/"));
     if let Some(file) = files.only_ending(&path) {
-        return Target::local([file.to_owned()]);
+        return ImportTarget::local([file.to_owned()]);
     }
     // Of `Symfony\Component\Console` the second part only says of which kind the package is.
     let kinds = ["Component", "Bundle", "Bridge", "Contracts"];
@@ -75,15 +75,15 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
     let mut names: Vec<String> =
         parts.iter().skip(1 + skipped).map(|part| format!("{vendor}/{}", hyphens(part))).collect();
     names.extend([format!("{vendor}/{vendor}"), vendor]);
-    Target::package(files.package(Ecosystem::Php, &names))
+    ImportTarget::package(files.package(Ecosystem::Php, &names))
 }
 
 /// Paths are seen from the file, from the folders around it, or from where the program starts.
-fn included(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Target {
+fn resolve_include(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
     let path = module.trim_matches(['"', '\'', '/', ' ']);
     let folders = upwards(folder_of(asked.from));
     let found = folders.filter_map(|folder| join(folder, path)).find(|path| files.has(path));
-    Target::local(found)
+    ImportTarget::local(found)
 }
 
 /// `DoctrineBundle` is called `doctrine-bundle`.

@@ -1,25 +1,25 @@
 //! Python: modules by packages, wherever they start in the repository.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
-    files::MOST_ALIKE,
-    paths::{below, folder_of, join, name_of, shared, upwards, within},
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    files::MAX_COMPARED_FILES,
+    paths::{below, folder_of, join, name_of, shared_folder_count, upwards, within},
     standard,
 };
 use std::collections::{BTreeSet, HashMap};
 
 /// Folders where absolute imports may start.
 #[derive(Debug)]
-pub(super) struct Roots {
+pub(super) struct PythonRoots {
     /// By the name of an outermost package: the folders that such a package is in.
     packages: HashMap<String, Vec<String>>,
     /// By the name of a folder around packages, which is one without saying so: the folders that such a folder is in.
     around: HashMap<String, Vec<String>>,
 }
 
-impl Roots {
-    fn read(files: &Files<'_>) -> Self {
-        let packages: BTreeSet<&str> = files.named("__init__.py").map(folder_of).collect();
+impl PythonRoots {
+    fn read(files: &RepositoryFiles<'_>) -> Self {
+        let packages: BTreeSet<&str> = files.with_name("__init__.py").map(folder_of).collect();
         let outermost = packages.iter().filter(|one| {
             !one.is_empty() && (folder_of(one).is_empty() || !packages.contains(folder_of(one)))
         });
@@ -43,8 +43,8 @@ impl Roots {
         let sorted = |named: &'s HashMap<String, Vec<String>>| {
             let roots = named.get(name).map(Vec::as_slice).unwrap_or_default();
             let fitting = roots.iter().map(String::as_str).filter(|root| may_start(root, from));
-            let mut roots: Vec<&str> = fitting.take(MOST_ALIKE).collect();
-            roots.sort_by_key(|root| std::cmp::Reverse(shared(from, root)));
+            let mut roots: Vec<&str> = fitting.take(MAX_COMPARED_FILES).collect();
+            roots.sort_by_key(|root| std::cmp::Reverse(shared_folder_count(from, root)));
             roots
         };
         let mut all = sorted(&self.packages);
@@ -75,17 +75,17 @@ fn may_start(root: &str, from: &str) -> bool {
         apart.contains(&part)
     };
     let parts: Vec<&str> = root.split('/').collect();
-    parts.iter().rposition(|part| is_apart(part)).is_none_or(|at| shared(from, root) > at)
+    parts.iter().rposition(|part| is_apart(part)).is_none_or(|at| shared_folder_count(from, root) > at)
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module: String = asked.module().split_whitespace().collect();
     let name = module.trim_start_matches('.');
     let path = name.replace('.', "/");
     let dots = module.len() - name.len();
     if dots > 0 {
         let folder = join(folder_of(asked.from), &"../".repeat(dots - 1));
-        return Target::local(
+        return ImportTarget::local(
             folder.and_then(|folder| leads(&folder, &path, asked, files)).unwrap_or_default(),
         );
     }
@@ -94,24 +94,24 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let own = below(asked.from, root).and_then(|path| path.split(['/', '.']).next());
     // A repository module cannot shadow one of Python's own, unless the repository is Python itself.
     if standard::is_python(first) && own != Some(first) {
-        return Target::standard(first);
+        return ImportTarget::standard(first);
     }
-    let roots = files.python.get_or_init(|| Roots::read(files));
+    let roots = files.python.get_or_init(|| PythonRoots::read(files));
     let known = roots.of(first, asked.from);
     for root in upwards(root).chain(known.iter().copied()) {
         if let Some(found) = leads(root, &path, asked, files) {
-            return Target::local(found);
+            return ImportTarget::local(found);
         }
     }
     let is_around = |root: &&str| below(asked.from, root).is_some();
     if roots.packages.contains_key(first) && known.iter().any(is_around) {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
-    Target::package(files.package(Ecosystem::Python, &distributions(name)))
+    ImportTarget::package(files.package(Ecosystem::Python, &distributions(name)))
 }
 
 /// The folder that holds the outermost package around a file.
-fn root_of<'a>(from: &'a str, files: &Files<'_>) -> &'a str {
+fn root_of<'a>(from: &'a str, files: &RepositoryFiles<'_>) -> &'a str {
     let is_package =
         |folder: &&str| !folder.is_empty() && files.has(&within(folder, "__init__.py"));
     let folder = folder_of(from);
@@ -119,7 +119,7 @@ fn root_of<'a>(from: &'a str, files: &Files<'_>) -> &'a str {
 }
 
 /// The files of a module below a folder and of the names taken from it that are modules themselves.
-fn leads(root: &str, path: &str, asked: &Asked<'_>, files: &Files<'_>) -> Option<Vec<String>> {
+fn leads(root: &str, path: &str, asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> Option<Vec<String>> {
     let base = within(root, path);
     let module = file_of(&base, files);
     if module.is_none() && !files.has_folder(&base) {
@@ -140,7 +140,7 @@ fn leads(root: &str, path: &str, asked: &Asked<'_>, files: &Files<'_>) -> Option
     (!found.is_empty()).then_some(found)
 }
 
-fn file_of(base: &str, files: &Files<'_>) -> Option<String> {
+fn file_of(base: &str, files: &RepositoryFiles<'_>) -> Option<String> {
     let forms = ["/__init__.py", ".py", "/__init__.pyi", ".pyi", ".pyx"];
     let paths = forms.map(|form| {
         if base.is_empty() {

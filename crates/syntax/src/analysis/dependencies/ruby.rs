@@ -1,12 +1,12 @@
 //! Ruby: files from here, features from a `lib` folder, and gems.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
     paths::{folder_of, join, upwards, within},
     standard,
 };
 
-pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let module = asked.module().trim_matches(['"', '\'']);
     let with_ending = |path: String| {
         let ended = format!("{path}.rb");
@@ -15,7 +15,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let head = asked.statement.head.as_str();
     if head.starts_with("require_relative") || module.starts_with("./") || module.starts_with("../")
     {
-        return Target::local(join(folder_of(asked.from), module).and_then(with_ending));
+        return ImportTarget::local(join(folder_of(asked.from), module).and_then(with_ending));
     }
     let loads = ["lib", "app", "test", "spec", ""];
     let around = upwards(folder_of(asked.from));
@@ -24,15 +24,15 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     // A monorepo's gems have a `lib` folder each.
     let elsewhere = || files.only_ending(&format!("lib/{module}.rb")).map(str::to_owned);
     if let Some(file) = found.or_else(elsewhere) {
-        return Target::local([file]);
+        return ImportTarget::local([file]);
     }
     if head.starts_with("load") {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
     let first = module.split('/').next().unwrap_or(module);
     if standard::is_ruby(first) {
-        return Target::standard(first);
+        return ImportTarget::standard(first);
     }
     let names = [first.to_owned(), module.replace('/', "-")];
-    Target::package(files.package(Ecosystem::Ruby, &names))
+    ImportTarget::package(files.package(Ecosystem::Ruby, &names))
 }

@@ -1,7 +1,7 @@
 //! Rust: modules by the folders of a crate, crates by the manifests of a workspace.
 
 use super::{
-    Asked, Ecosystem, Files, Target,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
     paths::{below, folder_of, join, name_of, upwards, within},
 };
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use toml::Table;
 
 /// The crates of a repository.
 #[derive(Debug)]
-pub(super) struct Crates {
+pub(super) struct RustCrates {
     by_folder: HashMap<String, Crate>,
     /// By the name that `use` has for it.
     by_name: HashMap<String, String>,
@@ -26,8 +26,8 @@ struct Crate {
     needs: HashMap<String, String>,
 }
 
-impl Crates {
-    fn read(files: &Files<'_>) -> Self {
+impl RustCrates {
+    fn read(files: &RepositoryFiles<'_>) -> Self {
         let (mut by_folder, mut by_name) = (HashMap::new(), HashMap::new());
         for (folder, text) in files.manifests("Cargo.toml") {
             let Ok(manifest) = text.parse::<Table>() else { continue };
@@ -75,7 +75,7 @@ fn needs(manifest: &Table) -> HashMap<String, String> {
 }
 
 /// The position of a file in the module tree of its crate.
-struct Place {
+struct RustModulePath {
     /// The folder that the modules of the crate's first file are in.
     folder: String,
     /// The crate's first file.
@@ -84,8 +84,8 @@ struct Place {
     module: Vec<String>,
 }
 
-impl Place {
-    fn of(from: &str, own: Option<&Crate>, files: &Files<'_>) -> Self {
+impl RustModulePath {
+    fn of(from: &str, own: Option<&Crate>, files: &RepositoryFiles<'_>) -> Self {
         let folder = modules_folder(from, own, files);
         let is_root = |path: &str| match own {
             Some(own) if path == own.library || own.others.iter().any(|other| other == path) => {
@@ -114,12 +114,12 @@ impl Place {
     }
 
     /// The file of the innermost module on a path; what follows are things in it.
-    fn file(&self, path: &[String], files: &Files<'_>) -> Option<String> {
+    fn file(&self, path: &[String], files: &RepositoryFiles<'_>) -> Option<String> {
         let longest = (1..=path.len()).rev().find_map(|count| self.exactly(&path[..count], files));
         longest.or_else(|| self.root.clone().filter(|path| files.has(path)))
     }
 
-    fn exactly(&self, path: &[String], files: &Files<'_>) -> Option<String> {
+    fn exactly(&self, path: &[String], files: &RepositoryFiles<'_>) -> Option<String> {
         let base = within(&self.folder, &path.join("/"));
         [format!("{base}.rs"), format!("{base}/mod.rs")].into_iter().find(|path| files.has(path))
     }
@@ -132,7 +132,7 @@ fn stands_alone(path: &str, own: Option<&Crate>) -> bool {
     matches!(folder_of(rest), "src/bin" | "tests" | "examples" | "benches")
 }
 
-fn modules_folder(from: &str, own: Option<&Crate>, files: &Files<'_>) -> String {
+fn modules_folder(from: &str, own: Option<&Crate>, files: &RepositoryFiles<'_>) -> String {
     let Some(own) = own else {
         let parts: Vec<&str> = folder_of(from).split('/').collect();
         let source = parts.iter().rposition(|part| *part == "src");
@@ -158,10 +158,10 @@ fn modules_folder(from: &str, own: Option<&Crate>, files: &Files<'_>) -> String 
     }
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Target {
-    let crates = files.rust.get_or_init(|| Crates::read(files));
+pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+    let crates = files.rust.get_or_init(|| RustCrates::read(files));
     let own = crates.around(asked.from);
-    let place = Place::of(asked.from, own, files);
+    let place = RustModulePath::of(asked.from, own, files);
     let mut here = place.module.clone();
     here.extend(asked.statement.inside.iter().cloned());
     if asked.statement.declared {
@@ -171,9 +171,9 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
     let parts = module.split("::").map(|part| part.trim_start_matches("r#"));
     let parts = parts.filter(|part| !part.is_empty() && *part != "*");
     let mut path: Vec<String> = parts.map(str::to_owned).collect();
-    let Some(first) = path.first().cloned() else { return Target::local([]) };
+    let Some(first) = path.first().cloned() else { return ImportTarget::local([]) };
     match first.as_str() {
-        "crate" | "$crate" => return Target::local(place.file(&path[1..], files)),
+        "crate" | "$crate" => return ImportTarget::local(place.file(&path[1..], files)),
         "self" | "super" => {
             while let Some("self" | "super") = path.first().map(String::as_str) {
                 if path.remove(0) == "super" {
@@ -181,17 +181,17 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
                 }
             }
             here.extend(path);
-            return Target::local(place.file(&here, files));
+            return ImportTarget::local(place.file(&here, files));
         }
         "std" | "core" | "alloc" | "proc_macro" | "test" if !asked.held.contains(&first) => {
-            return Target::standard(&first);
+            return ImportTarget::standard(&first);
         }
         _ => {}
     }
     here.extend(path.iter().cloned());
     let child = &here[..=here.len() - path.len()];
     if !absolute && (asked.held.contains(&first) || place.exactly(child, files).is_some()) {
-        return Target::local(place.file(&here, files));
+        return ImportTarget::local(place.file(&here, files));
     }
     outside(&first, &path, own, crates, files)
 }
@@ -201,40 +201,40 @@ fn outside(
     first: &str,
     path: &[String],
     own: Option<&Crate>,
-    crates: &Crates,
-    files: &Files<'_>,
-) -> Target {
+    crates: &RustCrates,
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     let needed = own.and_then(|own| own.needs.get(first));
     let by_package = needed.and_then(|package| crates.by_name.get(&package.replace('-', "_")));
     let folder = crates.by_name.get(first).or(by_package);
     if let Some(other) = folder.and_then(|folder| crates.by_folder.get(folder)) {
-        let place = Place::of(&other.library, Some(other), files);
-        return Target::local(place.file(&path[1..], files));
+        let place = RustModulePath::of(&other.library, Some(other), files);
+        return ImportTarget::local(place.file(&path[1..], files));
     }
     // Packages are written in small letters; this is a type whose variants are brought into scope.
     if first.starts_with(char::is_uppercase) {
-        return Target::local([]);
+        return ImportTarget::local([]);
     }
     let mut names: Vec<String> = needed.cloned().into_iter().collect();
     names.extend([first.to_owned(), first.replace('_', "-")]);
-    Target::package(files.package(Ecosystem::Rust, &names))
+    ImportTarget::package(files.package(Ecosystem::Rust, &names))
 }
 
 fn declared(
-    asked: &Asked<'_>,
+    asked: &ImportQuery<'_>,
     module: &str,
-    place: &Place,
+    place: &RustModulePath,
     mut here: Vec<String>,
-    files: &Files<'_>,
-) -> Target {
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     if let Some(path) = &asked.statement.path {
         let base = if asked.statement.inside.is_empty() {
             folder_of(asked.from).to_owned()
         } else {
             within(&place.folder, &here.join("/"))
         };
-        return Target::local(join(&base, path).filter(|path| files.has(path)));
+        return ImportTarget::local(join(&base, path).filter(|path| files.has(path)));
     }
     here.push(module.trim_start_matches("r#").to_owned());
-    Target::local(place.exactly(&here, files))
+    ImportTarget::local(place.exactly(&here, files))
 }

@@ -1,7 +1,7 @@
 //! The import statements of a file, as its language's query finds them.
 
-use super::super::Source;
-use crate::language::{Match, line_of, matches, text_of};
+use super::super::AnalyzedSource;
+use crate::language::{QueryMatch, line_of, matches, text_of};
 use std::{
     collections::{HashMap, HashSet},
     ops::Range,
@@ -32,7 +32,7 @@ pub(super) struct Statement {
 
 /// The import statements of a file.
 #[derive(Debug)]
-pub(super) struct Statements {
+pub(super) struct ImportStatements {
     /// In the order of the text.
     pub(super) imports: Vec<Statement>,
     /// Names of modules that the file contains or declares.
@@ -41,18 +41,18 @@ pub(super) struct Statements {
 
 /// Ranges that change the meaning of imports inside them.
 #[derive(Default)]
-struct Around {
+struct EnclosingRanges {
     modules: Vec<(Range<usize>, String)>,
     types: Vec<Range<usize>>,
 }
 
 /// All imports of a file, in order. Matches of several patterns on one statement are merged.
-pub(super) fn read(source: &Source<'_>) -> Statements {
+pub(super) fn read(source: &AnalyzedSource<'_>) -> ImportStatements {
     let mut all: Vec<Statement> = Vec::new();
     let mut by_node: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut by_place: HashMap<(usize, usize), usize> = HashMap::new();
     let mut loose: HashMap<usize, Vec<String>> = HashMap::new();
-    let mut around = Around::default();
+    let mut around = EnclosingRanges::default();
     let root = source.tree.root_node();
     for found in matches(source.tree, source.language.grammar().imports(), root, source.text) {
         let Some(node) = found.get("import").or_else(|| found.get("declared")) else {
@@ -86,10 +86,10 @@ pub(super) fn read(source: &Source<'_>) -> Statements {
     let held = around.modules.iter().map(|(_, name)| name.clone());
     let modules = declared.chain(held).collect();
     around.apply(&mut all);
-    Statements { imports: all, modules }
+    ImportStatements { imports: all, modules }
 }
 
-fn statement(found: &Match<'_>, text: &str) -> Statement {
+fn statement(found: &QueryMatch<'_>, text: &str) -> Statement {
     let whole = found.get("import").or_else(|| found.get("declared"));
     let module = found.get("module");
     let (start, at) =
@@ -135,8 +135,8 @@ fn is_type_only(head: &str) -> bool {
     }
 }
 
-impl Around {
-    fn read(&mut self, found: &Match<'_>, text: &str) {
+impl EnclosingRanges {
+    fn read(&mut self, found: &QueryMatch<'_>, text: &str) {
         if let Some(node) = found.get("types") {
             self.types.push(node.byte_range());
         }
@@ -159,7 +159,7 @@ impl Around {
                 open.push((range.end, name));
             }
             close(&mut open, one.at);
-            one.inside.extend(open.iter().take(DEEPEST).map(|(_, name)| name.clone()));
+            one.inside.extend(open.iter().take(MAX_MODULE_DEPTH).map(|(_, name)| name.clone()));
             while let Some(range) = types.next_if(|range| range.start <= one.at) {
                 types_end = types_end.max(range.end);
             }
@@ -174,4 +174,4 @@ fn close(open: &mut Vec<(usize, String)>, at: usize) {
 }
 
 /// Maximum nesting of modules; hand-written code stays below.
-const DEEPEST: usize = 32;
+const MAX_MODULE_DEPTH: usize = 32;

@@ -1,7 +1,7 @@
 //! Summaries of the dependency graph: for a file and for a folder.
 
 use super::{
-    Cycle, External, Graph, Import, Needed,
+    Cycle, External, DependencyGraph, Import, Needed,
     graph::cycles_of,
     paths::{below, within},
 };
@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Maximum most imported files in a summary.
-const MOST: usize = 10;
+const MAX_MOST_IMPORTED: usize = 10;
 
 /// The dependencies and dependents of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,7 +90,7 @@ pub struct FolderDependencies {
 }
 
 /// The summary of a file whose imports are known.
-pub fn of_file(graph: &Graph, file: &str, imports: Vec<Import>) -> FileDependencies {
+pub fn of_file(graph: &DependencyGraph, file: &str, imports: Vec<Import>) -> FileDependencies {
     FileDependencies {
         file: file.to_owned(),
         imports,
@@ -100,7 +100,7 @@ pub fn of_file(graph: &Graph, file: &str, imports: Vec<Import>) -> FileDependenc
 }
 
 /// The summary of a folder; the empty path is the whole repository.
-pub fn of_folder(graph: &Graph, folder: &str) -> FolderDependencies {
+pub fn of_folder(graph: &DependencyGraph, folder: &str) -> FolderDependencies {
     let folder = folder.trim_matches('/');
     let is_inside = |path: &str| below(path, folder).is_some();
     let (mut edges, mut within_parts) = (0, BTreeMap::<(String, String), usize>::new());
@@ -126,7 +126,7 @@ pub fn of_folder(graph: &Graph, folder: &str) -> FolderDependencies {
     );
     let mut most_needed = graph.most_needed(usize::MAX);
     most_needed.retain(|one| is_inside(&one.file));
-    most_needed.truncate(MOST);
+    most_needed.truncate(MAX_MOST_IMPORTED);
     let pairs = within_parts.keys().map(|(from, to)| (from.as_str(), to.as_str()));
     let part_cycles = cycles_among(pairs);
     let parts = within_parts.into_iter().map(|((from, to), edges)| FolderEdge { from, to, edges });
@@ -168,7 +168,7 @@ fn neighbours(counts: BTreeMap<String, usize>) -> Vec<Neighbour> {
     all
 }
 
-fn packages<'a>(graph: &Graph, files: impl Iterator<Item = &'a str>) -> Vec<PackageUse> {
+fn packages<'a>(graph: &DependencyGraph, files: impl Iterator<Item = &'a str>) -> Vec<PackageUse> {
     let mut counts: BTreeMap<&External, usize> = BTreeMap::new();
     for package in files.flat_map(|file| graph.packages(file)) {
         *counts.entry(package).or_default() += 1;

@@ -1,13 +1,13 @@
 //! Imports that are trees: `a::{b, c::{d, e}}`.
 
-use super::{Asked, Part, Target};
+use super::{ImportQuery, StatementPart, ImportTarget};
 
 /// Maximum bytes of a path; hand-written ones are shorter.
-const LONGEST: usize = 1000;
+const MAX_PATH_BYTES: usize = 1000;
 
 /// One path of a tree.
 #[derive(Debug, PartialEq, Eq)]
-struct Leaf {
+struct UsePath {
     /// The part before the innermost braces; empty without braces.
     before: String,
     /// The rest.
@@ -16,36 +16,36 @@ struct Leaf {
 
 /// The target of each path of a statement. Names with the same prefix are grouped if they have the same target.
 pub(super) fn parts(
-    asked: &Asked<'_>,
+    asked: &ImportQuery<'_>,
     separator: &str,
-    resolve: &dyn Fn(&str) -> Target,
-) -> Vec<Part> {
-    let mut all: Vec<Part> = Vec::new();
+    resolve: &dyn Fn(&str) -> ImportTarget,
+) -> Vec<StatementPart> {
+    let mut all: Vec<StatementPart> = Vec::new();
     let names = asked.statement.names.iter();
     let mut leaves = leaves(asked.module(), separator);
     if let ([only], true) = (leaves.as_slice(), names.len() > 0) {
-        let before = whole(only, separator);
-        leaves = names.map(|name| Leaf { before: before.clone(), name: name.clone() }).collect();
+        let before = full_path(only, separator);
+        leaves = names.map(|name| UsePath { before: before.clone(), name: name.clone() }).collect();
     }
     for leaf in leaves {
-        let target = resolve(&whole(&leaf, separator));
+        let target = resolve(&full_path(&leaf, separator));
         if leaf.before.is_empty() {
-            all.push(Part { module: leaf.name, names: Vec::new(), target });
+            all.push(StatementPart { module: leaf.name, names: Vec::new(), target });
             continue;
         }
-        let same = |part: &&mut Part| {
+        let same = |part: &&mut StatementPart| {
             part.module == leaf.before && part.target == target && !part.names.is_empty()
         };
         match all.iter_mut().rev().take(1).find(same) {
             Some(part) => part.names.push(leaf.name),
-            None => all.push(Part { module: leaf.before, names: vec![leaf.name], target }),
+            None => all.push(StatementPart { module: leaf.before, names: vec![leaf.name], target }),
         }
     }
     all
 }
 
 /// The full path. `self` in braces means the part before them.
-fn whole(leaf: &Leaf, separator: &str) -> String {
+fn full_path(leaf: &UsePath, separator: &str) -> String {
     match (leaf.before.as_str(), leaf.name.as_str()) {
         ("", name) => name.to_owned(),
         (before, "self") => before.to_owned(),
@@ -53,9 +53,9 @@ fn whole(leaf: &Leaf, separator: &str) -> String {
     }
 }
 
-fn leaves(text: &str, separator: &str) -> Vec<Leaf> {
+fn leaves(text: &str, separator: &str) -> Vec<UsePath> {
     // If a path has no node of its own, the whole statement is used.
-    let text = without_comments(text.strip_prefix("import ").unwrap_or(text));
+    let text = strip_comments(text.strip_prefix("import ").unwrap_or(text));
     let mut all = Vec::new();
     let mut before: Vec<String> = vec![String::new()];
     let mut word = String::new();
@@ -77,7 +77,7 @@ fn leaves(text: &str, separator: &str) -> Vec<Leaf> {
             }
             other => word.push(other),
         }
-        if before.last().is_some_and(|path| path.len() > LONGEST) {
+        if before.last().is_some_and(|path| path.len() > MAX_PATH_BYTES) {
             break;
         }
     }
@@ -86,15 +86,15 @@ fn leaves(text: &str, separator: &str) -> Vec<Leaf> {
 }
 
 /// An aliased name is resolved by its original name.
-fn leaf(before: &[String], word: &str) -> Option<Leaf> {
+fn leaf(before: &[String], word: &str) -> Option<UsePath> {
     let name = word.split(" as ").next().unwrap_or(word);
     let name = name.split("=>").next().unwrap_or(name);
     let name: String = name.split_whitespace().collect();
     let before = before.last().cloned().unwrap_or_default();
-    (!name.is_empty()).then_some(Leaf { before, name })
+    (!name.is_empty()).then_some(UsePath { before, name })
 }
 
-fn without_comments(text: &str) -> String {
+fn strip_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("/*") {

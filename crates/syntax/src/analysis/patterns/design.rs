@@ -2,7 +2,7 @@
 
 use super::{
     Confidence, Pattern, Sort,
-    facts::{Facts, Field, Function, Type, has_word, short_name},
+    facts::{FileFacts, FieldFacts, Function, Type, has_word, short_name},
 };
 use crate::{
     annotation::{Kind, Visibility},
@@ -11,7 +11,7 @@ use crate::{
 use std::collections::{HashMap, HashSet};
 
 /// Finds all of them.
-pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     for one in &facts.types {
         // Each of them reads the methods.
         let bytes: usize = facts.methods(one).map(|method| method.text.len()).sum();
@@ -34,7 +34,7 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
 }
 
 fn method<'s, 'a>(
-    facts: &'s Facts<'a>,
+    facts: &'s FileFacts<'a>,
     of: &'s Type<'a>,
     names: &[&str],
 ) -> Option<&'s Function<'a>> {
@@ -49,8 +49,8 @@ fn is_static(function: &Function<'_>) -> bool {
 }
 
 /// Singleton: one instance kept by the type itself, and one accessor.
-fn singleton(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
-    let holds_instance = |field: &&Field<'_>| {
+fn singleton(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
+    let holds_instance = |field: &&FieldFacts<'_>| {
         let name = field.name.trim_start_matches(['_', '#']).to_ascii_lowercase();
         let named = matches!(name.as_str(), "instance" | "singleton" | "shared" | "theinstance");
         named && (has_word(field.text, "static") || facts.source.language == Language::Python)
@@ -112,7 +112,7 @@ fn go_receiver<'a>(function: &'a Function<'_>) -> Option<&'a str> {
 }
 
 /// Builder: chainable setters, and a method that builds the result.
-fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn builder(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let fluent: Vec<&Function<'_>> =
         facts.methods(one).filter(|function| is_fluent(function, one)).collect();
     if fluent.len() < 2 {
@@ -144,7 +144,7 @@ fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
 }
 
 /// Observer: a list of subscribers, and a method that calls each of them.
-fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn observer(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     const SUBSCRIBE: [&str; 9] = [
         "subscribe",
         "addlistener",
@@ -204,7 +204,7 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
 }
 
 /// Wrapper: methods that delegate to the same method of a field.
-fn wrapper(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn wrapper(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let hands_on = |function: &Function<'_>, field: &str| {
         let name = &function.about.name;
         let short = function.figures.length <= 8
@@ -259,7 +259,7 @@ fn has_call(text: &str, target: &str) -> bool {
 }
 
 /// Whether a constructor takes one of that type.
-fn takes(facts: &Facts<'_>, one: &Type<'_>, base: &str) -> bool {
+fn takes(facts: &FileFacts<'_>, one: &Type<'_>, base: &str) -> bool {
     if !facts.spend(one.methods.len()) {
         return false;
     }
@@ -269,7 +269,7 @@ fn takes(facts: &Facts<'_>, one: &Type<'_>, base: &str) -> bool {
     })
 }
 
-fn iterator(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn iterator(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let pairs: [(&[&str], &[&str]); 3] = [
         (&["__iter__", "__aiter__"], &["__next__", "__anext__"]),
         (&["hasNext"], &["next"]),
@@ -290,7 +290,7 @@ fn iterator(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
 }
 
 /// Dependency injection: constructor parameters that are stored.
-fn injection(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn injection(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     const ROLES: [&str; 12] = [
         "Service",
         "Repository",
@@ -348,7 +348,7 @@ fn has_assignment(text: &str, lead: &str, name: &str) -> bool {
 }
 
 /// Template method: a method that calls steps implemented by subtypes.
-fn template_method(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn template_method(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     // That methods of a trait fall back on others is what traits are for.
     if one.about.kind != Kind::Class {
         return None;
@@ -390,7 +390,7 @@ fn template_method(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     Some(Pattern::design("template-method", confidence, lines, message))
 }
 
-fn context_manager(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn context_manager(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let enter = method(facts, one, &["__enter__", "__aenter__"])?;
     let exit = method(facts, one, &["__exit__", "__aexit__"])?;
     let message = format!("{} can be used in a with statement.", one.about.name);
@@ -409,7 +409,7 @@ fn raii(one: &Type<'_>) -> Option<Pattern> {
 }
 
 /// Factory: a function that creates one of several types.
-fn factory(facts: &Facts<'_>, function: &Function<'_>, types: &HashSet<&str>) -> Option<Pattern> {
+fn factory(facts: &FileFacts<'_>, function: &Function<'_>, types: &HashSet<&str>) -> Option<Pattern> {
     let name = function.about.name.to_ascii_lowercase();
     let named = ["create", "make", "build", "new"]
         .iter()
@@ -448,7 +448,7 @@ fn factory(facts: &Facts<'_>, function: &Function<'_>, types: &HashSet<&str>) ->
 }
 
 /// Decorator function: takes a function and returns a wrapper around it.
-fn wrapping_functions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+fn wrapping_functions(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     if facts.source.language != Language::Python {
         return;
     }

@@ -2,13 +2,13 @@
 
 use crate::{
     analysis::{
-        Source,
+        AnalyzedSource,
         complexity::{self, FunctionFigures},
     },
     annotation::{Annotation, Kind},
-    budget::Work,
+    budget::WorkBudget,
     language::{line_of, text_of},
-    parse::Definition,
+    parse::LocatedDefinition,
 };
 use std::{
     collections::{BTreeSet, HashMap, HashSet, hash_map::DefaultHasher},
@@ -58,7 +58,7 @@ impl Function<'_> {
 }
 
 /// A named value of a type.
-pub(super) struct Field<'a> {
+pub(super) struct FieldFacts<'a> {
     pub(super) name: &'a str,
     pub(super) line: u32,
     /// Where it is declared, as written.
@@ -70,13 +70,13 @@ pub(super) struct Type<'a> {
     pub(super) about: &'a Annotation,
     /// Places in the list of functions.
     pub(super) methods: Vec<usize>,
-    pub(super) fields: Vec<Field<'a>>,
+    pub(super) fields: Vec<FieldFacts<'a>>,
     /// Names of what it is made from, or does.
     pub(super) bases: Vec<String>,
 }
 
 /// A token outside of comments.
-pub(super) struct Token {
+pub(super) struct CodeToken {
     pub(super) line: u32,
     pub(super) hash: u64,
     /// The innermost enclosing function.
@@ -84,35 +84,35 @@ pub(super) struct Token {
 }
 
 /// The facts of a file.
-pub(super) struct Facts<'a> {
-    pub(super) source: &'a Source<'a>,
+pub(super) struct FileFacts<'a> {
+    pub(super) source: &'a AnalyzedSource<'a>,
     pub(super) functions: Vec<Function<'a>>,
     pub(super) types: Vec<Type<'a>>,
-    pub(super) tokens: Vec<Token>,
+    pub(super) tokens: Vec<CodeToken>,
     pub(super) comments: Vec<Node<'a>>,
     pub(super) catches: Vec<Node<'a>>,
     /// Places in the list of types, by the name of what they are made from.
     made: HashMap<String, Vec<usize>>,
-    work: &'a Work<'a>,
+    work: &'a WorkBudget<'a>,
 }
 
 /// The positions of each word in a text, including comments and strings.
 #[derive(Default)]
-pub(super) struct Words<'a> {
-    places: HashMap<&'a str, Places>,
+pub(super) struct WordIndex<'a> {
+    places: HashMap<&'a str, WordOccurrences>,
 }
 
 /// The positions of one word.
 #[derive(Default)]
-struct Places {
+struct WordOccurrences {
     /// Where it starts, in order.
     all: Vec<usize>,
     /// How many of them are called.
     calls: usize,
 }
 
-impl<'a> Words<'a> {
-    fn of(text: &'a str, work: &Work<'_>) -> Self {
+impl<'a> WordIndex<'a> {
+    fn of(text: &'a str, work: &WorkBudget<'_>) -> Self {
         let mut words = Self::default();
         let mut rest = 0;
         while let Some(start) = text.get(rest..).and_then(|rest| rest.find(in_word)) {
@@ -186,7 +186,7 @@ const CATCHES: [&str; 3] = ["catch_clause", "except_clause", "catch_block"];
 
 /// The owner of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum ByteOwner {
     Function(usize),
     Type(usize),
     Anonymous,
@@ -194,7 +194,7 @@ enum Owner {
 
 /// The nodes collected in the tree walk.
 #[derive(Default)]
-struct Picked<'a> {
+struct CollectedNodes<'a> {
     leaves: Vec<Node<'a>>,
     comments: Vec<Node<'a>>,
     catches: Vec<Node<'a>>,
@@ -208,28 +208,28 @@ struct Picked<'a> {
     callables: HashMap<(usize, usize), Node<'a>>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> FileFacts<'a> {
     pub(super) fn gather(
-        source: &'a Source<'a>,
-        definitions: &'a [Definition],
-        work: &'a Work<'a>,
+        source: &'a AnalyzedSource<'a>,
+        definitions: &'a [LocatedDefinition],
+        work: &'a WorkBudget<'a>,
     ) -> Self {
         let wanted = definitions.iter().map(|one| (one.callable.start, one.callable.end)).collect();
-        let picked = Picked::walk(source, wanted, work);
-        let mut functions: Vec<Function<'a>> = complexity::all_figures(source, definitions)
+        let picked = CollectedNodes::walk(source, wanted, work);
+        let mut functions: Vec<Function<'a>> = complexity::measure_functions(source, definitions)
             .into_iter()
             .map(|(at, figures)| function(source, &picked, &definitions[at], figures))
             .collect();
         mark_abstract(source.text, &mut functions);
         let mut types = types(source, definitions, &functions, &picked);
-        let owners = Owners::new(definitions, &functions, &types, &picked.anonymous);
+        let owners = ByteOwners::new(definitions, &functions, &types, &picked.anonymous);
         for (node, owner) in owners.of(&picked.returns) {
-            if let Some(Owner::Function(at)) = owner {
+            if let Some(ByteOwner::Function(at)) = owner {
                 functions[at].returns.push(line_of(node));
             }
         }
         for (node, owner) in owners.of(&picked.fields) {
-            if let (Some(Owner::Type(at)), Some(name)) = (owner, field_name(node)) {
+            if let (Some(ByteOwner::Type(at)), Some(name)) = (owner, field_name(node)) {
                 add_field(&mut types[at], text_of(name, source.text), node, source.text);
             }
         }
@@ -243,33 +243,33 @@ impl<'a> Facts<'a> {
             let text = text_of(left, source.text);
             let own = text.strip_prefix("self.").or_else(|| text.strip_prefix("this."));
             match owner {
-                Some(Owner::Function(at)) => {
+                Some(ByteOwner::Function(at)) => {
                     let of = method_types.get(&at).copied();
                     if let (Some(of), Some(name)) = (of, own.filter(|name| is_name(name))) {
                         add_field(&mut types[of], name, node, source.text);
                     }
                 }
-                Some(Owner::Type(at)) if is_name(text) => {
+                Some(ByteOwner::Type(at)) if is_name(text) => {
                     add_field(&mut types[at], text, node, source.text);
                 }
                 _ => {}
             }
         }
-        let token = |(node, owner): (Node<'_>, Option<Owner>)| {
+        let token = |(node, owner): (Node<'_>, Option<ByteOwner>)| {
             let mut hasher = DefaultHasher::new();
             text_of(node, source.text).hash(&mut hasher);
             let in_body = |at: &usize| {
                 functions[*at].body.is_some_and(|body| body.start_byte() <= node.start_byte())
             };
             let function = match owner {
-                Some(Owner::Function(at)) => Some(at).filter(in_body),
+                Some(ByteOwner::Function(at)) => Some(at).filter(in_body),
                 _ => None,
             };
-            Token { line: line_of(node), hash: hasher.finish(), function }
+            CodeToken { line: line_of(node), hash: hasher.finish(), function }
         };
-        let named = Owners::new(definitions, &functions, &types, &[]);
+        let named = ByteOwners::new(definitions, &functions, &types, &[]);
         let tokens = named.of(&picked.leaves).into_iter().map(token).collect();
-        let Picked { comments, catches, .. } = picked;
+        let CollectedNodes { comments, catches, .. } = picked;
         let mut made: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, one) in types.iter().enumerate() {
             let bases: BTreeSet<&String> = one.bases.iter().collect();
@@ -291,8 +291,8 @@ impl<'a> Facts<'a> {
     }
 
     /// The positions of each word of the text.
-    pub(super) fn words(&self) -> Words<'a> {
-        Words::of(self.source.text, self.work)
+    pub(super) fn words(&self) -> WordIndex<'a> {
+        WordIndex::of(self.source.text, self.work)
     }
 
     /// The methods of a type.
@@ -317,12 +317,12 @@ fn add_field<'a>(of: &mut Type<'a>, name: &'a str, node: Node<'a>, text: &'a str
     if of.fields.len() < 200 && !of.fields.iter().any(|field| field.name == name) {
         let text = text_of(node, text);
         let text = text.get(..text.floor_char_boundary(MAX_FIELD_BYTES)).unwrap_or(text);
-        of.fields.push(Field { name, line: line_of(node), text });
+        of.fields.push(FieldFacts { name, line: line_of(node), text });
     }
 }
 
-impl<'a> Picked<'a> {
-    fn walk(source: &Source<'a>, wanted: HashSet<(usize, usize)>, work: &Work<'_>) -> Self {
+impl<'a> CollectedNodes<'a> {
+    fn walk(source: &AnalyzedSource<'a>, wanted: HashSet<(usize, usize)>, work: &WorkBudget<'_>) -> Self {
         let mut picked = Self { wanted, ..Self::default() };
         let mut cursor = source.tree.walk();
         loop {
@@ -372,9 +372,9 @@ impl<'a> Picked<'a> {
 }
 
 fn function<'a>(
-    source: &Source<'a>,
-    picked: &Picked<'a>,
-    definition: &'a Definition,
+    source: &AnalyzedSource<'a>,
+    picked: &CollectedNodes<'a>,
+    definition: &'a LocatedDefinition,
     figures: FunctionFigures,
 ) -> Function<'a> {
     let range = definition.callable.clone();
@@ -411,12 +411,12 @@ fn mark_abstract(text: &str, functions: &mut [Function<'_>]) {
 }
 
 fn types<'a>(
-    source: &Source<'a>,
-    definitions: &'a [Definition],
+    source: &AnalyzedSource<'a>,
+    definitions: &'a [LocatedDefinition],
     functions: &[Function<'a>],
-    picked: &Picked<'a>,
+    picked: &CollectedNodes<'a>,
 ) -> Vec<Type<'a>> {
-    let is_type = |one: &&Definition| one.annotation.kind.has_methods();
+    let is_type = |one: &&LocatedDefinition| one.annotation.kind.has_methods();
     let mut types: Vec<Type<'a>> = definitions
         .iter()
         .filter(is_type)
@@ -502,30 +502,30 @@ fn in_word(c: char) -> bool {
 }
 
 /// Finds the owner of a node: the innermost enclosing function or type.
-struct Owners {
+struct ByteOwners {
     /// In the order of the text, outer ones first.
-    ranges: Vec<(Range<usize>, Owner)>,
+    ranges: Vec<(Range<usize>, ByteOwner)>,
 }
 
-impl Owners {
+impl ByteOwners {
     fn new(
-        definitions: &[Definition],
+        definitions: &[LocatedDefinition],
         functions: &[Function<'_>],
         types: &[Type<'_>],
         anonymous: &[Range<usize>],
     ) -> Self {
-        let by_id: HashMap<&str, &Definition> =
+        let by_id: HashMap<&str, &LocatedDefinition> =
             definitions.iter().map(|one| (one.annotation.id.as_str(), one)).collect();
-        let mut ranges: Vec<(Range<usize>, Owner)> =
-            anonymous.iter().map(|range| (range.clone(), Owner::Anonymous)).collect();
+        let mut ranges: Vec<(Range<usize>, ByteOwner)> =
+            anonymous.iter().map(|range| (range.clone(), ByteOwner::Anonymous)).collect();
         let whole = types.iter().enumerate();
         ranges.extend(whole.filter_map(|(at, one)| {
-            Some((by_id.get(one.about.id.as_str())?.range.clone(), Owner::Type(at)))
+            Some((by_id.get(one.about.id.as_str())?.range.clone(), ByteOwner::Type(at)))
         }));
         let own = functions.iter().enumerate();
-        ranges.extend(own.map(|(at, one)| (one.node.byte_range(), Owner::Function(at))));
+        ranges.extend(own.map(|(at, one)| (one.node.byte_range(), ByteOwner::Function(at))));
         // Of one range, the function with a name comes last and wins.
-        let rank = |owner: Owner| usize::from(matches!(owner, Owner::Function(_)));
+        let rank = |owner: ByteOwner| usize::from(matches!(owner, Owner::Function(_)));
         ranges.sort_by_key(|(range, owner)| {
             (range.start, std::cmp::Reverse(range.end), rank(*owner))
         });
@@ -533,8 +533,8 @@ impl Owners {
     }
 
     /// Nodes are given, and come back, in the order of the text.
-    fn of<'a>(&self, nodes: &[Node<'a>]) -> Vec<(Node<'a>, Option<Owner>)> {
-        let mut open: Vec<&(Range<usize>, Owner)> = Vec::new();
+    fn of<'a>(&self, nodes: &[Node<'a>]) -> Vec<(Node<'a>, Option<ByteOwner>)> {
+        let mut open: Vec<&(Range<usize>, ByteOwner)> = Vec::new();
         let mut next = self.ranges.iter().peekable();
         let mut all = Vec::with_capacity(nodes.len());
         for node in nodes {

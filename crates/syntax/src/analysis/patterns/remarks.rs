@@ -2,7 +2,7 @@
 
 use super::{
     Confidence, Pattern,
-    facts::{Facts, has_word},
+    facts::{FileFacts, has_word},
 };
 use crate::{
     language::{Language, line_of, text_of},
@@ -14,13 +14,13 @@ use tree_sitter::Node;
 const MARKS: [&str; 4] = ["TODO", "FIXME", "XXX", "HACK"];
 
 /// Maximum lines listed.
-const MOST_LINES: usize = 20;
+const MAX_LISTED_LINES: usize = 20;
 
 /// Minimum lines of commented-out code; fewer may be an example.
-const LEAST_LINES: usize = 2;
+const MIN_CODE_LINES: usize = 2;
 
 /// Maximum bytes of a comment checked for code.
-const LONGEST: usize = 20_000;
+const MAX_COMMENT_BYTES: usize = 20_000;
 
 /// Statements that prose does not have by chance.
 const STATEMENTS: [&str; 24] = [
@@ -51,7 +51,7 @@ const STATEMENTS: [&str; 24] = [
 ];
 
 /// Finds both.
-pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     let text = facts.source.text;
     let marked = facts.comments.iter().flat_map(|node| marked_lines(*node, text));
     let lines: Vec<u32> = marked.collect();
@@ -61,10 +61,10 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
             1 => "A comment marks unfinished work.".to_owned(),
             _ => format!("{count} comments mark unfinished work."),
         };
-        let lines = lines.into_iter().take(MOST_LINES).collect();
+        let lines = lines.into_iter().take(MAX_LISTED_LINES).collect();
         found.push(
             Pattern::smell("todo-markers", Confidence::High, lines, message)
-                .mended_by("Finish it, or reference an issue in the comment."),
+                .with_fix("Finish it, or reference an issue in the comment."),
         );
     }
     for block in blocks(facts) {
@@ -101,7 +101,7 @@ fn begins_with_mark(line: &str, mark: &str) -> bool {
 }
 
 /// Comments on lines that follow each other, each with nothing before it.
-fn blocks<'a>(facts: &Facts<'a>) -> Vec<Vec<Node<'a>>> {
+fn blocks<'a>(facts: &FileFacts<'a>) -> Vec<Vec<Node<'a>>> {
     let text = facts.source.text;
     let marks = &facts.source.language.settings().comments.marks;
     let alone = |node: &Node<'_>| {
@@ -132,12 +132,12 @@ fn blocks<'a>(facts: &Facts<'a>) -> Vec<Vec<Node<'a>>> {
 fn code(language: Language, block: &[Node<'_>], text: &str) -> Option<(Vec<u32>, usize)> {
     let (first, last) = (block.first()?, block.last()?);
     let whole: Vec<&str> = block.iter().flat_map(|node| text_of(*node, text).lines()).collect();
-    let bare: Vec<&str> = whole.iter().map(|line| without_mark(line)).collect();
+    let bare: Vec<&str> = whole.iter().map(|line| strip_comment_mark(line)).collect();
     let filled = bare.iter().filter(|line| !line.trim().is_empty());
     let count = filled.clone().count();
     let strong = filled.filter(|line| looks_like_code(line)).count();
     let source = dedent(&bare);
-    if count < LEAST_LINES || strong * 2 < count || source.len() > LONGEST {
+    if count < MIN_CODE_LINES || strong * 2 < count || source.len() > MAX_COMMENT_BYTES {
         return None;
     }
     let tree = parse::tree(language, &source, &|| false).ok()?;
@@ -149,7 +149,7 @@ fn code(language: Language, block: &[Node<'_>], text: &str) -> Option<(Vec<u32>,
     Some((vec![line_of(*first), end], count))
 }
 
-fn without_mark(line: &str) -> &str {
+fn strip_comment_mark(line: &str) -> &str {
     let line = line.trim_end();
     let start = line.trim_start();
     let marks = ["///", "//", "#", "/*", "*/", "--"];

@@ -2,7 +2,7 @@
 
 use super::{
     Confidence, Pattern, Sort,
-    facts::{Facts, Function, Type, has_word, short_name},
+    facts::{FileFacts, Function, Type, has_word, short_name},
 };
 use crate::{annotation::Kind, language::Language};
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 const MAX_COMPARED_TYPES: usize = 100;
 
 /// Finds all of them.
-pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     // Each of them is compared with all types.
     let mut left = MAX_COMPARED_TYPES;
     let accepts = facts.functions.iter().find(|function| {
@@ -30,7 +30,7 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
 }
 
 /// Strategy or state: an interface with several implementations, and a type that holds one of them.
-fn strategy(facts: &Facts<'_>, one: &Type<'_>, left: &mut usize) -> Option<Pattern> {
+fn strategy(facts: &FileFacts<'_>, one: &Type<'_>, left: &mut usize) -> Option<Pattern> {
     let open = matches!(one.about.kind, Kind::Interface | Kind::Trait)
         || one.about.modifiers.iter().any(|word| word == "abstract")
         || facts.methods(one).any(Function::is_abstract);
@@ -79,7 +79,7 @@ fn is_error(name: &str) -> bool {
 }
 
 /// Visitor: a method for each visited type, and a function that accepts it.
-fn visitor(facts: &Facts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) -> Option<Pattern> {
+fn visitor(facts: &FileFacts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) -> Option<Pattern> {
     let visits = |function: &&Function<'_>| {
         let rest = function.about.name.strip_prefix("visit");
         rest.is_some_and(|rest| {
@@ -107,7 +107,7 @@ fn visitor(facts: &Facts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) ->
 }
 
 /// Functional options in Go: functions that each set one option.
-fn functional_options(facts: &Facts<'_>) -> Option<Pattern> {
+fn functional_options(facts: &FileFacts<'_>) -> Option<Pattern> {
     if facts.source.language != Language::Go {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Confidence, Pattern,
-    facts::{Facts, Function, Type, Words, has_word, is_name},
+    facts::{FileFacts, Function, Type, WordIndex, has_word, is_name},
 };
 use crate::{
     ancestry::Ancestry,
@@ -13,20 +13,20 @@ use std::{cell::LazyCell, collections::HashSet};
 use tree_sitter::Node;
 
 /// Maximum lines of a function.
-const LONG_FUNCTION: u32 = 80;
+const MAX_FUNCTION_LINES: u32 = 80;
 /// Maximum parameters of a function.
-const MANY_PARAMETERS: usize = 7;
+const MAX_PARAMETERS: usize = 7;
 /// Maximum nesting depth.
-const DEEP: u32 = 5;
+const MAX_NESTING: u32 = 5;
 /// Maximum returns of a function that is also complex.
-const MANY_RETURNS: usize = 7;
+const MAX_RETURNS: usize = 7;
 /// Cognitive complexity from which a function counts as complex.
-const HARD: u32 = 15;
+const MIN_HARD_COMPLEXITY: u32 = 15;
 /// Maximum operators in one condition.
-const LONG_CONDITION: usize = 5;
+const MAX_CONDITION_OPERATORS: usize = 5;
 
 /// Finds all of them.
-pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     let words = LazyCell::new(|| facts.words());
     for function in &facts.functions {
         if !facts.spend(1) {
@@ -53,10 +53,10 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
 
 fn long_function(function: &Function<'_>) -> Option<Pattern> {
     let (length, cognitive) = (function.figures.length, function.figures.cognitive);
-    if length <= LONG_FUNCTION {
+    if length <= MAX_FUNCTION_LINES {
         return None;
     }
-    let confidence = match (length > 2 * LONG_FUNCTION, cognitive >= HARD) {
+    let confidence = match (length > 2 * MAX_FUNCTION_LINES, cognitive >= MIN_HARD_COMPLEXITY) {
         (true, true) => Confidence::High,
         (false, true) => Confidence::Medium,
         // Long but even: a table, a list of steps.
@@ -67,7 +67,7 @@ fn long_function(function: &Function<'_>) -> Option<Pattern> {
     let lines = vec![about.line, about.end_line];
     Some(
         Pattern::smell("long-function", confidence, lines, message)
-            .mended_by("Extract related steps into named functions."),
+            .with_fix("Extract related steps into named functions."),
     )
 }
 
@@ -75,15 +75,15 @@ fn parameters<'a>(function: &'a Function<'_>) -> &'a [Parameter] {
     function.about.parameters.as_deref().unwrap_or_default()
 }
 
-fn long_parameter_list(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+fn long_parameter_list(facts: &FileFacts<'_>, function: &Function<'_>) -> Option<Pattern> {
     let all = parameters(function);
     let needed = all.iter().filter(|one| !one.optional && !one.name.starts_with('*')).count();
     // What overrides takes what it is given.
     let given = function.has_decorator("Override") || function.has_modifier("override");
-    if all.len() < MANY_PARAMETERS || given {
+    if all.len() < MAX_PARAMETERS || given {
         return None;
     }
-    let by_name = facts.source.language == Language::Python && needed < MANY_PARAMETERS;
+    let by_name = facts.source.language == Language::Python && needed < MAX_PARAMETERS;
     let confidence = match (by_name, needed) {
         (true, _) => Confidence::Low,
         (_, 10..) => Confidence::High,
@@ -93,29 +93,29 @@ fn long_parameter_list(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pat
     let message = format!("{} takes {} parameters.", about.qualified_name, all.len());
     Some(
         Pattern::smell("long-parameter-list", confidence, vec![about.line], message)
-            .mended_by("Group related parameters into a type."),
+            .with_fix("Group related parameters into a type."),
     )
 }
 
 fn deep_nesting(function: &Function<'_>) -> Option<Pattern> {
     let nesting = function.figures.nesting;
-    if nesting < DEEP {
+    if nesting < MAX_NESTING {
         return None;
     }
-    let confidence = if nesting > DEEP { Confidence::High } else { Confidence::Medium };
+    let confidence = if nesting > MAX_NESTING { Confidence::High } else { Confidence::Medium };
     let mut lines = vec![function.about.line];
     lines.extend(function.figures.why.first().map(|reason| reason.line));
     let name = &function.about.qualified_name;
     let message = format!("{name} is nested {nesting} levels deep.");
     Some(
         Pattern::smell("deep-nesting", confidence, lines, message)
-            .mended_by("Return early, or extract the inner levels into a function."),
+            .with_fix("Return early, or extract the inner levels into a function."),
     )
 }
 
 fn many_returns(function: &Function<'_>) -> Option<Pattern> {
     let returns = &function.returns;
-    if returns.len() < MANY_RETURNS || function.figures.cognitive < HARD {
+    if returns.len() < MAX_RETURNS || function.figures.cognitive < MIN_HARD_COMPLEXITY {
         return None;
     }
     let name = &function.about.qualified_name;
@@ -124,7 +124,7 @@ fn many_returns(function: &Function<'_>) -> Option<Pattern> {
     lines.extend(returns);
     Some(
         Pattern::smell("many-returns", Confidence::Medium, lines, message)
-            .mended_by("Split it into functions with a single result each."),
+            .with_fix("Split it into functions with a single result each."),
     )
 }
 
@@ -138,7 +138,7 @@ fn is_flag(one: &Parameter) -> bool {
 }
 
 /// A flag that selects most of a function's behavior: two functions in one.
-fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+fn flag_argument(facts: &FileFacts<'_>, function: &Function<'_>) -> Option<Pattern> {
     let flags: HashSet<&str> = parameters(function)
         .iter()
         .filter(|one| is_flag(one))
@@ -185,9 +185,9 @@ fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> 
 
 /// An unused parameter, if no interface dictates the signature.
 fn dead_parameter<'a>(
-    facts: &Facts<'_>,
+    facts: &FileFacts<'_>,
     function: &Function<'_>,
-    words: &LazyCell<Words<'a>, impl FnOnce() -> Words<'a>>,
+    words: &LazyCell<WordIndex<'a>, impl FnOnce() -> WordIndex<'a>>,
 ) -> Option<Pattern> {
     let about = function.about;
     let body = function.body?;
@@ -220,7 +220,7 @@ fn dead_parameter<'a>(
     let message = format!("The parameter {name} of {} is unused.", about.qualified_name);
     Some(
         Pattern::smell("dead-parameter", Confidence::Medium, vec![about.line], message)
-            .mended_by("Remove it."),
+            .with_fix("Remove it."),
     )
 }
 
@@ -246,12 +246,12 @@ fn god_class(one: &Type<'_>) -> Option<Pattern> {
     let lines = vec![one.about.line, one.about.end_line];
     Some(
         Pattern::smell("god-class", confidence, lines, message)
-            .mended_by("Extract groups of fields and their methods into separate types."),
+            .with_fix("Extract groups of fields and their methods into separate types."),
     )
 }
 
 /// A class with only fields and accessors.
-fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn data_class(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let plain =
         one.about.kind == Kind::Class && one.about.decorators.is_empty() && one.bases.is_empty();
     let record = one.about.signature.contains("record ");
@@ -287,12 +287,12 @@ fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let fix = "Move the logic that uses its fields into it, or make it a record.";
     Some(
         Pattern::smell("data-class", Confidence::Medium, vec![one.about.line], message)
-            .mended_by(fix),
+            .with_fix(fix),
     )
 }
 
 /// An empty handler without an explanation.
-fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
+fn empty_catch(facts: &FileFacts<'_>, node: Node<'_>) -> Option<Pattern> {
     let text = facts.source.text;
     let body = node.child_by_field_name("body").or_else(|| {
         node.named_children(&mut node.walk()).filter(|one| one.kind().contains("block")).last()
@@ -320,12 +320,12 @@ fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
     let message = "An error is caught and ignored without an explanation.".to_owned();
     Some(
         Pattern::smell("empty-catch", confidence, vec![line_of(node)], message)
-            .mended_by("Handle it, log it, or explain in a comment why it can be ignored."),
+            .with_fix("Handle it, log it, or explain in a comment why it can be ignored."),
     )
 }
 
 /// Conditions that mix many operators.
-fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+fn long_conditions(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     let source = facts.source;
     let root = source.tree.root_node();
     let marks = matches(source.tree, source.language.grammar().branches(), root, source.text);
@@ -345,7 +345,7 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         };
         let first = operator(outer);
         let mixed = inside.clone().any(|node| operator(node) != first);
-        let least = if mixed { LONG_CONDITION } else { 2 * LONG_CONDITION };
+        let least = if mixed { MAX_CONDITION_OPERATORS } else { 2 * MAX_CONDITION_OPERATORS };
         let rows = outer.end_position().row - outer.start_position().row;
         // A function that is handed over in between is not part of the condition.
         let dense = rows <= 2 * count;
@@ -358,7 +358,7 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
                     vec![line_of(*outer)],
                     message,
                 )
-                .mended_by("Name its parts, or extract a function with a descriptive name."),
+                .with_fix("Name its parts, or extract a function with a descriptive name."),
             );
         }
         at += count;

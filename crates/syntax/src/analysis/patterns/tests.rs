@@ -3,7 +3,7 @@ use crate::language::Language::{self, Go, Java, JavaScript, Python, Rust, TypeSc
 
 fn read(language: Language, text: &str) -> Vec<Pattern> {
     let tree = parse::tree(language, text, &|| false).unwrap();
-    find(&Source { path: "f", language, text, tree: &tree }, &|| false)
+    find(&AnalyzedSource { path: "f", language, text, tree: &tree }, &|| false)
 }
 
 /// `name confidence lines`.

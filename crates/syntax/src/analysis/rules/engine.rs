@@ -1,12 +1,12 @@
 //! Searches a tree by rules, with ast-grep's engine on the existing tree.
 //!
 //! Input may be hostile: nested a hundred thousand deep, to overflow a stack or to make a search climb and descend
-//! without end. So nodes below [`DEEPEST`] are skipped, and in a deeper tree only rules are used whose matching does
+//! without end. So nodes below [`MAX_MATCH_DEPTH`] are skipped, and in a deeper tree only rules are used whose matching does
 //! not recurse with the tree. If a node has thousands of children, rules that look up parents and siblings are not used.
 
-use super::{names::Names, read::Rule};
+use super::{names::ImportedNames, read::CompiledRule};
 use crate::{
-    analysis::Source,
+    analysis::AnalyzedSource,
     language::{Language, text_of},
 };
 use ast_grep_core::{
@@ -19,14 +19,14 @@ use std::{borrow::Cow, collections::HashMap, ops::Range, path::Path};
 use tree_sitter::{Node, Tree};
 
 /// Maximum depth of nodes to match. Hand-written code stays below a tenth of it.
-pub(super) const DEEPEST: usize = 500;
+pub(super) const MAX_MATCH_DEPTH: usize = 500;
 /// Nodes visited between two polls of `stopped`.
-const BETWEEN_ASKING: usize = 256;
+const NODES_PER_CALLBACK: usize = 256;
 
 /// A match of a rule.
 #[derive(Debug)]
-pub(super) struct Hit<'a> {
-    pub(super) rule: &'a Rule,
+pub(super) struct RuleMatch<'a> {
+    pub(super) rule: &'a CompiledRule,
     pub(super) range: Range<usize>,
     /// The first and the last line, counted from 1.
     pub(super) lines: (usize, usize),
@@ -36,10 +36,10 @@ pub(super) struct Hit<'a> {
 
 /// All matches of the rules.
 pub(super) fn search<'a>(
-    source: &Source<'_>,
-    rules: &[&'a Rule],
+    source: &AnalyzedSource<'_>,
+    rules: &[&'a CompiledRule],
     stopped: &dyn Fn() -> bool,
-) -> Vec<Hit<'a>> {
+) -> Vec<RuleMatch<'a>> {
     let flat = source.tree.is_flat();
     let deep = is_deep(source.tree);
     let mut hits = Vec::new();
@@ -54,8 +54,8 @@ pub(super) fn search<'a>(
         if by_kind.is_empty() {
             continue;
         }
-        let names = if imported { Names::of(source) } else { Names::default() };
-        let text = Text {
+        let names = if imported { ImportedNames::of(source) } else { ImportedNames::default() };
+        let text = RuleDocument {
             source: source.text.to_owned(),
             language: source.language,
             tree: Tree::clone(source.tree),
@@ -66,20 +66,20 @@ pub(super) fn search<'a>(
     hits
 }
 
-type ByKind<'a> = HashMap<u16, Vec<&'a Rule>>;
+type ByKind<'a> = HashMap<u16, Vec<&'a CompiledRule>>;
 
 fn walk<'a>(
-    root: &AstGrep<Text>,
+    root: &AstGrep<RuleDocument>,
     by_kind: &ByKind<'a>,
     stopped: &dyn Fn() -> bool,
-    hits: &mut Vec<Hit<'a>>,
+    hits: &mut Vec<RuleMatch<'a>>,
 ) {
     let start = root.root();
     let mut cursor = start.get_inner_node().walk();
     let (mut depth, mut seen) = (0_usize, 0_usize);
     loop {
         seen += 1;
-        if seen.is_multiple_of(BETWEEN_ASKING) && stopped() {
+        if seen.is_multiple_of(NODES_PER_CALLBACK) && stopped() {
             return;
         }
         let node = cursor.node();
@@ -87,7 +87,7 @@ fn walk<'a>(
             let candidate = root.adopt(node);
             hits.extend(rules.iter().filter_map(|rule| hit(rule, &candidate)));
         }
-        if depth < DEEPEST && cursor.goto_first_child() {
+        if depth < MAX_MATCH_DEPTH && cursor.goto_first_child() {
             depth += 1;
             continue;
         }
@@ -100,7 +100,7 @@ fn walk<'a>(
     }
 }
 
-fn hit<'a>(rule: &'a Rule, candidate: &Candidate<'_, Text>) -> Option<Hit<'a>> {
+fn hit<'a>(rule: &'a CompiledRule, candidate: &Candidate<'_, RuleDocument>) -> Option<RuleMatch<'a>> {
     let found = rule.matcher.match_node(candidate.clone())?;
     let secret = found.get_env().get_match("SECRET").map(Candidate::range);
     let node = candidate.get_inner_node();
@@ -108,7 +108,7 @@ fn hit<'a>(rule: &'a Rule, candidate: &Candidate<'_, Text>) -> Option<Hit<'a>> {
     // A node that ends with its line's break ends, for people, on the line before.
     let last = if end.column == 0 { end.row } else { end.row + 1 };
     let first = node.start_position().row + 1;
-    Some(Hit { rule, range: node.byte_range(), lines: (first, last.max(first)), secret })
+    Some(RuleMatch { rule, range: node.byte_range(), lines: (first, last.max(first)), secret })
 }
 
 /// Whether a tree has nodes below the maximum match depth.
@@ -118,7 +118,7 @@ fn is_deep(tree: &Tree) -> bool {
     loop {
         if cursor.goto_first_child() {
             depth += 1;
-            if depth > DEEPEST {
+            if depth > MAX_MATCH_DEPTH {
                 return true;
             }
             continue;
@@ -134,15 +134,15 @@ fn is_deep(tree: &Tree) -> bool {
 
 /// A source with its tree, as the engine expects it.
 #[derive(Clone)]
-struct Text {
+struct RuleDocument {
     source: String,
     language: Language,
     tree: Tree,
     /// Import aliases, for rules that use them.
-    names: Names,
+    names: ImportedNames,
 }
 
-impl Doc for Text {
+impl Doc for RuleDocument {
     type Source = String;
     type Lang = Language;
     type Node<'r> = Node<'r>;
@@ -203,7 +203,7 @@ impl Searched for Language {
     }
 
     fn from_path<P: AsRef<Path>>(path: P) -> Option<Self> {
-        Self::of(&path.as_ref().to_string_lossy())
+        Self::from_path(&path.as_ref().to_string_lossy())
     }
 
     fn kind_to_id(&self, kind: &str) -> u16 {

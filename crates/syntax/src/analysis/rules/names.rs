@@ -4,7 +4,7 @@
 //! called here). Scopes are ignored: an import anywhere in a file applies to all of it.
 
 use crate::{
-    analysis::Source,
+    analysis::AnalyzedSource,
     language::{Language, matches, text_of},
 };
 use std::{collections::HashMap, sync::OnceLock};
@@ -12,13 +12,13 @@ use tree_sitter::{Node, Query};
 
 /// Local names and the names they were imported as.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Names(HashMap<String, String>);
+pub(super) struct ImportedNames(HashMap<String, String>);
 
-impl Names {
+impl ImportedNames {
     /// Reads a file's imports.
-    pub(super) fn of(source: &Source<'_>) -> Self {
+    pub(super) fn of(source: &AnalyzedSource<'_>) -> Self {
         let Some(query) = query(source.language) else { return Self::default() };
-        let read = |found: &crate::language::Match<'_>| {
+        let read = |found: &crate::language::QueryMatch<'_>| {
             let part = |name| found.get(name).map(|node| text_of(node, source.text));
             let module = part("module")?;
             let module = module.strip_prefix("node:").unwrap_or(module);

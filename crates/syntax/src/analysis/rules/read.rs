@@ -1,6 +1,6 @@
 //! Parsing of rules: one YAML document each, compiled for a grammar.
 
-use super::{Analysis, Confidence, Severity};
+use super::{RuleAnalysis, Confidence, Severity};
 use crate::language::Language;
 use ast_grep_config::{
     DeserializeEnv, RuleCore, RuleCoreError, SerializableRuleCore, Severity as Written, from_str,
@@ -12,7 +12,7 @@ use std::{collections::HashSet, error::Error, fmt};
 
 /// Why a document is not a valid rule.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ReadError {
+pub(super) enum RuleReadError {
     #[error("not a rule: {0}")]
     Yaml(String),
     #[error("`id` is missing")]
@@ -45,8 +45,8 @@ fn chain(error: &dyn Error) -> String {
 /// The metadata of a rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct About {
-    pub(super) analysis: Analysis,
+pub(super) struct RuleMetadata {
+    pub(super) analysis: RuleAnalysis,
     pub(super) category: String,
     pub(super) cwe: Option<String>,
     pub(super) confidence: Confidence,
@@ -56,10 +56,10 @@ pub(super) struct About {
     pub(super) imported: bool,
 }
 
-impl Default for About {
+impl Default for RuleMetadata {
     fn default() -> Self {
         Self {
-            analysis: Analysis::default(),
+            analysis: RuleAnalysis::default(),
             category: "own".into(),
             cwe: None,
             confidence: Confidence::default(),
@@ -72,7 +72,7 @@ impl Default for About {
 /// The keys of a document. The matcher is parsed by the engine's own type.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct RuleKeys {
     #[serde(default)]
     id: String,
     language: Option<Language>,
@@ -81,7 +81,7 @@ struct Keys {
     #[serde(default)]
     severity: Written,
     #[serde(default)]
-    metadata: About,
+    metadata: RuleMetadata,
     note: Option<String>,
     #[serde(rename = "rule")]
     _rule: Option<IgnoredAny>,
@@ -99,26 +99,26 @@ struct Keys {
 }
 
 /// A parsed document, not yet compiled for a grammar.
-pub(super) struct Draft {
+pub(super) struct RuleDraft {
     pub(super) id: String,
     pub(super) language: Option<Language>,
     /// `None`: the rule is off.
     pub(super) severity: Option<Severity>,
     message: String,
-    about: About,
+    about: RuleMetadata,
     core: Option<SerializableRuleCore>,
 }
 
-impl Draft {
+impl RuleDraft {
     /// Parses one document.
-    pub(super) fn read(text: &str) -> Result<Self, ReadError> {
+    pub(super) fn read(text: &str) -> Result<Self, RuleReadError> {
         let wrong = |error: &dyn fmt::Display| {
             // The engine's message shows context lines; keep only the first line.
-            ReadError::Yaml(error.to_string().lines().next().unwrap_or_default().to_owned())
+            RuleReadError::Yaml(error.to_string().lines().next().unwrap_or_default().to_owned())
         };
-        let keys: Keys = from_str(text).map_err(|error| wrong(&error))?;
+        let keys: RuleKeys = from_str(text).map_err(|error| wrong(&error))?;
         if keys.id.is_empty() {
-            return Err(ReadError::NoId);
+            return Err(RuleReadError::NoId);
         }
         let severity = match keys.severity {
             Written::Off => None,
@@ -133,20 +133,20 @@ impl Draft {
             about.fix = note;
         }
         let message = if keys.message.is_empty() { keys.id.clone() } else { keys.message };
-        let Keys { id, language, .. } = keys;
+        let RuleKeys { id, language, .. } = keys;
         Ok(Self { id, language, severity, message, about, core })
     }
 
     /// Compiles the rule for one grammar; `None` if it is off.
-    pub(super) fn compile(&self, language: Language) -> Result<Option<Rule>, ReadError> {
+    pub(super) fn compile(&self, language: Language) -> Result<Option<CompiledRule>, RuleReadError> {
         let (Some(core), Some(severity)) = (&self.core, self.severity) else { return Ok(None) };
         let matcher = core.get_matcher(DeserializeEnv::new(language)).map_err(|error| {
             let (id, reason) = (self.id.clone(), Box::new(error));
-            ReadError::Rule { id, language: language.name(), reason }
+            RuleReadError::Rule { id, language: language.name(), reason }
         })?;
-        let kinds = matcher.potential_kinds().ok_or_else(|| ReadError::NoKind(self.id.clone()))?;
+        let kinds = matcher.potential_kinds().ok_or_else(|| RuleReadError::NoKind(self.id.clone()))?;
         let kinds = kinds.iter().filter_map(|kind| u16::try_from(kind).ok()).collect();
-        Ok(Some(Rule {
+        Ok(Some(CompiledRule {
             id: self.id.clone(),
             severity,
             message: self.message.clone(),
@@ -161,11 +161,11 @@ impl Draft {
 }
 
 /// A rule compiled for a grammar.
-pub(super) struct Rule {
+pub(super) struct CompiledRule {
     pub(super) id: String,
     pub(super) severity: Severity,
     pub(super) message: String,
-    pub(super) about: About,
+    pub(super) about: RuleMetadata,
     pub(super) matcher: RuleCore,
     /// The node kinds that it can match.
     pub(super) kinds: Vec<u16>,
@@ -177,7 +177,7 @@ pub(super) struct Rule {
     pub(super) climbs: bool,
 }
 
-impl fmt::Debug for Rule {
+impl fmt::Debug for CompiledRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
     }

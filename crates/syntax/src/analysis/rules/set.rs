@@ -1,6 +1,6 @@
 //! The active rules: built-in ones and a project's own.
 
-use super::read::{Draft, ReadError, Rule, documents};
+use super::read::{RuleDraft, RuleReadError, CompiledRule, documents};
 use crate::language::Language;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -9,7 +9,7 @@ use std::{
 
 /// A document of a project's own rules that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct RuleProblem {
     /// The file.
     pub path: String,
     /// The first line of the document, counted from 1.
@@ -21,7 +21,7 @@ pub struct Problem {
 /// The rules active in a project.
 #[derive(Debug, Default)]
 pub struct RuleSet {
-    own: BTreeMap<Language, Vec<Rule>>,
+    own: BTreeMap<Language, Vec<CompiledRule>>,
     /// Built-in rules that are off or replaced by a rule of the project.
     without: HashSet<(Language, String)>,
 }
@@ -36,13 +36,13 @@ impl RuleSet {
     /// The built-in rules and those of a project: `(path, YAML)` for each of its files. A rule with the id of a
     /// built-in one replaces it, one with `severity: off` turns it off. Invalid documents are reported, and the
     /// others are used.
-    pub fn with(own: &[(String, String)]) -> (Self, Vec<Problem>) {
+    pub fn with(own: &[(String, String)]) -> (Self, Vec<RuleProblem>) {
         let (mut rules, mut problems) = (Self::default(), Vec::new());
         let mut from: HashMap<(Language, String), String> = HashMap::new();
         for (path, text) in own {
             for (line, document) in documents(text) {
                 if let Err(reason) = rules.add(path, &document, &mut from) {
-                    problems.push(Problem { path: path.clone(), line, reason });
+                    problems.push(RuleProblem { path: path.clone(), line, reason });
                 }
             }
         }
@@ -55,14 +55,14 @@ impl RuleSet {
         document: &str,
         from: &mut HashMap<(Language, String), String>,
     ) -> Result<(), String> {
-        let draft = Draft::read(document).map_err(|error| error.to_string())?;
+        let draft = RuleDraft::read(document).map_err(|error| error.to_string())?;
         if draft.severity.is_none() {
             return self.turn_off(&draft);
         }
         let language =
-            draft.language.ok_or_else(|| ReadError::NoLanguage(draft.id.clone()).to_string())?;
+            draft.language.ok_or_else(|| RuleReadError::NoLanguage(draft.id.clone()).to_string())?;
         let compile = |one: &Language| Ok((*one, draft.compile(*one)?));
-        let compiled: Result<Vec<_>, ReadError> = dialects(language).iter().map(compile).collect();
+        let compiled: Result<Vec<_>, RuleReadError> = dialects(language).iter().map(compile).collect();
         for (language, rule) in compiled.map_err(|error| error.to_string())? {
             let key = (language, draft.id.clone());
             if let Some(other) = from.get(&key) {
@@ -75,7 +75,7 @@ impl RuleSet {
         Ok(())
     }
 
-    fn turn_off(&mut self, draft: &Draft) -> Result<(), String> {
+    fn turn_off(&mut self, draft: &RuleDraft) -> Result<(), String> {
         let languages = draft.language.map_or(Language::ALL, dialects);
         let has = |one: &&Language| built_in(**one).iter().any(|rule| rule.id == draft.id);
         let off: Vec<_> =
@@ -91,8 +91,8 @@ impl RuleSet {
     }
 
     /// The rules active in a language.
-    pub(super) fn of(&self, language: Language) -> impl Iterator<Item = &Rule> {
-        let holds = move |rule: &&Rule| {
+    pub(super) fn of(&self, language: Language) -> impl Iterator<Item = &CompiledRule> {
+        let holds = move |rule: &&CompiledRule| {
             self.without.is_empty() || !self.without.contains(&(language, rule.id.clone()))
         };
         built_in(language).iter().filter(holds).chain(self.own.get(&language).into_iter().flatten())
@@ -141,14 +141,14 @@ pub(super) fn files(language: Language) -> &'static [&'static str] {
 }
 
 /// The built-in rules of a language, compiled on first use.
-fn built_in(language: Language) -> &'static [Rule] {
-    static ALL: [OnceLock<Vec<Rule>>; Language::ALL.len()] =
+fn built_in(language: Language) -> &'static [CompiledRule] {
+    static ALL: [OnceLock<Vec<CompiledRule>>; Language::ALL.len()] =
         [const { OnceLock::new() }; Language::ALL.len()];
     let at = Language::ALL.iter().position(|one| *one == language).unwrap_or_default();
     ALL[at].get_or_init(|| {
         let documents = files(language).iter().flat_map(|text| documents(text));
         let compile = |(line, document): (usize, String)| {
-            let rule = Draft::read(&document).and_then(|draft| draft.compile(language));
+            let rule = RuleDraft::read(&document).and_then(|draft| draft.compile(language));
             rule.unwrap_or_else(|error| {
                 panic!("a rule that is built in, {}, line {line}: {error}", language.name())
             })

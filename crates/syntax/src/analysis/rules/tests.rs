@@ -1,20 +1,20 @@
-use super::{read::Draft, read::documents, set::files, *};
+use super::{read::RuleDraft, read::documents, set::files, *};
 use crate::{language::Language, parse};
 use std::collections::HashSet;
 
-fn found_with(rules: &RuleSet, language: Language, analysis: Analysis, text: &str) -> Vec<Finding> {
+fn found_with(rules: &RuleSet, language: Language, analysis: RuleAnalysis, text: &str) -> Vec<Finding> {
     let tree = parse::tree(language, text, &|| false).unwrap();
-    check_with(rules, &Source { path: "f", language, text, tree: &tree }, analysis, &|| false)
+    check_with(rules, &AnalyzedSource { path: "f", language, text, tree: &tree }, analysis, &|| false)
 }
 
-fn found(language: Language, analysis: Analysis, text: &str) -> Vec<Finding> {
+fn found(language: Language, analysis: RuleAnalysis, text: &str) -> Vec<Finding> {
     found_with(RuleSet::built_in(), language, analysis, text)
 }
 
 /// Example texts of a rule.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Examples {
+struct RuleExamples {
     bad: Vec<String>,
     good: Vec<String>,
 }
@@ -22,12 +22,12 @@ struct Examples {
 #[derive(serde::Deserialize)]
 struct WithExamples {
     #[serde(default)]
-    examples: Examples,
+    examples: RuleExamples,
 }
 
-fn drafts(language: Language) -> Vec<(Draft, Examples)> {
+fn drafts(language: Language) -> Vec<(RuleDraft, RuleExamples)> {
     let read = |(line, text): (usize, String)| {
-        let draft = Draft::read(&text);
+        let draft = RuleDraft::read(&text);
         let draft = draft.unwrap_or_else(|error| panic!("{language:?}, line {line}: {error}"));
         let with: WithExamples = ast_grep_config::from_str(&text).unwrap();
         (draft, with.examples)
@@ -36,14 +36,14 @@ fn drafts(language: Language) -> Vec<(Draft, Examples)> {
 }
 
 /// Problems of a rule, by its own examples and required fields.
-fn faults(language: Language, draft: &Draft, examples: &Examples) -> Vec<String> {
+fn faults(language: Language, draft: &RuleDraft, examples: &RuleExamples) -> Vec<String> {
     let rule = match draft.compile(language) {
         Ok(rule) => rule.expect("a built-in rule is not off"),
         Err(error) => return vec![error.to_string()],
     };
     let about = &rule.about;
     let mut faults = Vec::new();
-    let is_security = about.analysis == Analysis::Security;
+    let is_security = about.analysis == RuleAnalysis::Security;
     let has_cwe = about.cwe.as_deref().and_then(|cwe| cwe.strip_prefix("CWE-"));
     if has_cwe.is_none_or(|number| number.parse::<u16>().is_err()) && is_security {
         faults.push("no CWE".into());
@@ -63,7 +63,7 @@ fn faults(language: Language, draft: &Draft, examples: &Examples) -> Vec<String>
             if let Some(line) = parse::first_error(&tree) {
                 faults.push(format!("syntax error in line {line} of {text:?}"));
             }
-            let source = Source { path: "f", language, text, tree: &tree };
+            let source = AnalyzedSource { path: "f", language, text, tree: &tree };
             if engine::search(&source, &[&rule], &|| false).is_empty() == want {
                 let verb = if want { "misses" } else { "hits" };
                 faults.push(format!("{verb} {text:?}"));
@@ -92,8 +92,8 @@ fn every_rule_does_what_its_examples_say() {
 #[test]
 fn an_invalid_rule_is_reported() {
     let document = "id: Bad_Id\nmessage: m\nseverity: error\nrule: {kind: call}\n";
-    let examples = Examples { bad: vec!["a".into()], good: vec!["a()".into(), "a(".into()] };
-    let found = faults(Language::Python, &Draft::read(document).unwrap(), &examples);
+    let examples = RuleExamples { bad: vec!["a".into()], good: vec!["a()".into(), "a(".into()] };
+    let found = faults(Language::Python, &RuleDraft::read(document).unwrap(), &examples);
     let want = [
         "no CWE",
         "no fix, category or message",
@@ -103,7 +103,7 @@ fn an_invalid_rule_is_reported() {
         "syntax error in line 1 of \"a(\"",
     ];
     assert_eq!(found, want);
-    let none = faults(Language::Python, &Draft::read(document).unwrap(), &Examples::default());
+    let none = faults(Language::Python, &RuleDraft::read(document).unwrap(), &RuleExamples::default());
     assert!(none.contains(&"no bad or no good example".to_owned()), "{none:?}");
 }
 
@@ -111,7 +111,7 @@ fn an_invalid_rule_is_reported() {
 fn there_are_rules_for_every_language_that_is_promised() {
     let security = |language: Language| {
         let all = RuleSet::built_in().of(language);
-        all.filter(|rule| rule.about.analysis == Analysis::Security).count()
+        all.filter(|rule| rule.about.analysis == RuleAnalysis::Security).count()
     };
     let least = [
         (Language::Python, 45),
@@ -135,7 +135,7 @@ fn there_are_rules_for_every_language_that_is_promised() {
 #[test]
 fn every_field_of_a_finding() {
     let text = "\n\nAPI_KEY = 'sk-1234567890'\neval(\n  x)\nhashlib.md5(b)\n";
-    let all = found(Language::Python, Analysis::Security, text);
+    let all = found(Language::Python, RuleAnalysis::Security, text);
     assert_eq!(
         all[0],
         Finding {
@@ -162,11 +162,11 @@ fn a_secret_is_in_no_evidence() {
     let cases = [
         (
             Language::Python,
-            Analysis::Security,
+            RuleAnalysis::Security,
             "requests.get(u, verify=False, password='hunter2hunter2')",
         ),
-        (Language::JavaScript, Analysis::Patterns, "var password = 'hunter2hunter2'"),
-        (Language::JavaScript, Analysis::Security, "eval(login({ password: 'hunter2hunter2' }))"),
+        (Language::JavaScript, RuleAnalysis::Patterns, "var password = 'hunter2hunter2'"),
+        (Language::JavaScript, RuleAnalysis::Security, "eval(login({ password: 'hunter2hunter2' }))"),
     ];
     for (language, analysis, text) in cases {
         let all = found(language, analysis, text);
@@ -180,7 +180,7 @@ fn a_secret_is_in_no_evidence() {
 #[test]
 fn names_are_matched_as_they_were_imported() {
     let rules = |language, text| -> Vec<String> {
-        found(language, Analysis::Security, text).into_iter().map(|one| one.rule).collect()
+        found(language, RuleAnalysis::Security, text).into_iter().map(|one| one.rule).collect()
     };
     assert_eq!(rules(Language::Python, "from hashlib import md5 as m\nm(b)"), ["weak-hash"]);
     assert!(rules(Language::Python, "from mine import md5 as m\nm(b)").is_empty());
@@ -195,7 +195,7 @@ fn names_are_matched_as_they_were_imported() {
     assert_eq!(rules(Language::Tsx, element), ["react-inner-html"]);
 }
 
-fn own(text: &str) -> (RuleSet, Vec<Problem>) {
+fn own(text: &str) -> (RuleSet, Vec<RuleProblem>) {
     RuleSet::with(&[(".docent/rules/a.yml".into(), text.into())])
 }
 
@@ -209,7 +209,7 @@ fn a_project_adds_replaces_and_turns_off() {
     );
     assert_eq!(problems, []);
     let text = "print(a)\neval(b)\nexec(c)\nhashlib.md5(d)\nos.system(e)\n";
-    let all = found_with(&rules, Language::Python, Analysis::Security, text);
+    let all = found_with(&rules, Language::Python, RuleAnalysis::Security, text);
     let seen: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
     let want = [
         ("os-system", 5, Severity::High),
@@ -223,7 +223,7 @@ fn a_project_adds_replaces_and_turns_off() {
         ("log it", &None, "own")
     );
     for language in [Language::JavaScript, Language::TypeScript, Language::Tsx] {
-        let all = found_with(&rules, language, Analysis::Patterns, "alert(a)");
+        let all = found_with(&rules, language, RuleAnalysis::Patterns, "alert(a)");
         assert_eq!(all.len(), 1, "{language:?}");
         assert!(
             found_with(&rules, language, Analysis::Security, "crypto.createHash('md5')").is_empty()
@@ -250,7 +250,7 @@ fn patterns_of_a_project_work_in_every_language() {
         );
         let (rules, problems) = own(&yaml);
         assert_eq!(problems, [], "{language:?}");
-        let all = found_with(&rules, language, Analysis::Security, text);
+        let all = found_with(&rules, language, RuleAnalysis::Security, text);
         assert_eq!(all.iter().filter(|one| one.rule == "f").count(), 1, "{language:?}: {all:?}");
     }
 }
@@ -295,9 +295,9 @@ fn deep_input_neither_hangs_nor_overflows() {
     assert_eq!(problems, []);
     let side = format!("{}a(){}", "(".repeat(20_000), ")".repeat(20_000));
     let deep = format!("eval(x)\n{side} + {side}\n");
-    let all = found_with(&rules, Language::Python, Analysis::Security, &deep);
+    let all = found_with(&rules, Language::Python, RuleAnalysis::Security, &deep);
     assert_eq!(all.iter().map(|one| one.rule.as_str()).collect::<Vec<_>>(), ["eval"]);
-    let shallow = found_with(&rules, Language::Python, Analysis::Security, "(a()) + (a())\n");
+    let shallow = found_with(&rules, Language::Python, RuleAnalysis::Security, "(a()) + (a())\n");
     assert_eq!(shallow.len(), 2, "{shallow:?}");
 }
 
@@ -305,7 +305,7 @@ fn deep_input_neither_hangs_nor_overflows() {
 fn a_search_that_is_stopped_ends() {
     let text = "eval(x)\n".repeat(1000);
     let tree = parse::tree(Language::Python, &text, &|| false).unwrap();
-    let source = Source { path: "f", language: Language::Python, text: &text, tree: &tree };
+    let source = AnalyzedSource { path: "f", language: Language::Python, text: &text, tree: &tree };
     assert!(check(&source, Analysis::Security, &|| true).len() < 100);
     assert_eq!(check(&source, Analysis::Security, &|| false).len(), 1000);
 }

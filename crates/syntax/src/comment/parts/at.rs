@@ -1,6 +1,6 @@
 //! Parts that begin with `@param` and the like: Javadoc and its relatives in other languages.
 
-use super::{bracketed, first_word, one_line, summary, without_dash};
+use super::{bracketed, first_word, one_line, summary, strip_dash};
 use crate::{
     annotation::{Doc, Said},
     comment::javadoc,
@@ -55,7 +55,7 @@ fn tag_name(line: &str) -> &str {
 /// The parts of a comment with tags. The summary is left empty unless a tag says it.
 pub(super) fn parts(whole: &str, html: bool) -> Doc {
     let show = |text: &str| {
-        let text = if html { javadoc::plain(text) } else { javadoc::without_inline_tags(text) };
+        let text = if html { javadoc::plain(text) } else { javadoc::replace_inline_tags(text) };
         one_line(&text)
     };
     let mut doc = Doc::default();
@@ -63,11 +63,11 @@ pub(super) fn parts(whole: &str, html: bool) -> Doc {
         match tag {
             "param" | "arg" | "argument" | "tparam" => doc.params.extend(param(&text, &show)),
             "return" | "returns" | "result" => {
-                let text = show(without_type(text.trim()));
+                let text = show(strip_type(text.trim()));
                 doc.returns = doc.returns.or(Some(text).filter(|text| !text.is_empty()));
             }
             "throws" | "throw" | "exception" | "raise" | "raises" => {
-                doc.raises.extend(raised(text.trim(), &show));
+                doc.raises.extend(parse_raised(text.trim(), &show));
             }
             "deprecated" => doc.deprecated = Some(show(&text)),
             "brief" | "summary" if doc.summary.is_empty() => doc.summary = summary(&show(&text)),
@@ -127,7 +127,7 @@ fn param(text: &str, show: &dyn Fn(&str) -> String) -> Option<Said> {
         _ => said,
     };
     let name = name.trim_end_matches([':', ',']).trim_start_matches('`').trim_end_matches('`');
-    let text = show(without_dash(said));
+    let text = show(strip_dash(said));
     (!name.is_empty()).then(|| Said { name: name.to_owned(), text })
 }
 
@@ -162,10 +162,10 @@ fn after_php_type(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The description of a result, without the leading type.
-fn without_type(text: &str) -> &str {
+fn strip_type(text: &str) -> &str {
     let braces = bracketed(text, '{', '}').filter(|_| !text.starts_with("{@"));
     if let Some((_, after)) = braces.or_else(|| bracketed(text, '[', ']')) {
-        return without_dash(after);
+        return strip_dash(after);
     }
     let (first, rest) = first_word(text);
     let small = |one: &str| SMALL_TYPES.contains(&one.trim_start_matches('?'));
@@ -173,11 +173,11 @@ fn without_type(text: &str) -> &str {
         || (first.len() > 1 && first.starts_with(['?', '\\', '$']))
         || (first.contains('|') && !rest.is_empty());
     let sentence = rest.trim_start().starts_with(|c: char| c.is_uppercase());
-    if is_type && sentence { rest.trim_start() } else { without_dash(text) }
+    if is_type && sentence { rest.trim_start() } else { strip_dash(text) }
 }
 
 /// `{Type} text`, `[Type] text`, `Type text`; a sentence names no type.
-fn raised(text: &str, show: &dyn Fn(&str) -> String) -> Option<Said> {
+fn parse_raised(text: &str, show: &dyn Fn(&str) -> String) -> Option<Said> {
     let braces = bracketed(text, '{', '}').filter(|_| !text.starts_with("{@"));
     let (name, rest) = braces.or_else(|| bracketed(text, '[', ']')).unwrap_or_else(|| {
         let (first, rest) = first_word(text);
@@ -188,7 +188,7 @@ fn raised(text: &str, show: &dyn Fn(&str) -> String) -> Option<Said> {
     });
     let said = Said {
         name: name.trim_matches([':', ',', ' ', '`']).to_owned(),
-        text: show(without_dash(rest)),
+        text: show(strip_dash(rest)),
     };
     (!said.name.is_empty() || !said.text.is_empty()).then_some(said)
 }

@@ -1,12 +1,12 @@
 //! Parts under headings or in fields: Google and `NumPy` docstrings, Sphinx, and Markdown as used in Rust, Dart
 //! and Swift.
 
-use super::{bracketed, first_word, one_line, summary, without_dash};
+use super::{bracketed, first_word, one_line, summary, strip_dash};
 use crate::annotation::{Doc, Said};
 
 /// The topic of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Topic {
+enum SectionTopic {
     Params,
     Returns,
     Raises,
@@ -21,7 +21,7 @@ enum Topic {
 
 /// The style of a section, which determines its end and the form of its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum SectionStyle {
     /// `Args:`; what belongs to it is indented.
     Indented,
     /// A heading with a line below it; up to the next.
@@ -33,9 +33,9 @@ enum Style {
 }
 
 #[derive(Debug)]
-struct Section<'a> {
-    topic: Topic,
-    style: Style,
+struct DocCommentSection<'a> {
+    topic: SectionTopic,
+    style: SectionStyle,
     indent: usize,
     /// Text on the heading's line.
     inline: &'a str,
@@ -47,7 +47,7 @@ pub(super) fn parts(whole: &str) -> Doc {
     let lines: Vec<&str> = whole.lines().collect();
     let mut doc = Doc::default();
     let mut lead: Vec<&str> = Vec::new();
-    let mut open: Option<Section<'_>> = None;
+    let mut open: Option<DocCommentSection<'_>> = None;
     let (mut in_lead, mut fenced, mut skip) = (true, false, false);
     for (at, line) in lines.iter().enumerate() {
         if std::mem::take(&mut skip) {
@@ -57,7 +57,7 @@ pub(super) fn parts(whole: &str) -> Doc {
         let found = if fenced { None } else { section(line, lines.get(at + 1).copied()) };
         if let Some(section) = found {
             in_lead = false;
-            skip = section.style == Style::Underlined;
+            skip = section.style == SectionStyle::Underlined;
             close(open.replace(section), &mut doc);
             continue;
         }
@@ -82,93 +82,93 @@ fn indent(line: &str) -> usize {
 }
 
 /// Whether a line is outside of the section above it.
-fn ends(section: &Section<'_>, line: &str) -> bool {
+fn ends(section: &DocCommentSection<'_>, line: &str) -> bool {
     match section.style {
-        Style::Indented => !line.trim().is_empty() && indent(line) <= section.indent,
-        Style::Paragraph => line.trim().is_empty(),
-        Style::Underlined | Style::Markdown => false,
+        SectionStyle::Indented => !line.trim().is_empty() && indent(line) <= section.indent,
+        SectionStyle::Paragraph => line.trim().is_empty(),
+        SectionStyle::Underlined | SectionStyle::Markdown => false,
     }
 }
 
 /// The section that a line begins.
-fn section<'a>(line: &'a str, below: Option<&str>) -> Option<Section<'a>> {
+fn section<'a>(line: &'a str, below: Option<&str>) -> Option<DocCommentSection<'a>> {
     let text = line.trim();
     let make = |topic, style, inline| {
-        Some(Section { topic, style, indent: indent(line), inline, body: Vec::new() })
+        Some(DocCommentSection { topic, style, indent: indent(line), inline, body: Vec::new() })
     };
     let heading = text.trim_start_matches('#');
     if heading.len() < text.len() && heading.starts_with(' ') {
-        let topic = topic(heading.trim().trim_end_matches(':')).unwrap_or(Topic::Other);
-        return make(topic, Style::Markdown, "");
+        let topic = topic(heading.trim().trim_end_matches(':')).unwrap_or(SectionTopic::Other);
+        return make(topic, SectionStyle::Markdown, "");
     }
     let is_line = |below: &str| {
         let below = below.trim();
         below.len() > 2 && ["-", "="].iter().any(|mark| below.replace(mark, "").is_empty())
     };
     if !text.is_empty() && text.len() < 40 && below.is_some_and(is_line) {
-        return make(topic(text).unwrap_or(Topic::Other), Style::Underlined, "");
+        return make(topic(text).unwrap_or(SectionTopic::Other), SectionStyle::Underlined, "");
     }
     if let Some((topic, inline)) = field(text).or_else(|| callout(text)) {
-        return make(topic, Style::Indented, inline);
+        return make(topic, SectionStyle::Indented, inline);
     }
     if let Some(inline) = text.strip_prefix(".. deprecated::") {
-        return make(Topic::Deprecated, Style::Indented, inline);
+        return make(SectionTopic::Deprecated, SectionStyle::Indented, inline);
     }
     let (word, inline) = text.split_once(':')?;
     let capital = word.starts_with(|c: char| c.is_uppercase());
     let topic = topic(word).filter(|_| capital && indent(line) == 0)?;
     let may_go_on = matches!(topic, Topic::Returns | Topic::Raises);
     match topic {
-        Topic::Deprecated => make(topic, Style::Paragraph, inline),
+        SectionTopic::Deprecated => make(topic, SectionStyle::Paragraph, inline),
         _ if inline.is_empty() || (may_go_on && inline.starts_with(' ')) => {
-            make(topic, Style::Indented, inline)
+            make(topic, SectionStyle::Indented, inline)
         }
         _ => None,
     }
 }
 
 /// The topic of a heading.
-fn topic(heading: &str) -> Option<Topic> {
+fn topic(heading: &str) -> Option<SectionTopic> {
     Some(match heading.to_ascii_lowercase().as_str() {
         "args" | "arguments" | "parameters" | "parameter" | "params" | "keyword args"
-        | "keyword arguments" | "other parameters" => Topic::Params,
-        "returns" | "return" | "return value" | "yields" | "yield" => Topic::Returns,
-        "raises" | "raise" | "throws" | "errors" | "exceptions" => Topic::Raises,
-        "panics" => Topic::Panics,
-        "deprecated" => Topic::Deprecated,
+        | "keyword arguments" | "other parameters" => SectionTopic::Params,
+        "returns" | "return" | "return value" | "yields" | "yield" => SectionTopic::Returns,
+        "raises" | "raise" | "throws" | "errors" | "exceptions" => SectionTopic::Raises,
+        "panics" => SectionTopic::Panics,
+        "deprecated" => SectionTopic::Deprecated,
         "attributes" | "example" | "examples" | "important" | "methods" | "note" | "notes"
         | "references" | "safety" | "see also" | "tip" | "todo" | "usage" | "warning"
-        | "warnings" | "warns" => Topic::Other,
+        | "warnings" | "warns" => SectionTopic::Other,
         _ => return None,
     })
 }
 
 /// `:param x: text` and its like, as Sphinx reads them.
-fn field(text: &str) -> Option<(Topic, &str)> {
+fn field(text: &str) -> Option<(SectionTopic, &str)> {
     let (head, inline) = text.strip_prefix(':')?.split_once(':')?;
     let (name, argument) = first_word(head);
     let last = || argument.split_whitespace().last().unwrap_or_default().to_owned();
     let topic = match name {
-        "param" | "parameter" | "arg" | "argument" | "key" | "keyword" => Topic::Param(last()),
-        "return" | "returns" => Topic::Returns,
-        "raise" | "raises" | "except" | "exception" => Topic::Raise(argument.trim().to_owned()),
-        "type" | "rtype" | "var" | "ivar" | "cvar" | "vartype" | "yields" | "meta" => Topic::Other,
+        "param" | "parameter" | "arg" | "argument" | "key" | "keyword" => SectionTopic::Param(last()),
+        "return" | "returns" => SectionTopic::Returns,
+        "raise" | "raises" | "except" | "exception" => SectionTopic::Raise(argument.trim().to_owned()),
+        "type" | "rtype" | "var" | "ivar" | "cvar" | "vartype" | "yields" | "meta" => SectionTopic::Other,
         _ => return None,
     };
     Some((topic, inline))
 }
 
 /// `- Parameter x: text` and its like, as Swift reads them.
-fn callout(text: &str) -> Option<(Topic, &str)> {
+fn callout(text: &str) -> Option<(SectionTopic, &str)> {
     let (head, inline) = text.strip_prefix(['-', '*', '+'])?.trim_start().split_once(':')?;
     let (word, argument) = first_word(head);
     let topic = match (word.to_ascii_lowercase().as_str(), argument.trim()) {
-        ("parameter", name) if !name.is_empty() && !name.contains(' ') => Topic::Param(name.into()),
-        ("parameters", "") => Topic::Params,
-        ("returns", "") => Topic::Returns,
-        ("throws", "") => Topic::Raise(String::new()),
+        ("parameter", name) if !name.is_empty() && !name.contains(' ') => SectionTopic::Param(name.into()),
+        ("parameters", "") => SectionTopic::Params,
+        ("returns", "") => SectionTopic::Returns,
+        ("throws", "") => SectionTopic::Raise(String::new()),
         ("note" | "important" | "warning" | "complexity" | "seealso" | "precondition", "") => {
-            Topic::Other
+            SectionTopic::Other
         }
         _ => return None,
     };
@@ -176,33 +176,33 @@ fn callout(text: &str) -> Option<(Topic, &str)> {
 }
 
 /// Adds a section's content to the parts.
-fn close(section: Option<Section<'_>>, doc: &mut Doc) {
+fn close(section: Option<DocCommentSection<'_>>, doc: &mut Doc) {
     let Some(section) = section else { return };
     let text = || one_line(&format!("{}\n{}", section.inline, section.body.join("\n")));
     match &section.topic {
-        Topic::Param(name) => doc.params.push(Said { name: name.clone(), text: text() }),
-        Topic::Raise(name) => doc.raises.push(Said { name: name.clone(), text: text() }),
-        Topic::Params => doc.params.extend(params(&section)),
-        Topic::Returns => {
-            let said = returned(&section, text());
+        SectionTopic::Param(name) => doc.params.push(Said { name: name.clone(), text: text() }),
+        SectionTopic::Raise(name) => doc.raises.push(Said { name: name.clone(), text: text() }),
+        SectionTopic::Params => doc.params.extend(params(&section)),
+        SectionTopic::Returns => {
+            let said = format_returns(&section, text());
             doc.returns = doc.returns.take().or(Some(said).filter(|said| !said.is_empty()));
         }
-        Topic::Raises => doc.raises.extend(raised(&section, text())),
-        Topic::Panics => doc.raises.push(Said { name: "panic".into(), text: text() }),
-        Topic::Deprecated => doc.deprecated = Some(text()),
-        Topic::Other => {}
+        SectionTopic::Raises => doc.raises.extend(parse_raised(&section, text())),
+        SectionTopic::Panics => doc.raises.push(Said { name: "panic".into(), text: text() }),
+        SectionTopic::Deprecated => doc.deprecated = Some(text()),
+        SectionTopic::Other => {}
     }
 }
 
 /// The items of a list or of a block of definitions: the first line of each, and the rest of its lines.
-fn items<'a>(section: &Section<'a>) -> Vec<(&'a str, String)> {
+fn items<'a>(section: &DocCommentSection<'a>) -> Vec<(&'a str, String)> {
     let filled = || section.body.iter().filter(|line| !line.trim().is_empty());
     let marked = |line: &str| {
         let text = line.trim_start();
         text.strip_prefix(['-', '*', '+']).is_some_and(|rest| rest.starts_with(' '))
     };
     let listed =
-        section.style == Style::Markdown || filled().next().is_some_and(|line| marked(line));
+        section.style == SectionStyle::Markdown || filled().next().is_some_and(|line| marked(line));
     let starts = |line: &&&str| !listed || marked(line);
     let least = filled().filter(starts).map(|line| indent(line)).min().unwrap_or(0);
     let mut items: Vec<(&str, String)> = Vec::new();
@@ -226,9 +226,9 @@ fn items<'a>(section: &Section<'a>) -> Vec<(&'a str, String)> {
     items
 }
 
-fn params(section: &Section<'_>) -> Vec<Said> {
+fn params(section: &DocCommentSection<'_>) -> Vec<Said> {
     let said = |(first, rest): (&str, String)| {
-        if section.style == Style::Underlined && !first.starts_with('`') {
+        if section.style == SectionStyle::Underlined && !first.starts_with('`') {
             // NumPy puts the type after the name, and the text below.
             let name = first.split(" :").next().unwrap_or(first).trim_end_matches(':').trim();
             return Some(Said { name: name.to_owned(), text: one_line(&rest) });
@@ -239,8 +239,8 @@ fn params(section: &Section<'_>) -> Vec<Said> {
     items(section).into_iter().filter_map(said).collect()
 }
 
-fn returned(section: &Section<'_>, text: String) -> String {
-    if section.style == Style::Underlined {
+fn format_returns(section: &DocCommentSection<'_>, text: String) -> String {
+    if section.style == SectionStyle::Underlined {
         let said = items(section)
             .into_iter()
             .map(|(first, rest)| if rest.is_empty() { first.to_owned() } else { one_line(&rest) });
@@ -261,15 +261,15 @@ fn has_space_outside_brackets(text: &str) -> bool {
     })
 }
 
-fn raised(section: &Section<'_>, text: String) -> Vec<Said> {
+fn parse_raised(section: &DocCommentSection<'_>, text: String) -> Vec<Said> {
     let items = items(section);
     match section.style {
-        Style::Underlined => {
+        SectionStyle::Underlined => {
             let said =
                 |(name, rest): (&str, String)| Said { name: name.into(), text: one_line(&rest) };
             items.into_iter().map(said).collect()
         }
-        Style::Markdown => {
+        SectionStyle::Markdown => {
             let named = items.iter().filter(|(first, _)| first.starts_with(['`', '[']));
             let said = |(first, rest): &(&str, String)| {
                 let (name, text) = name_and_text(first)?;
@@ -285,20 +285,20 @@ fn raised(section: &Section<'_>, text: String) -> Vec<Said> {
             }
             all
         }
-        Style::Indented | Style::Paragraph => {
+        SectionStyle::Indented | SectionStyle::Paragraph => {
             if items.is_empty() {
                 return Some(text)
                     .filter(|text| !text.is_empty())
-                    .map(|text| one_raised(&text, ""))
+                    .map(|text| parse_one_raised(&text, ""))
                     .into_iter()
                     .collect();
             }
-            items.iter().map(|(first, rest)| one_raised(first, rest)).collect()
+            items.iter().map(|(first, rest)| parse_one_raised(first, rest)).collect()
         }
     }
 }
 
-fn one_raised(first: &str, rest: &str) -> Said {
+fn parse_one_raised(first: &str, rest: &str) -> Said {
     let whole = one_line(&format!("{first} {rest}"));
     match name_and_text(first) {
         Some((name, text)) => Said { name, text: one_line(&format!("{text} {rest}")) },
@@ -318,7 +318,7 @@ fn name_and_text(item: &str) -> Option<(String, String)> {
             };
             let rest = rest.trim_start();
             let rest = bracketed(rest, '(', ')').map_or(rest, |(_, after)| after);
-            return Some((name.trim_end_matches(':').to_owned(), without_dash(rest).to_owned()));
+            return Some((name.trim_end_matches(':').to_owned(), strip_dash(rest).to_owned()));
         }
     }
     let mut depth = 0_i32;
@@ -330,5 +330,5 @@ fn name_and_text(item: &str) -> Option<(String, String)> {
     let (name, text) = item.split_at_checked(colon?.0)?;
     let name = name.split(" (").next().unwrap_or(name).trim();
     let words = name.split(", ").all(|name| !name.is_empty() && !name.contains(' '));
-    words.then(|| (name.to_owned(), without_dash(text).to_owned()))
+    words.then(|| (name.to_owned(), strip_dash(text).to_owned()))
 }

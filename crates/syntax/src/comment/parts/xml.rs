@@ -50,7 +50,7 @@ const MARKUP: [&str; 24] = [
 const PARAGRAPHS: [&str; 6] = ["para", "list", "code", "p", "ul", "ol"];
 
 /// An element of a comment.
-struct Block<'a> {
+struct XmlDocElement<'a> {
     /// Empty for text outside of elements.
     name: &'a str,
     attributes: &'a str,
@@ -61,9 +61,9 @@ struct Block<'a> {
 pub(super) fn parts(whole: &str) -> Doc {
     let mut doc = Doc::default();
     for block in blocks(whole) {
-        let text = || one_line(&shown(block.inner));
+        let text = || one_line(&render_element(block.inner));
         match block.name {
-            "summary" => doc.summary = summary(&shown(block.inner)),
+            "summary" => doc.summary = summary(&render_element(block.inner)),
             "param" | "typeparam" => {
                 let name = attribute(block.attributes, "name").unwrap_or_default().to_owned();
                 doc.params.push(Said { name, text: text() });
@@ -81,26 +81,26 @@ pub(super) fn parts(whole: &str) -> Doc {
 
 /// The main text of a comment: its summary, remarks, and text outside of elements.
 pub(in crate::comment) fn text(whole: &str) -> String {
-    let said = |block: &Block<'_>| matches!(block.name, "" | "summary" | "remarks");
+    let said = |block: &XmlDocElement<'_>| matches!(block.name, "" | "summary" | "remarks");
     let paragraphs = blocks(whole).into_iter().filter(said);
-    let paragraphs = paragraphs.map(|block| shown(block.inner).trim().to_owned());
+    let paragraphs = paragraphs.map(|block| render_element(block.inner).trim().to_owned());
     paragraphs.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The elements of a comment in their order.
-fn blocks(whole: &str) -> Vec<Block<'_>> {
+fn blocks(whole: &str) -> Vec<XmlDocElement<'_>> {
     let mut blocks = Vec::new();
     let mut loose_from = 0;
     let mut at = 0;
     while let Some(found) = whole.get(at..).and_then(|rest| rest.find('<')) {
         let start = at + found;
         at = start + 1;
-        let Some(tag) = Tag::read(whole.get(at..).unwrap_or_default()) else { continue };
+        let Some(tag) = XmlDocTag::read(whole.get(at..).unwrap_or_default()) else { continue };
         at += tag.length;
         if tag.closes || !BLOCKS.contains(&tag.name) {
             continue;
         }
-        blocks.push(Block {
+        blocks.push(XmlDocElement {
             name: "",
             attributes: "",
             inner: whole.get(loose_from..start).unwrap_or_default(),
@@ -114,17 +114,17 @@ fn blocks(whole: &str) -> Vec<Block<'_>> {
             rest.split_once(&close)
                 .map_or((rest, rest.len()), |(inner, _)| (inner, inner.len() + close.len()))
         };
-        blocks.push(Block { name: tag.name, attributes: tag.attributes, inner });
+        blocks.push(XmlDocElement { name: tag.name, attributes: tag.attributes, inner });
         at += length;
         loose_from = at;
     }
     let inner = whole.get(loose_from..).unwrap_or_default();
-    blocks.push(Block { name: "", attributes: "", inner });
+    blocks.push(XmlDocElement { name: "", attributes: "", inner });
     blocks
 }
 
 /// A tag, starting after its `<`.
-struct Tag<'a> {
+struct XmlDocTag<'a> {
     name: &'a str,
     attributes: &'a str,
     closes: bool,
@@ -133,7 +133,7 @@ struct Tag<'a> {
     length: usize,
 }
 
-impl<'a> Tag<'a> {
+impl<'a> XmlDocTag<'a> {
     /// `None` if it is not a tag: `a < b`, `List<int>` in running text.
     fn read(text: &'a str) -> Option<Self> {
         let (whole, _) = text.split_once('>')?;
@@ -156,12 +156,12 @@ impl<'a> Tag<'a> {
 }
 
 /// The visible text of an element's content.
-fn shown(inner: &str) -> String {
+fn render_element(inner: &str) -> String {
     let mut plain = String::with_capacity(inner.len());
     let mut rest = inner;
     while let Some((before, after)) = rest.split_once('<') {
         plain.push_str(before);
-        let Some(tag) = Tag::read(after) else {
+        let Some(tag) = XmlDocTag::read(after) else {
             plain.push('<');
             rest = after;
             continue;
@@ -178,7 +178,7 @@ fn shown(inner: &str) -> String {
         rest = after.get(tag.length..).unwrap_or_default();
     }
     plain.push_str(rest);
-    let lines = without_entities(&plain);
+    let lines = decode_entities(&plain);
     lines.lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
@@ -194,7 +194,7 @@ fn reference(target: &str) -> String {
     name.map_or(target, |(_, name)| name).replace('{', "<").replace('}', ">")
 }
 
-fn without_entities(text: &str) -> String {
+fn decode_entities(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {

@@ -2,32 +2,32 @@
 
 mod tags;
 
-use super::draft::{Draft, Lines};
-use tags::{Part, Parts, decode};
+use super::draft::{DocumentFactsBuilder, LineCounter};
+use tags::{HtmlTagToken, HtmlTagTokenizer, decode};
 
 /// Elements that do not end a word.
-const INLINE: [&str; 21] = [
+const INLINE_ELEMENTS: [&str; 21] = [
     "a", "abbr", "b", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "s", "samp",
     "small", "span", "strong", "sub", "sup", "tt", "wbr",
 ];
 /// Elements whose text is boilerplate on every page.
-const QUIET: [&str; 10] = [
+const UNREAD_ELEMENTS: [&str; 10] = [
     "nav", "footer", "header", "aside", "svg", "template", "noscript", "button", "select", "object",
 ];
 /// Link relations of resources that a page needs to display.
-const NEEDED: [&str; 4] = ["stylesheet", "icon", "manifest", "apple-touch-icon"];
+const LINKED_RESOURCE_KINDS: [&str; 4] = ["stylesheet", "icon", "manifest", "apple-touch-icon"];
 /// Prefixes of attribute names used only by template engines or frameworks.
-const BINDINGS: [&str; 8] = ["v-", "*ng", "[", "(", "th:", "ng-", "x-", "@"];
+const TEMPLATE_ATTRIBUTE_PREFIXES: [&str; 8] = ["v-", "*ng", "[", "(", "th:", "ng-", "x-", "@"];
 /// Template syntax in a page that was not rendered.
-const UNFILLED: [&str; 5] = ["{%", "<%", "<?php", "<?=", "{{#"];
+const TEMPLATE_MARKS: [&str; 5] = ["{%", "<%", "<?php", "<?=", "{{#"];
 
 /// Parses a page.
-pub(super) fn read(draft: &mut Draft, text: &str) {
-    let mut scanner = Scanner::default();
-    scanner.take(draft, text, 0, &mut Lines::of(text));
+pub(super) fn read(draft: &mut DocumentFactsBuilder, text: &str) {
+    let mut scanner = HtmlFactsScanner::default();
+    scanner.take(draft, text, 0, &mut LineCounter::of(text));
     draft.close_heading(true);
     let unfilled = || {
-        UNFILLED.iter().any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+        TEMPLATE_MARKS.iter().any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
     };
     // Only the program that renders a template knows the base of its links.
     let template = scanner.template || unfilled();
@@ -41,11 +41,11 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
 
 /// Parses HTML piece by piece: in Markdown, an element may open in one piece and close in another.
 #[derive(Debug, Default)]
-pub(super) struct Scanner {
-    around: Around,
+pub(super) struct HtmlFactsScanner {
+    around: HtmlContext,
     /// Number of open elements whose text is skipped.
     quiet: u32,
-    pre: Option<Pre>,
+    pre: Option<OpenCodeBlock>,
     title: Option<String>,
     /// Number of open inline code elements.
     code: u32,
@@ -56,7 +56,7 @@ pub(super) struct Scanner {
 
 /// The surrounding format of the HTML.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Around {
+enum HtmlContext {
     #[default]
     Nothing,
     Markdown,
@@ -64,41 +64,41 @@ enum Around {
 
 /// An open code block.
 #[derive(Debug)]
-struct Pre {
+struct OpenCodeBlock {
     line: u32,
     language: String,
     text: String,
 }
 
-impl Scanner {
+impl HtmlFactsScanner {
     /// Creates a scanner for HTML inside Markdown.
     pub(super) fn inside_markdown() -> Self {
-        Self { around: Around::Markdown, ..Self::default() }
+        Self { around: HtmlContext::Markdown, ..Self::default() }
     }
 
     /// Processes a piece that starts at offset `start` of the document.
     pub(super) fn take(
         &mut self,
-        draft: &mut Draft,
+        draft: &mut DocumentFactsBuilder,
         html: &str,
         start: usize,
-        lines: &mut Lines<'_>,
+        lines: &mut LineCounter<'_>,
     ) {
-        let mut parts = Parts::of(html);
+        let mut parts = HtmlTagTokenizer::of(html);
         while let Some((at, part)) = parts.next() {
             match part {
-                Part::Text(text) => self.text(draft, text),
-                Part::Open(name) => {
-                    let place = Place { at: start + at, lines };
+                HtmlTagToken::Text(text) => self.text(draft, text),
+                HtmlTagToken::Open(name) => {
+                    let place = ElementPosition { at: start + at, lines };
                     self.open(draft, name, &mut parts, place);
                 }
-                Part::Close(name) => self.close(draft, name),
-                Part::Comment(text) => self.comment(draft, text, lines.at(start + at)),
+                HtmlTagToken::Close(name) => self.close(draft, name),
+                HtmlTagToken::Comment(text) => self.comment(draft, text, lines.at(start + at)),
             }
         }
     }
 
-    fn text(&mut self, draft: &mut Draft, text: &str) {
+    fn text(&mut self, draft: &mut DocumentFactsBuilder, text: &str) {
         if let Some(pre) = &mut self.pre {
             pre.text.push_str(&decode(text));
         } else if let Some(title) = &mut self.title {
@@ -106,32 +106,32 @@ impl Scanner {
         } else if self.quiet == 0 || draft.has_open_heading() {
             draft.text(&decode(text));
             self.template |=
-                self.code == 0 && self.around == Around::Nothing && text.contains("{{");
+                self.code == 0 && self.around == HtmlContext::Nothing && text.contains("{{");
         }
     }
 
     fn open(
         &mut self,
-        draft: &mut Draft,
+        draft: &mut DocumentFactsBuilder,
         name: &str,
-        parts: &mut Parts<'_>,
-        mut place: Place<'_, '_>,
+        parts: &mut HtmlTagTokenizer<'_>,
+        mut place: ElementPosition<'_, '_>,
     ) {
-        if !is_in(&INLINE, name) {
+        if !is_in(&INLINE_ELEMENTS, name) {
             draft.gap();
         }
-        self.quiet += u32::from(is_in(&QUIET, name));
+        self.quiet += u32::from(is_in(&UNREAD_ELEMENTS, name));
         self.read_attributes(draft, name, parts, &mut place);
-        match Element::of(name) {
-            Element::Heading(level) => draft.open_heading(level, place.line()),
-            Element::Raw(name) => parts.skip_to_end_of(name),
-            Element::Title => self.title = Some(String::new()),
-            Element::Pre => {
+        match ElementRole::of(name) {
+            ElementRole::Heading(level) => draft.open_heading(level, place.line()),
+            ElementRole::Raw(name) => parts.skip_to_end_of(name),
+            ElementRole::Title => self.title = Some(String::new()),
+            ElementRole::Pre => {
                 let language = parts.attribute("class").and_then(language_in).unwrap_or_default();
                 let (line, text) = (place.line(), String::new());
-                self.pre = Some(Pre { line, language: language.to_owned(), text });
+                self.pre = Some(OpenCodeBlock { line, language: language.to_owned(), text });
             }
-            Element::Code => {
+            ElementRole::Code => {
                 if let Some(pre) = &mut self.pre {
                     let language = parts.attribute("class").and_then(language_in);
                     if let Some(language) = language.filter(|_| pre.language.is_empty()) {
@@ -142,30 +142,30 @@ impl Scanner {
                     draft.open_code(place.line());
                 }
             }
-            Element::Base => self.based |= parts.attribute("href").is_some(),
-            Element::Meta => self.meta(draft, parts, &mut place),
-            Element::Component if self.around == Around::Markdown => {
+            ElementRole::Base => self.based |= parts.attribute("href").is_some(),
+            ElementRole::Meta => self.meta(draft, parts, &mut place),
+            ElementRole::Component if self.around == HtmlContext::Markdown => {
                 draft.include(name, place.line());
             }
-            Element::Component | Element::Other => {}
+            ElementRole::Component | ElementRole::Other => {}
         }
     }
 
-    fn close(&mut self, draft: &mut Draft, name: &str) {
-        if !is_in(&INLINE, name) {
+    fn close(&mut self, draft: &mut DocumentFactsBuilder, name: &str) {
+        if !is_in(&INLINE_ELEMENTS, name) {
             draft.gap();
         }
-        if is_in(&QUIET, name) {
+        if is_in(&UNREAD_ELEMENTS, name) {
             self.quiet = self.quiet.saturating_sub(1);
         }
-        match Element::of(name) {
-            Element::Heading(_) => draft.close_heading(true),
-            Element::Title => draft.title(&self.title.take().unwrap_or_default()),
-            Element::Code if self.pre.is_none() => {
+        match ElementRole::of(name) {
+            ElementRole::Heading(_) => draft.close_heading(true),
+            ElementRole::Title => draft.title(&self.title.take().unwrap_or_default()),
+            ElementRole::Code if self.pre.is_none() => {
                 self.code = self.code.saturating_sub(1);
                 draft.close_code();
             }
-            Element::Pre => {
+            ElementRole::Pre => {
                 if let Some(pre) = self.pre.take()
                     && !self.generated
                 {
@@ -176,9 +176,9 @@ impl Scanner {
         }
     }
 
-    fn comment(&mut self, draft: &mut Draft, text: &str, line: u32) {
+    fn comment(&mut self, draft: &mut DocumentFactsBuilder, text: &str, line: u32) {
         let start = text.split_at_checked(200).map_or(text, |(start, _)| start).trim_start();
-        if self.around == Around::Markdown {
+        if self.around == HtmlContext::Markdown {
             if let Some(path) = start.strip_prefix("@include:") {
                 draft.include(path.split_whitespace().next().unwrap_or_default(), line);
             }
@@ -189,7 +189,7 @@ impl Scanner {
         }
     }
 
-    fn meta(&mut self, draft: &mut Draft, parts: &Parts<'_>, place: &mut Place<'_, '_>) {
+    fn meta(&mut self, draft: &mut DocumentFactsBuilder, parts: &HtmlTagTokenizer<'_>, place: &mut ElementPosition<'_, '_>) {
         let content = parts.attribute("content").unwrap_or_default();
         let is = |name: &str, value: &str| {
             parts.attribute(name).is_some_and(|its| its.eq_ignore_ascii_case(value))
@@ -206,21 +206,21 @@ impl Scanner {
 
     fn read_attributes(
         &mut self,
-        draft: &mut Draft,
+        draft: &mut DocumentFactsBuilder,
         element: &str,
-        parts: &Parts<'_>,
-        place: &mut Place<'_, '_>,
+        parts: &HtmlTagTokenizer<'_>,
+        place: &mut ElementPosition<'_, '_>,
     ) {
         for (name, value) in parts.attributes() {
             match attribute(name) {
-                Attribute::Name => draft.anchor(&decode(value)),
-                Attribute::Link => take_link(draft, element, value, (parts, place)),
-                Attribute::Shown if !value.starts_with('{') => {
+                AttributeRole::Name => draft.anchor(&decode(value)),
+                AttributeRole::Link => take_link(draft, element, value, (parts, place)),
+                AttributeRole::Shown if !value.starts_with('{') => {
                     // Sphinx leaves no other sign that it generated the page.
                     self.generated |= value.contains("documentation_options.js");
                     draft.link(&decode(value), place.line(), true);
                 }
-                Attribute::ShownSet if !value.starts_with('{') => {
+                AttributeRole::ShownSet if !value.starts_with('{') => {
                     for choice in value.split(", ") {
                         let target = choice.split_whitespace().next().unwrap_or_default();
                         draft.link(&decode(target.trim_end_matches(',')), place.line(), true);
@@ -228,8 +228,8 @@ impl Scanner {
                 }
                 _ => {}
             }
-            if self.around == Around::Nothing {
-                let is_bound = || BINDINGS.iter().any(|start| name.starts_with(start));
+            if self.around == HtmlContext::Nothing {
+                let is_bound = || TEMPLATE_ATTRIBUTE_PREFIXES.iter().any(|start| name.starts_with(start));
                 self.template |= value.contains("{{") || is_bound();
             }
         }
@@ -238,19 +238,19 @@ impl Scanner {
 
 /// Adds an element's link target or required resource.
 fn take_link(
-    draft: &mut Draft,
+    draft: &mut DocumentFactsBuilder,
     element: &str,
     value: &str,
-    (parts, place): (&Parts<'_>, &mut Place<'_, '_>),
+    (parts, place): (&HtmlTagTokenizer<'_>, &mut ElementPosition<'_, '_>),
 ) {
     if value.starts_with('{') {
         return;
     }
     let is = |name: &str| element.eq_ignore_ascii_case(name);
-    let is_component = Element::of(element) == Element::Component;
+    let is_component = ElementRole::of(element) == ElementRole::Component;
     if is("link") && !is_component {
         let relation = parts.attribute("rel").unwrap_or_default();
-        if relation.split_whitespace().any(|word| is_in(&NEEDED, word)) {
+        if relation.split_whitespace().any(|word| is_in(&LINKED_RESOURCE_KINDS, word)) {
             draft.link(&decode(value), place.line(), true);
         }
     } else if (is("a") || is("area") || is_component)
@@ -262,12 +262,12 @@ fn take_link(
 }
 
 /// Offset of an element; its line is computed on demand.
-struct Place<'l, 'a> {
+struct ElementPosition<'l, 'a> {
     at: usize,
-    lines: &'l mut Lines<'a>,
+    lines: &'l mut LineCounter<'a>,
 }
 
-impl Place<'_, '_> {
+impl ElementPosition<'_, '_> {
     fn line(&mut self) -> u32 {
         self.lines.at(self.at)
     }
@@ -275,7 +275,7 @@ impl Place<'_, '_> {
 
 /// How an element is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Element {
+enum ElementRole {
     Heading(u8),
     /// Contains no tags.
     Raw(&'static str),
@@ -289,7 +289,7 @@ enum Element {
     Other,
 }
 
-impl Element {
+impl ElementRole {
     fn of(name: &str) -> Self {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         match name.as_bytes() {
@@ -309,7 +309,7 @@ impl Element {
 }
 
 /// How an attribute is processed.
-enum Attribute {
+enum AttributeRole {
     Name,
     Link,
     Shown,
@@ -317,17 +317,17 @@ enum Attribute {
     Other,
 }
 
-fn attribute(name: &str) -> Attribute {
+fn attribute(name: &str) -> AttributeRole {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     match name.len() {
-        2 if is("id") => Attribute::Name,
-        2 if is("to") => Attribute::Link,
-        3 if is("src") => Attribute::Shown,
-        4 if is("href") => Attribute::Link,
-        4 if is("name") => Attribute::Name,
-        6 if is("srcset") => Attribute::ShownSet,
-        6 if is("poster") => Attribute::Shown,
-        _ => Attribute::Other,
+        2 if is("id") => AttributeRole::Name,
+        2 if is("to") => AttributeRole::Link,
+        3 if is("src") => AttributeRole::Shown,
+        4 if is("href") => AttributeRole::Link,
+        4 if is("name") => AttributeRole::Name,
+        6 if is("srcset") => AttributeRole::ShownSet,
+        6 if is("poster") => AttributeRole::Shown,
+        _ => AttributeRole::Other,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Character references common in headings and URLs; others are left as written.
-const NAMED: [(&str, &str); 20] = [
+const NAMED_ENTITIES: [(&str, &str); 20] = [
     ("amp", "&"),
     ("lt", "<"),
     ("gt", ">"),
@@ -27,11 +27,11 @@ const NAMED: [(&str, &str); 20] = [
 ];
 
 /// Maximum length of a character reference.
-const LONGEST_REFERENCE: usize = 10;
+const MAX_ENTITY_BYTES: usize = 10;
 
 /// A piece of HTML text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(super) enum HtmlTagToken<'a> {
     /// Text between tags, as written.
     Text(&'a str),
     /// Start tag.
@@ -44,27 +44,27 @@ pub(super) enum Part<'a> {
 
 /// Iterates over HTML text.
 #[derive(Debug)]
-pub(super) struct Parts<'a> {
+pub(super) struct HtmlTagTokenizer<'a> {
     text: &'a str,
     at: usize,
     /// Attribute names and values of the last start tag, as written.
     attributes: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> HtmlTagTokenizer<'a> {
     /// Starts at the beginning of a text.
     pub(super) fn of(text: &'a str) -> Self {
         Self { text, at: 0, attributes: Vec::new() }
     }
 
     /// Returns the next piece and its offset.
-    pub(super) fn next(&mut self) -> Option<(usize, Part<'a>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, HtmlTagToken<'a>)> {
         loop {
             let start = self.at;
             let rest = self.text.as_bytes().get(start..).filter(|rest| !rest.is_empty())?;
             if rest.first() != Some(&b'<') {
                 self.at += memchr::memchr(b'<', rest).unwrap_or(rest.len());
-                return Some((start, Part::Text(self.cut(start, self.at))));
+                return Some((start, HtmlTagToken::Text(self.cut(start, self.at))));
             }
             match rest.get(1) {
                 Some(b'!') if rest.starts_with(b"<!--") => {
@@ -74,17 +74,17 @@ impl<'a> Parts<'a> {
                 Some(b'/') if rest.get(2).is_some_and(u8::is_ascii_alphabetic) => {
                     let name = self.name(start + 2);
                     self.at = self.after(start, b'>');
-                    return Some((start, Part::Close(name)));
+                    return Some((start, HtmlTagToken::Close(name)));
                 }
                 Some(letter) if letter.is_ascii_alphabetic() => {
                     let name = self.name(start + 1);
                     self.at = start + 1 + name.len();
                     self.read_attributes();
-                    return Some((start, Part::Open(name)));
+                    return Some((start, HtmlTagToken::Open(name)));
                 }
                 _ => {
                     self.at = start + 1;
-                    return Some((start, Part::Text(self.cut(start, self.at))));
+                    return Some((start, HtmlTagToken::Text(self.cut(start, self.at))));
                 }
             }
         }
@@ -116,12 +116,12 @@ impl<'a> Parts<'a> {
         self.at = bytes.len();
     }
 
-    fn comment(&mut self, start: usize) -> Part<'a> {
+    fn comment(&mut self, start: usize) -> HtmlTagToken<'a> {
         let rest = self.text.as_bytes().get(start + 4..).unwrap_or_default();
         let length = memchr::memmem::find(rest, b"-->");
         let end = length.map_or(self.text.len(), |length| start + 4 + length);
         self.at = self.text.len().min(end + 3);
-        Part::Comment(self.cut(start + 4, end))
+        HtmlTagToken::Comment(self.cut(start + 4, end))
     }
 
     fn read_attributes(&mut self) {
@@ -199,7 +199,7 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let Some((before, mut rest)) = text.split_once('&') else { return Cow::Borrowed(text) };
     let mut decoded = before.to_owned();
     loop {
-        let length = rest.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';');
+        let length = rest.bytes().take(MAX_ENTITY_BYTES).position(|byte| byte == b';');
         let reference = length.and_then(|length| {
             let (name, after) = rest.split_at_checked(length)?;
             Some((character(name)?, after.strip_prefix(';')?))
@@ -221,7 +221,7 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
 
 fn character(reference: &str) -> Option<Cow<'static, str>> {
     let Some(number) = reference.strip_prefix('#') else {
-        let mut all = NAMED.iter();
+        let mut all = NAMED_ENTITIES.iter();
         return all.find(|(name, _)| *name == reference).map(|(_, text)| Cow::Borrowed(*text));
     };
     let code = match number.strip_prefix(['x', 'X']) {
@@ -236,14 +236,14 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<String> {
-        let mut parts = Parts::of(text);
+        let mut parts = HtmlTagTokenizer::of(text);
         let mut all = Vec::new();
         while let Some((at, part)) = parts.next() {
             let shown = match part {
-                Part::Text(text) => format!("{at} {text:?}"),
-                Part::Close(name) => format!("{at} /{name}"),
-                Part::Comment(text) => format!("{at} !{text}"),
-                Part::Open(name) => {
+                HtmlTagToken::Text(text) => format!("{at} {text:?}"),
+                HtmlTagToken::Close(name) => format!("{at} /{name}"),
+                HtmlTagToken::Comment(text) => format!("{at} !{text}"),
+                HtmlTagToken::Open(name) => {
                     let pairs = parts.attributes().iter();
                     let attributes: Vec<String> =
                         pairs.map(|(name, value)| format!(" {name}={value}")).collect();

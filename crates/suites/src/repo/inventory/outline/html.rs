@@ -1,10 +1,10 @@
 //! HTML embedded in documents of other formats: headings, links, images and text, tag by tag.
 
-use super::Writer;
+use super::OutlineWriter;
 
 /// Collects pieces of HTML until a tag is complete, then passes it to the outline writer.
 #[derive(Debug, Default)]
-pub(super) struct Scanner {
+pub(super) struct HtmlOutlineScanner {
     line: u64,
     pending: String,
     /// The open tag whose contents are hidden: `script`, `style`.
@@ -13,7 +13,7 @@ pub(super) struct Scanner {
     code: Option<(u64, String)>,
 }
 
-impl Scanner {
+impl HtmlOutlineScanner {
     /// Adds a piece of HTML.
     pub(super) fn push(&mut self, chunk: &str, line: u64) {
         if self.pending.is_empty() {
@@ -28,7 +28,7 @@ impl Scanner {
     }
 
     /// Passes the collected text to the writer.
-    pub(super) fn flush(&mut self, writer: &mut Writer) {
+    pub(super) fn flush(&mut self, writer: &mut OutlineWriter) {
         let pending = std::mem::take(&mut self.pending);
         let mut line = self.line;
         let mut rest = pending.as_str();
@@ -46,7 +46,7 @@ impl Scanner {
         self.text(writer, line, rest);
     }
 
-    fn text(&mut self, writer: &mut Writer, line: u64, text: &str) {
+    fn text(&mut self, writer: &mut OutlineWriter, line: u64, text: &str) {
         if self.is_silent() || text.is_empty() {
             return;
         }
@@ -57,7 +57,7 @@ impl Scanner {
         }
     }
 
-    fn tag(&mut self, writer: &mut Writer, line: u64, tag: &str) {
+    fn tag(&mut self, writer: &mut OutlineWriter, line: u64, tag: &str) {
         let closing = tag.starts_with('/');
         let tag = tag.trim_start_matches('/');
         let name_end = |c: char| c.is_whitespace() || c == '/';

@@ -1,20 +1,20 @@
 //! Outlines of line-based formats: `reStructuredText`, `AsciiDoc`, Org and plain text.
 
-use super::{Matter, Part, Writer, collapse};
+use super::{OutlineContent, OutlinePart, OutlineWriter, collapse};
 
 /// Parses `reStructuredText`.
-pub(super) fn restructured(text: &str, writer: &mut Writer) {
-    Lines::new(text).restructured(writer, false);
+pub(super) fn restructured(text: &str, writer: &mut OutlineWriter) {
+    OutlineLines::new(text).restructured(writer, false);
 }
 
 /// Parses plain text: headings are underlined or in capitals, code is indented.
-pub(super) fn plain(text: &str, writer: &mut Writer) {
-    Lines::new(text).restructured(writer, true);
+pub(super) fn plain(text: &str, writer: &mut OutlineWriter) {
+    OutlineLines::new(text).restructured(writer, true);
 }
 
 /// Parses `AsciiDoc`, and the similar part of `RDoc`.
-pub(super) fn asciidoc(text: &str, writer: &mut Writer) {
-    let mut lines = Lines::new(text);
+pub(super) fn asciidoc(text: &str, writer: &mut OutlineWriter) {
+    let mut lines = OutlineLines::new(text);
     let mut language = None;
     while let Some((number, line)) = lines.next() {
         let level = line.chars().take_while(|c| *c == '=').count();
@@ -45,8 +45,8 @@ pub(super) fn asciidoc(text: &str, writer: &mut Writer) {
 }
 
 /// Parses Org.
-pub(super) fn org(text: &str, writer: &mut Writer) {
-    let mut lines = Lines::new(text);
+pub(super) fn org(text: &str, writer: &mut OutlineWriter) {
+    let mut lines = OutlineLines::new(text);
     while let Some((number, line)) = lines.next() {
         let level = line.chars().take_while(|c| *c == '*').count();
         let title = line.trim_start_matches('*');
@@ -73,14 +73,14 @@ pub(super) fn org(text: &str, writer: &mut Writer) {
 }
 
 /// The lines of a text, with lookahead.
-struct Lines<'a> {
+struct OutlineLines<'a> {
     all: Vec<&'a str>,
     at: usize,
     /// Underlines in order of appearance: the first one marks the outermost level.
     underlines: Vec<(char, bool)>,
 }
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for OutlineLines<'a> {
     type Item = (u64, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -90,7 +90,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-impl<'a> Lines<'a> {
+impl<'a> OutlineLines<'a> {
     fn new(text: &'a str) -> Self {
         Self { all: text.lines().collect(), at: 0, underlines: Vec::new() }
     }
@@ -120,7 +120,7 @@ impl<'a> Lines<'a> {
         block
     }
 
-    fn restructured(&mut self, writer: &mut Writer, plain: bool) {
+    fn restructured(&mut self, writer: &mut OutlineWriter, plain: bool) {
         while let Some((number, line)) = self.next() {
             let trimmed = line.trim();
             if let Some(mark) = underline(line).filter(|mark| {
@@ -173,7 +173,7 @@ impl<'a> Lines<'a> {
         }) + 1
     }
 
-    fn directive(&mut self, writer: &mut Writer, number: u64, directive: &str) {
+    fn directive(&mut self, writer: &mut OutlineWriter, number: u64, directive: &str) {
         writer.end_prose();
         let (name, argument) = directive.split_once("::").unwrap_or((directive, ""));
         let argument = argument.trim();
@@ -215,14 +215,14 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn heading(writer: &mut Writer, number: u64, level: usize, text: &str) {
+fn heading(writer: &mut OutlineWriter, number: u64, level: usize, text: &str) {
     writer.open_heading(u8::try_from(level).unwrap_or(u8::MAX), number);
     writer.text(number, &unmarked(text));
     writer.close_heading();
 }
 
 /// Parses a line of text: code, links and words. A blank line ends a paragraph.
-fn running(writer: &mut Writer, number: u64, line: &str) {
+fn running(writer: &mut OutlineWriter, number: u64, line: &str) {
     let text = line.trim();
     if text.is_empty() {
         writer.end_prose();
@@ -238,7 +238,7 @@ fn running(writer: &mut Writer, number: u64, line: &str) {
 }
 
 /// Parses words and URLs between pieces of code.
-fn words(writer: &mut Writer, number: u64, text: &str) {
+fn words(writer: &mut OutlineWriter, number: u64, text: &str) {
     writer.text(number, &unmarked(text));
     for (at, _) in text.match_indices("http") {
         let address = text.get(at..).unwrap_or_default();
@@ -256,7 +256,7 @@ fn words(writer: &mut Writer, number: u64, text: &str) {
         let before = before.and_then(|rest| rest.rsplit('`').next());
         let target = target.trim_end_matches(['.', ',', ')']).to_owned();
         let text = collapse(after.or(before).unwrap_or(&target));
-        writer.prose.inner.push(Part { line: number, matter: Matter::Link { text, target } });
+        writer.prose.inner.push(OutlinePart { line: number, matter: OutlineContent::Link { text, target } });
     }
 }
 

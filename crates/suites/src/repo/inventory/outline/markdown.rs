@@ -1,10 +1,10 @@
 //! Outlines of Markdown, including embedded HTML.
 
-use super::{Writer, html::Scanner};
+use super::{OutlineWriter, html::HtmlOutlineScanner};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// Parses a Markdown document.
-pub(super) fn read(text: &str, writer: &mut Writer) {
+pub(super) fn read(text: &str, writer: &mut OutlineWriter) {
     let mut options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     options |= Options::ENABLE_TASKLISTS
@@ -14,7 +14,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) {
         .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
         .collect();
     let mut reader =
-        Reader { writer, html: Scanner::default(), code: None, picture: None, hidden: 0 };
+        MarkdownOutlineReader { writer, html: HtmlOutlineScanner::default(), code: None, picture: None, hidden: 0 };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         let line = starts.partition_point(|start| *start <= range.start) as u64;
         reader.take(event, line);
@@ -22,9 +22,9 @@ pub(super) fn read(text: &str, writer: &mut Writer) {
     reader.html.flush(reader.writer);
 }
 
-struct Reader<'a> {
-    writer: &'a mut Writer,
-    html: Scanner,
+struct MarkdownOutlineReader<'a> {
+    writer: &'a mut OutlineWriter,
+    html: HtmlOutlineScanner,
     /// Line, language and text of the open code block.
     code: Option<(u64, Option<String>, String)>,
     /// Target and text of the open image.
@@ -33,7 +33,7 @@ struct Reader<'a> {
     hidden: usize,
 }
 
-impl Reader<'_> {
+impl MarkdownOutlineReader<'_> {
     fn take(&mut self, event: Event<'_>, line: u64) {
         if let Event::Html(chunk) | Event::InlineHtml(chunk) = &event {
             self.html.push(chunk, line);

@@ -6,34 +6,34 @@ mod markdown;
 
 /// The sections of a document, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Outline {
+pub(super) struct DocumentOutline {
     /// The first section is the text before the first heading.
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<OutlineSection>,
 }
 
 /// The content below one heading, up to the next.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct OutlineSection {
     /// Level from 1, the outermost; 0 before the first heading.
     pub(super) level: u8,
     /// Text without markup.
     pub(super) heading: String,
     /// Line number from 1.
     pub(super) line: u64,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<OutlinePart>,
 }
 
 /// A part of a section.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct OutlinePart {
     /// Line number from 1.
     pub(super) line: u64,
-    pub(super) matter: Matter,
+    pub(super) matter: OutlineContent,
 }
 
 /// Contents of a part.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Matter {
+pub(super) enum OutlineContent {
     /// A paragraph, list item or table cell; its links follow as separate parts.
     Prose {
         text: String,
@@ -50,11 +50,11 @@ pub(super) enum Matter {
     Picture { text: String, target: String },
 }
 
-impl Outline {
+impl DocumentOutline {
     /// Parses a document; the file extension decides the format.
     pub(super) fn read(name: &str, text: &str) -> Self {
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-        let mut writer = Writer::default();
+        let mut writer = OutlineWriter::default();
         match ending.as_deref() {
             Some("rst" | "rest") => lines::restructured(text, &mut writer),
             Some("adoc" | "asciidoc" | "asc" | "rdoc") => lines::asciidoc(text, &mut writer),
@@ -72,7 +72,7 @@ impl Outline {
     pub(super) fn words(&self) -> u64 {
         let words = self.sections.iter().map(|section| {
             let prose = section.parts.iter().map(|part| match &part.matter {
-                Matter::Prose { text, .. } => count_words(text),
+                OutlineContent::Prose { text, .. } => count_words(text),
                 _ => 0,
             });
             count_words(&section.heading) + prose.sum::<u64>()
@@ -82,7 +82,7 @@ impl Outline {
 
     /// Returns the code blocks.
     pub(super) fn code_blocks(&self) -> u64 {
-        let is_code = |part: &&Part| matches!(part.matter, Matter::Code { .. });
+        let is_code = |part: &&OutlinePart| matches!(part.matter, Matter::Code { .. });
         self.sections
             .iter()
             .map(|section| section.parts.iter().filter(is_code).count() as u64)
@@ -90,7 +90,7 @@ impl Outline {
     }
 
     /// Returns the parts of a section and its subsections.
-    pub(super) fn within(&self, at: usize) -> impl Iterator<Item = &Part> {
+    pub(super) fn within(&self, at: usize) -> impl Iterator<Item = &OutlinePart> {
         let level = self.sections.get(at).map_or(0, |section| section.level);
         let inner = self.sections.iter().skip(at + 1).take_while(move |inner| inner.level > level);
         self.sections.get(at).into_iter().chain(inner).flat_map(|section| &section.parts)
@@ -117,28 +117,28 @@ fn is_markdown(text: &str) -> bool {
 
 /// Builds an outline from the events of a format's reader.
 #[derive(Debug, Default)]
-struct Writer {
-    sections: Vec<Section>,
-    heading: Option<Section>,
-    prose: Prose,
+struct OutlineWriter {
+    sections: Vec<OutlineSection>,
+    heading: Option<OutlineSection>,
+    prose: OpenParagraph,
     link: Option<(u64, String, String)>,
 }
 
 /// An open paragraph.
 #[derive(Debug, Default)]
-struct Prose {
+struct OpenParagraph {
     line: u64,
     text: String,
     linked: usize,
     code: Vec<String>,
     /// Links and images in it.
-    inner: Vec<Part>,
+    inner: Vec<OutlinePart>,
 }
 
-impl Writer {
+impl OutlineWriter {
     fn open_heading(&mut self, level: u8, line: u64) {
         self.end_prose();
-        self.heading = Some(Section { level, line, ..Section::default() });
+        self.heading = Some(OutlineSection { level, line, ..OutlineSection::default() });
     }
 
     fn close_heading(&mut self) {
@@ -148,7 +148,7 @@ impl Writer {
         let inner = std::mem::take(&mut self.prose.inner);
         if section.heading.is_empty() {
             let named = inner.iter().find_map(|part| match &part.matter {
-                Matter::Picture { text, .. } => Some(text.clone()),
+                OutlineContent::Picture { text, .. } => Some(text.clone()),
                 _ => None,
             });
             section.heading = named.unwrap_or_default();
@@ -179,8 +179,8 @@ impl Writer {
         if self.heading.is_none() {
             self.prose.code.push(text.to_owned());
             if is_document(text) {
-                let matter = Matter::Link { text: text.to_owned(), target: text.to_owned() };
-                self.prose.inner.push(Part { line, matter });
+                let matter = OutlineContent::Link { text: text.to_owned(), target: text.to_owned() };
+                self.prose.inner.push(OutlinePart { line, matter });
             }
         }
     }
@@ -192,14 +192,14 @@ impl Writer {
 
     fn close_link(&mut self) {
         if let Some((line, target, text)) = self.link.take() {
-            let matter = Matter::Link { text: collapse(&text), target };
-            self.prose.inner.push(Part { line, matter });
+            let matter = OutlineContent::Link { text: collapse(&text), target };
+            self.prose.inner.push(OutlinePart { line, matter });
         }
     }
 
     fn picture(&mut self, line: u64, text: &str, target: &str) {
-        let matter = Matter::Picture { text: collapse(text), target: target.to_owned() };
-        self.prose.inner.push(Part { line, matter });
+        let matter = OutlineContent::Picture { text: collapse(text), target: target.to_owned() };
+        self.prose.inner.push(OutlinePart { line, matter });
     }
 
     fn code_block(&mut self, line: u64, language: Option<&str>, text: String) {
@@ -209,7 +209,7 @@ impl Writer {
             language.trim_start_matches(['{', '.']).split(end).next().unwrap_or_default().to_owned()
         };
         let language = language.map(word).filter(|language| !language.is_empty());
-        self.part(Part { line, matter: Matter::Code { language, text } });
+        self.part(OutlinePart { line, matter: OutlineContent::Code { language, text } });
     }
 
     /// Ends a paragraph, list item or cell.
@@ -218,29 +218,29 @@ impl Writer {
         if self.heading.is_some() {
             return;
         }
-        let Prose { line, text, linked, code, inner } = std::mem::take(&mut self.prose);
+        let OpenParagraph { line, text, linked, code, inner } = std::mem::take(&mut self.prose);
         let text = collapse(&text);
         if !text.is_empty() {
-            self.part(Part { line, matter: Matter::Prose { text, linked, code } });
+            self.part(OutlinePart { line, matter: OutlineContent::Prose { text, linked, code } });
         }
         for part in inner {
             self.part(part);
         }
     }
 
-    fn part(&mut self, part: Part) {
+    fn part(&mut self, part: OutlinePart) {
         if self.sections.is_empty() {
-            self.sections.push(Section { line: 1, ..Section::default() });
+            self.sections.push(OutlineSection { line: 1, ..OutlineSection::default() });
         }
         if let Some(section) = self.sections.last_mut() {
             section.parts.push(part);
         }
     }
 
-    fn finish(mut self) -> Outline {
+    fn finish(mut self) -> DocumentOutline {
         self.close_heading();
         self.end_prose();
-        Outline { sections: self.sections }
+        DocumentOutline { sections: self.sections }
     }
 }
 

@@ -2,16 +2,16 @@ use super::*;
 
 /// Formats each part as `level heading | line kind: text`.
 fn told(name: &str, text: &str) -> Vec<String> {
-    let outline = Outline::read(name, text);
+    let outline = DocumentOutline::read(name, text);
     let mut lines = Vec::new();
     for section in &outline.sections {
         lines.push(format!("{} {:?} @{}", section.level, section.heading, section.line));
         for part in &section.parts {
             let what = match &part.matter {
-                Matter::Prose { text, linked, code } => format!("prose {text:?} {linked} {code:?}"),
-                Matter::Code { language, text } => format!("code {language:?} {text:?}"),
-                Matter::Link { text, target } => format!("link {text:?} {target:?}"),
-                Matter::Picture { text, target } => format!("picture {text:?} {target:?}"),
+                OutlineContent::Prose { text, linked, code } => format!("prose {text:?} {linked} {code:?}"),
+                OutlineContent::Code { language, text } => format!("code {language:?} {text:?}"),
+                OutlineContent::Link { text, target } => format!("link {text:?} {target:?}"),
+                OutlineContent::Picture { text, target } => format!("picture {text:?} {target:?}"),
             };
             lines.push(format!("  {} {what}", part.line));
         }
@@ -132,7 +132,7 @@ fn other_formats() {
 
 #[test]
 fn sizes_are_counted() {
-    let outline = Outline::read(
+    let outline = DocumentOutline::read(
         "a.md",
         "# One two\n\nThree, four - five.\n\n```\ncode here\n```\n\n    more\n",
     );
@@ -145,7 +145,7 @@ fn sizes_are_counted() {
 
 #[test]
 fn sections_hold_those_inside_them() {
-    let outline = Outline::read("a.md", "# A\n\n## B\n\n### C\n\ntext of c\n\n## D\n\ntext of d\n");
+    let outline = DocumentOutline::read("a.md", "# A\n\n## B\n\n### C\n\ntext of c\n\n## D\n\ntext of d\n");
     let lines = |at| outline.within(at).map(|part| part.line).collect::<Vec<_>>();
     assert_eq!((lines(0), lines(1), lines(3)), (vec![7, 11], vec![7], vec![11]));
 }

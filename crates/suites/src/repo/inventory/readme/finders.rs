@@ -3,20 +3,20 @@
 use super::{
     super::{
         commands,
-        outline::{Matter, Section, count_words},
+        outline::{OutlineContent, OutlineSection, count_words},
         wording,
     },
-    Evidence, Reading, is_for_developers,
+    ReadmeEvidence, ReadmeContext, is_for_developers,
     marks::{is_aside, is_badge, is_generic, is_shot, sentences, short},
 };
 use crate::repo::tree::name_of;
 
 /// Finds the project name: the first heading, or a logo.
-pub(super) fn title(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn title(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     let sections = &reading.outline.sections;
     let heading = || {
         let section = reading.title().and_then(|at| sections.get(at))?;
-        Some(Evidence::new(section.line, format!("heading `{}`", short(&section.heading))))
+        Some(ReadmeEvidence::new(section.line, format!("heading `{}`", short(&section.heading))))
     };
     let top = || {
         let until = sections.iter().take_while(|section| !wording::names_any(&section.heading));
@@ -26,10 +26,10 @@ pub(super) fn title(reading: &Reading<'_>) -> Option<Evidence> {
     let is_named = |text: &str| names.iter().any(|name| text.to_ascii_lowercase().contains(name));
     let logo = |named: bool| {
         top().find_map(|(section, part)| match &part.matter {
-            Matter::Picture { text, target } if !text.is_empty() && !is_badge(target) => {
+            OutlineContent::Picture { text, target } if !text.is_empty() && !is_badge(target) => {
                 let fits = if named { is_named(text) } else { !is_generic(&section.heading) };
                 let evidence = || format!("picture `{}`", short(text));
-                fits.then(|| Evidence::new(part.line, evidence()))
+                fits.then(|| ReadmeEvidence::new(part.line, evidence()))
             }
             _ => None,
         })
@@ -39,11 +39,11 @@ pub(super) fn title(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds the purpose: the first sentence below the title or in a section about it.
-pub(super) fn purpose(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn purpose(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     let sections = &reading.outline.sections;
     let title = reading.title();
-    let about = |section: &Section| wording::names(&section.heading, "purpose");
-    let is_telling = |(at, section): &(usize, &Section)| {
+    let about = |section: &OutlineSection| wording::names(&section.heading, "purpose");
+    let is_telling = |(at, section): &(usize, &OutlineSection)| {
         let before = section.level == 0 || title.is_some_and(|title| *at <= title);
         let below = title.is_some_and(|title| *at == title + 1);
         let near = before || (below && !wording::names_any(&section.heading));
@@ -52,21 +52,21 @@ pub(super) fn purpose(reading: &Reading<'_>) -> Option<Evidence> {
     let telling = sections.iter().enumerate().filter(is_telling);
     let mut parts = telling.flat_map(|(_, section)| &section.parts);
     let prose = parts.find_map(|part| match &part.matter {
-        Matter::Prose { text, linked, .. } => {
+        OutlineContent::Prose { text, linked, .. } => {
             let running = count_words(text) >= 5 && linked * 2 <= text.len() && !is_aside(text);
             let first = || sentences(text).next().unwrap_or(text);
-            running.then(|| Evidence::new(part.line, format!("`{}`", short(first()))))
+            running.then(|| ReadmeEvidence::new(part.line, format!("`{}`", short(first()))))
         }
         _ => None,
     });
     prose.or_else(|| {
         let title = sections.get(title?).filter(|title| count_words(&title.heading) >= 6)?;
-        Some(Evidence::new(title.line, format!("heading `{}`", short(&title.heading))))
+        Some(ReadmeEvidence::new(title.line, format!("heading `{}`", short(&title.heading))))
     })
 }
 
 /// Finds maturity and maintenance status.
-pub(super) fn status(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn status(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const BADGES: &str = "build, /ci, workflows, /v/, /v., version, crates.io, badge.fury.io, \
         release, status, coverage, codecov, coveralls, travis, circleci, appveyor, maintenance, \
         maintained, maven, nuget, packagist, hex.pm, stability";
@@ -84,7 +84,7 @@ pub(super) fn status(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds requirements: a section, a sentence with a tool and version, or a badge.
-pub(super) fn requirements(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn requirements(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const TOOLS: &str = "python, node, js, nodejs, rust, rustc, go, golang, java, jdk, jre, php, \
         ruby, elixir, erlang, otp, net, docker, gcc, clang, cmake, npm, swift, xcode, android, \
         ios, macos, windows, linux, kubernetes, kotlin, scala, postgresql, postgres, mysql, \
@@ -116,14 +116,14 @@ pub(super) fn requirements(reading: &Reading<'_>) -> Option<Evidence> {
     let sentence = || {
         reading.prose().find_map(|(line, text)| {
             let sentence = sentences(text).find(states_requirement)?;
-            Some(Evidence::new(line, format!("`{}`", short(sentence))))
+            Some(ReadmeEvidence::new(line, format!("`{}`", short(sentence))))
         })
     };
     reading.section_on("requirements").or_else(sentence).or_else(|| reading.badge_with(BADGES))
 }
 
 /// Finds installation: a command, a section, a link, or a command for developers.
-pub(super) fn installation(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn installation(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "installation, install, installing, download, downloads, setup, 安装, \
         インストール, установка, instalación, instalação";
     const TARGETS: &str = "/install, installation, /download, releases/latest";
@@ -147,7 +147,7 @@ pub(super) fn installation(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds usage: a section, code, or a link.
-pub(super) fn usage(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn usage(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "usage, getting started, get started, quick start, quickstart, tutorial, \
         tutorials, examples, user guide, guide, 使用, 使い方";
     const TARGETS: &str = "getting-started, quickstart, quick-start, /tutorial, /usage";
@@ -158,14 +158,14 @@ pub(super) fn usage(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds an example: code, a section, a link, or a screenshot.
-pub(super) fn example(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn example(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "examples, example, demo, demos, playground, samples";
     const TARGETS: &str = "examples, /demo, codesandbox, stackblitz, /samples";
     let picture = || {
         reading.parts().find_map(|part| match &part.matter {
-            Matter::Picture { text, target } if !is_badge(target) && is_shot(text, target) => {
+            OutlineContent::Picture { text, target } if !is_badge(target) && is_shot(text, target) => {
                 let shown = if text.is_empty() { target } else { text };
-                Some(Evidence::new(part.line, format!("picture `{}`", short(shown))))
+                Some(ReadmeEvidence::new(part.line, format!("picture `{}`", short(shown))))
             }
             _ => None,
         })
@@ -177,7 +177,7 @@ pub(super) fn example(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds code that shows the project in use: not its installation or tests.
-fn shown_code(reading: &Reading<'_>) -> Option<Evidence> {
+fn shown_code(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const BUILDS: &str = "cargo build, make, cd , #, //, npm run build, go build";
     let is_idle = |line: &str| {
         commands::is_installing(line)
@@ -193,26 +193,26 @@ fn shown_code(reading: &Reading<'_>) -> Option<Evidence> {
     };
     let sections = reading.outline.sections.iter().filter(|section| !is_for_developers(section));
     sections.flat_map(|section| &section.parts).find_map(|part| match &part.matter {
-        Matter::Code { language, text } if shows(text) => {
+        OutlineContent::Code { language, text } if shows(text) => {
             let language = language.as_deref().map(|it| format!(" in `{}`", short(it)));
             let evidence = format!("code block{}", language.unwrap_or_default());
-            Some(Evidence::new(part.line, evidence))
+            Some(ReadmeEvidence::new(part.line, evidence))
         }
         _ => None,
     })
 }
 
 /// Finds configuration: a section, an environment variable name, or a link.
-pub(super) fn configuration(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn configuration(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "configuration, config, settings, options, 配置, 設定";
     const TARGETS: &str = "configuration, /config, settings";
     let project = reading.report.project.as_ref();
     let variables = project.map_or(&[][..], |project| project.environment.as_slice());
     let named = || {
         reading.parts().find_map(|part| match &part.matter {
-            Matter::Prose { text, .. } | Matter::Code { text, .. } => {
+            OutlineContent::Prose { text, .. } | OutlineContent::Code { text, .. } => {
                 let name = variables.iter().find(|name| text.contains(name.as_str()))?;
-                Some(Evidence::new(part.line, format!("names `{name}`")))
+                Some(ReadmeEvidence::new(part.line, format!("names `{name}`")))
             }
             _ => None,
         })
@@ -221,7 +221,7 @@ pub(super) fn configuration(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds tests: a command, a section, or a link to a contributing guide with a command.
-pub(super) fn tests(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn tests(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     let command = || {
         let mut code = reading.code();
         code.find_map(|(line, code, _)| Some(at_command(line, code, commands::testing(code)?)))
@@ -233,7 +233,7 @@ pub(super) fn tests(reading: &Reading<'_>) -> Option<Evidence> {
         let name = name_of(&guide.path);
         let (line, ..) = reading.links().find(|(_, _, target)| target.contains(name))?;
         let (path, at) = (&guide.path, mention.line);
-        Some(Evidence::new(line, format!("`{}` in {path}:{at}", short(&mention.text))))
+        Some(ReadmeEvidence::new(line, format!("`{}` in {path}:{at}", short(&mention.text))))
     };
     command().or_else(|| reading.section_on("tests")).or_else(guide).or_else(|| {
         reading.link_on("unit tests, test suite, running tests", "unit-tests, running-tests")
@@ -241,7 +241,7 @@ pub(super) fn tests(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds further documentation: a link or a section.
-pub(super) fn documentation(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn documentation(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "documentation, docs, guide, manual, wiki, reference, handbook, website, \
         homepage, book, 文档, ドキュメント, 문서, documentación, dokumentation, документация";
     const TARGETS: &str = "^docs/, ^doc/, docs.rs/, readthedocs, /docs, //docs., /wiki, \
@@ -251,7 +251,7 @@ pub(super) fn documentation(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds help: a section, a link, or a sentence.
-pub(super) fn help(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn help(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "chat, community, forum, faq, issue tracker, discord, get help";
     const TARGETS: &str = "discord, slack, gitter, stackoverflow, /discussions, mailto:, \
         groups.google, matrix.to, matrix.org, t.me/, zulip, reddit.com/r/, forum, /support";
@@ -262,7 +262,7 @@ pub(super) fn help(reading: &Reading<'_>) -> Option<Evidence> {
         // The issue tracker, not a single issue.
         let is_tracker = |target: &str| target.trim_end_matches('/').ends_with("/issues");
         let (line, _, target) = reading.links().find(|(_, _, target)| is_tracker(target))?;
-        Some(Evidence::new(line, format!("link to {}", short(target))))
+        Some(ReadmeEvidence::new(line, format!("link to {}", short(target))))
     };
     reading
         .section_on("help")
@@ -272,7 +272,7 @@ pub(super) fn help(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds contributing: a link, a section, a sentence, or a badge.
-pub(super) fn contributing(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn contributing(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const PHRASES: &str = "pull requests are welcome, prs welcome, prs are welcome, \
         pull requests welcome, contributions are welcome, contributions welcome, \
         feel free to contribute, want to contribute, contributions of any kind";
@@ -287,7 +287,7 @@ pub(super) fn contributing(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds the license: a section, a link, a sentence, or a badge.
-pub(super) fn licence(reading: &Reading<'_>) -> Option<Evidence> {
+pub(super) fn licence(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const WORDS: &str = "license, licence, mit, apache 2 0, gpl";
     const TARGETS: &str = "license, licence, copying, opensource.org/licenses";
     const PHRASES: &str = "licensed under, licenced under, released under, distributed under the, \
@@ -302,16 +302,16 @@ pub(super) fn licence(reading: &Reading<'_>) -> Option<Evidence> {
 }
 
 /// Finds a paragraph that is only a license: `MIT OR Apache-2.0.`
-fn bare_licence(reading: &Reading<'_>) -> Option<Evidence> {
+fn bare_licence(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     reading.prose().find_map(|(line, text)| {
         let text = text.trim().trim_end_matches('.');
         let is_licence = text.len() < 80 && spdx::Expression::parse(text).is_ok();
-        is_licence.then(|| Evidence::new(line, format!("`{text}`")))
+        is_licence.then(|| ReadmeEvidence::new(line, format!("`{text}`")))
     })
 }
 
 /// Locates a command: its line is the block's line plus its position in the block.
-fn at_command(line: u64, code: &str, command: &str) -> Evidence {
+fn at_command(line: u64, code: &str, command: &str) -> ReadmeEvidence {
     let before = code.lines().take_while(|it| !it.contains(command)).count() as u64;
-    Evidence::new(line + before, format!("`{}`", short(command)))
+    ReadmeEvidence::new(line + before, format!("`{}`", short(command)))
 }

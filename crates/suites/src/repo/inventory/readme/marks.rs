@@ -1,23 +1,23 @@
 //! Small checks on README contents: badges, placeholders, sentences.
 
 use super::super::{
-    outline::{Matter, Part, count_words},
+    outline::{OutlineContent, OutlinePart, count_words},
     wording,
 };
 
 /// Whether a part has content: more than a placeholder for later.
-pub(super) fn is_telling(part: &Part, topic: &str) -> bool {
+pub(super) fn is_informative(part: &OutlinePart, topic: &str) -> bool {
     const PROMISES: &str = "todo, tbd, tba, coming soon, to be done, to be written, \
         work in progress, wip, n a, none";
     match &part.matter {
-        Matter::Prose { text, .. } => {
+        OutlineContent::Prose { text, .. } => {
             let plain = wording::plain(text);
             let promise = wording::each(PROMISES).any(|promise| promise == plain.trim());
             // A license name is one word.
             !promise && (topic == "licence" || count_words(text) >= 2)
         }
-        Matter::Code { text, .. } => !text.trim().is_empty(),
-        Matter::Link { .. } | Matter::Picture { .. } => true,
+        OutlineContent::Code { text, .. } => !text.trim().is_empty(),
+        OutlineContent::Link { .. } | OutlineContent::Picture { .. } => true,
     }
 }
 

@@ -4,20 +4,20 @@ mod finders;
 mod marks;
 
 use super::{
-    outline::{Matter, Outline, Part, Section},
+    outline::{OutlineContent, DocumentOutline, OutlinePart, OutlineSection},
     wording,
 };
 use crate::repo::{
     facts::DocumentFacts,
     report::{ProjectKind, Readme, ReadmeItem, Report, Severity},
-    tree::{Tree, name_of},
+    tree::{ProjectTree, name_of},
 };
-use marks::{is_badge, is_generic, is_telling, sentence_of, short};
+use marks::{is_badge, is_generic, is_informative, sentence_of, short};
 
 /// Inputs for judging an item.
-struct Reading<'a> {
-    outline: Outline,
-    tree: &'a Tree,
+struct ReadmeContext<'a> {
+    outline: DocumentOutline,
+    tree: &'a ProjectTree,
     report: &'a Report,
     /// The contributing guide, if there is one.
     contributing: Option<&'a DocumentFacts>,
@@ -25,32 +25,32 @@ struct Reading<'a> {
 
 /// Location and text of a match.
 #[derive(Debug, PartialEq, Eq)]
-struct Evidence {
+struct ReadmeEvidence {
     line: u64,
     text: String,
 }
 
-impl Evidence {
+impl ReadmeEvidence {
     fn new(line: u64, text: impl Into<String>) -> Self {
         Self { line, text: text.into() }
     }
 }
 
 /// An item that a reader needs.
-struct Item {
+struct ReadmeCriterion {
     name: &'static str,
     severity: Severity,
     /// Its weight in the score.
     weight: u64,
     /// Whether this project needs it.
-    is_asked: fn(&Reading<'_>) -> bool,
-    find: fn(&Reading<'_>) -> Option<Evidence>,
+    is_asked: fn(&ReadmeContext<'_>) -> bool,
+    find: fn(&ReadmeContext<'_>) -> Option<ReadmeEvidence>,
     /// Description of what was searched for.
     sought: &'static str,
 }
 
-const ITEMS: [Item; 13] = [
-    Item {
+const ITEMS: [ReadmeCriterion; 13] = [
+    ReadmeCriterion {
         name: "title",
         severity: Severity::Low,
         weight: 4,
@@ -58,7 +58,7 @@ const ITEMS: [Item; 13] = [
         find: finders::title,
         sought: "a first heading that names the project",
     },
-    Item {
+    ReadmeCriterion {
         name: "purpose",
         severity: Severity::High,
         weight: 16,
@@ -66,7 +66,7 @@ const ITEMS: [Item; 13] = [
         find: finders::purpose,
         sought: "a sentence below the title that describes it",
     },
-    Item {
+    ReadmeCriterion {
         name: "status",
         severity: Severity::Low,
         weight: 4,
@@ -74,7 +74,7 @@ const ITEMS: [Item; 13] = [
         find: finders::status,
         sought: "a badge, or a word on how mature and how maintained it is",
     },
-    Item {
+    ReadmeCriterion {
         name: "requirements",
         severity: Severity::Medium,
         weight: 6,
@@ -82,7 +82,7 @@ const ITEMS: [Item; 13] = [
         find: finders::requirements,
         sought: "required versions of languages, systems or tools",
     },
-    Item {
+    ReadmeCriterion {
         name: "installation",
         severity: Severity::High,
         weight: 16,
@@ -90,7 +90,7 @@ const ITEMS: [Item; 13] = [
         find: finders::installation,
         sought: "a command that installs it, or an installation section",
     },
-    Item {
+    ReadmeCriterion {
         name: "usage",
         severity: Severity::High,
         weight: 14,
@@ -98,7 +98,7 @@ const ITEMS: [Item; 13] = [
         find: finders::usage,
         sought: "a section or code that shows how to use it",
     },
-    Item {
+    ReadmeCriterion {
         name: "example",
         severity: Severity::Medium,
         weight: 10,
@@ -106,7 +106,7 @@ const ITEMS: [Item; 13] = [
         find: finders::example,
         sought: "a code block besides installation, or a link to examples",
     },
-    Item {
+    ReadmeCriterion {
         name: "configuration",
         severity: Severity::Medium,
         weight: 5,
@@ -114,7 +114,7 @@ const ITEMS: [Item; 13] = [
         find: finders::configuration,
         sought: "a section on settings, or the names of its environment variables",
     },
-    Item {
+    ReadmeCriterion {
         name: "tests",
         severity: Severity::Medium,
         weight: 6,
@@ -122,7 +122,7 @@ const ITEMS: [Item; 13] = [
         find: finders::tests,
         sought: "a command that runs the tests, here or in the contributing guide",
     },
-    Item {
+    ReadmeCriterion {
         name: "documentation",
         severity: Severity::Low,
         weight: 5,
@@ -130,7 +130,7 @@ const ITEMS: [Item; 13] = [
         find: finders::documentation,
         sought: "a link to further documents",
     },
-    Item {
+    ReadmeCriterion {
         name: "help",
         severity: Severity::Low,
         weight: 4,
@@ -138,7 +138,7 @@ const ITEMS: [Item; 13] = [
         find: finders::help,
         sought: "instructions on where to ask or to report a problem",
     },
-    Item {
+    ReadmeCriterion {
         name: "contributing",
         severity: Severity::Low,
         weight: 4,
@@ -146,7 +146,7 @@ const ITEMS: [Item; 13] = [
         find: finders::contributing,
         sought: "a section on contributing, or a link to the contributing guide",
     },
-    Item {
+    ReadmeCriterion {
         name: "licence",
         severity: Severity::Medium,
         weight: 6,
@@ -158,14 +158,14 @@ const ITEMS: [Item; 13] = [
 
 /// Reads and scores the README.
 pub(super) fn judge(
-    tree: &Tree,
+    tree: &ProjectTree,
     report: &Report,
     documents: &[DocumentFacts],
     (path, text): (&str, &str),
 ) -> Readme {
     let contributing = report.presence.contributing.as_deref();
-    let reading = Reading {
-        outline: Outline::read(name_of(path), text),
+    let reading = ReadmeContext {
+        outline: DocumentOutline::read(name_of(path), text),
         tree,
         report,
         contributing: contributing.and_then(|path| documents.iter().find(|it| *it.path == *path)),
@@ -194,28 +194,28 @@ pub(super) fn judge(
     }
 }
 
-fn kind(reading: &Reading<'_>) -> ProjectKind {
+fn kind(reading: &ReadmeContext<'_>) -> ProjectKind {
     reading.report.project.as_ref().map_or(ProjectKind::Unknown, |project| project.kind)
 }
 
-fn has_code(reading: &Reading<'_>) -> bool {
+fn has_code(reading: &ReadmeContext<'_>) -> bool {
     let idle = matches!(kind(reading), ProjectKind::Documentation | ProjectKind::Data);
     !idle && reading.report.primary_language.is_some()
 }
 
-fn has_tests(reading: &Reading<'_>) -> bool {
+fn has_tests(reading: &ReadmeContext<'_>) -> bool {
     let presence = &reading.report.presence;
     has_code(reading) && presence.test_files + presence.inline_test_files > 0
 }
 
-fn has_more_to_read(reading: &Reading<'_>) -> bool {
+fn has_more_to_read(reading: &ReadmeContext<'_>) -> bool {
     let presence = &reading.report.presence;
     presence.docs_site.is_some()
         || !presence.docs_folders.is_empty()
         || kind(reading) == ProjectKind::Library
 }
 
-fn is_configurable(reading: &Reading<'_>) -> bool {
+fn is_configurable(reading: &ReadmeContext<'_>) -> bool {
     let project = reading.report.project.as_ref();
     let variables = project.is_some_and(|project| !project.environment.is_empty());
     let is_sample = |name: &str| {
@@ -228,12 +228,12 @@ fn is_configurable(reading: &Reading<'_>) -> bool {
     has_code(reading) && (variables || top.any(|file| is_sample(file.name())))
 }
 
-impl Reading<'_> {
+impl ReadmeContext<'_> {
     /// Returns the title: the first outermost heading, or the first heading, if plausible.
     fn title(&self) -> Option<usize> {
         let sections = &self.outline.sections;
         let alone = sections.iter().filter(|section| section.level == 1).count() == 1;
-        let fits = |section: &Section| {
+        let fits = |section: &OutlineSection| {
             let name = !section.heading.is_empty() && !is_generic(&section.heading);
             name && (alone && section.level == 1 || !wording::names_any(&section.heading))
         };
@@ -266,20 +266,20 @@ impl Reading<'_> {
         !wording::each(OTHERS).any(|other| target.contains(other)) && (!hosted || named())
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part> {
+    fn parts(&self) -> impl Iterator<Item = &OutlinePart> {
         self.outline.sections.iter().flat_map(|section| &section.parts)
     }
 
     fn prose(&self) -> impl Iterator<Item = (u64, &str)> {
         self.parts().filter_map(|part| match &part.matter {
-            Matter::Prose { text, .. } => Some((part.line, text.as_str())),
+            OutlineContent::Prose { text, .. } => Some((part.line, text.as_str())),
             _ => None,
         })
     }
 
     fn links(&self) -> impl Iterator<Item = (u64, &str, &str)> {
         self.parts().filter_map(|part| match &part.matter {
-            Matter::Link { text, target } => Some((part.line, text.as_str(), target.as_str())),
+            OutlineContent::Link { text, target } => Some((part.line, text.as_str(), target.as_str())),
             _ => None,
         })
     }
@@ -287,7 +287,7 @@ impl Reading<'_> {
     /// Returns line, text and target of badges.
     fn badges(&self) -> impl Iterator<Item = (u64, &str, &str)> {
         self.parts().filter_map(|part| match &part.matter {
-            Matter::Picture { text, target } if is_badge(target) => {
+            OutlineContent::Picture { text, target } if is_badge(target) => {
                 Some((part.line, text.as_str(), target.as_str()))
             }
             _ => None,
@@ -295,33 +295,33 @@ impl Reading<'_> {
     }
 
     /// Finds a badge whose text or target contains one of these parts.
-    fn badge_with(&self, list: &'static str) -> Option<Evidence> {
+    fn badge_with(&self, list: &'static str) -> Option<ReadmeEvidence> {
         let fits = |(_, text, target): &(u64, &str, &str)| {
             let both = format!("{text} {target}").to_ascii_lowercase();
             wording::each(list).any(|part| both.contains(part))
         };
         let (line, text, target) = self.badges().find(fits)?;
         let shown = if text.is_empty() { target } else { text };
-        Some(Evidence::new(line, format!("badge `{}`", short(shown))))
+        Some(ReadmeEvidence::new(line, format!("badge `{}`", short(shown))))
     }
 
     /// Finds a non-empty section on a topic.
-    fn section_on(&self, topic: &str) -> Option<Evidence> {
+    fn section_on(&self, topic: &str) -> Option<ReadmeEvidence> {
         let title = self.title();
         let sections = self.outline.sections.iter().enumerate();
         let mut on_topic = sections.filter(|(at, section)| {
             Some(*at) != title && section.level > 0 && wording::names(&section.heading, topic)
         });
         on_topic.find_map(|(at, section)| {
-            let filled = self.outline.within(at).any(|part| is_telling(part, topic));
+            let filled = self.outline.within(at).any(|part| is_informative(part, topic));
             let evidence = || format!("section `{}`", short(&section.heading));
-            filled.then(|| Evidence::new(section.line, evidence()))
+            filled.then(|| ReadmeEvidence::new(section.line, evidence()))
         })
     }
 
     /// Finds a link whose text has one of these words, or whose target has one of these parts; `^` anchors a part to
     /// the start of the target. Links for contributors count only if the words ask for them.
-    fn link_on(&self, words: &'static str, targets: &'static str) -> Option<Evidence> {
+    fn link_on(&self, words: &'static str, targets: &'static str) -> Option<ReadmeEvidence> {
         let wanted = |(_, text, target): &(u64, &str, &str)| {
             let both = format!("{text} {target}").to_ascii_lowercase();
             let inner = both.contains("contribut") || both.contains("development");
@@ -343,15 +343,15 @@ impl Reading<'_> {
         let links = || self.links().filter(wanted);
         let (line, text, target) = links().find(by_text).or_else(|| links().find(by_target))?;
         let shown = if text.is_empty() { target } else { text };
-        Some(Evidence::new(line, format!("link `{}` to {}", short(shown), short(target))))
+        Some(ReadmeEvidence::new(line, format!("link `{}` to {}", short(shown), short(target))))
     }
 
     /// Finds a sentence with one of these phrases.
-    fn sentence_with(&self, phrases: &'static str) -> Option<Evidence> {
+    fn sentence_with(&self, phrases: &'static str) -> Option<ReadmeEvidence> {
         self.prose().find_map(|(line, text)| {
             let plain = wording::plain(text);
             let phrase = wording::each(phrases).find(|phrase| wording::has(&plain, phrase))?;
-            Some(Evidence::new(line, format!("`{}`", short(sentence_of(text, phrase)))))
+            Some(ReadmeEvidence::new(line, format!("`{}`", short(sentence_of(text, phrase)))))
         })
     }
 
@@ -361,14 +361,14 @@ impl Reading<'_> {
         let blocks = sections().flat_map(|(section, inner)| {
             section.parts.iter().filter_map(move |part| match &part.matter {
                 // A block starts with its fence.
-                Matter::Code { text, .. } => Some((part.line + 1, text.as_str(), inner)),
+                OutlineContent::Code { text, .. } => Some((part.line + 1, text.as_str(), inner)),
                 _ => None,
             })
         });
         let inline = sections().flat_map(|(section, inner)| {
             section.parts.iter().flat_map(move |part| {
                 let code = match &part.matter {
-                    Matter::Prose { code, .. } => code.as_slice(),
+                    OutlineContent::Prose { code, .. } => code.as_slice(),
                     _ => &[],
                 };
                 code.iter().map(move |code| (part.line, code.as_str(), inner))
@@ -379,7 +379,7 @@ impl Reading<'_> {
 }
 
 /// Whether a section is for contributors.
-fn is_for_developers(section: &Section) -> bool {
+fn is_for_developers(section: &OutlineSection) -> bool {
     ["contributing", "tests"].iter().any(|topic| wording::names(&section.heading, topic))
 }
 

@@ -21,7 +21,7 @@ fn report() -> Report {
 
 fn judged(report: &Report, name: &str, text: &str) -> Readme {
     let folder = tempfile::tempdir().unwrap();
-    judge(&Tree::of(folder.path()), report, &[], (name, text))
+    judge(&ProjectTree::of(folder.path()), report, &[], (name, text))
 }
 
 fn item(readme: &Readme, name: &str) -> (bool, Option<u64>, String) {
@@ -274,7 +274,7 @@ fn items_that_do_not_fit_are_not_asked() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.example.toml"), "").unwrap();
-    let readme = judge(&Tree::of(folder.path()), &program, &[], ("README.md", "# Acme\n"));
+    let readme = judge(&ProjectTree::of(folder.path()), &program, &[], ("README.md", "# Acme\n"));
     assert!(!item(&readme, "configuration").0);
 }
 
@@ -285,7 +285,7 @@ fn the_contributors_guide_may_say_how_to_test() {
     let mut report = report();
     report.presence.contributing = Some("CONTRIBUTING.md".into());
     let folder = tempfile::tempdir().unwrap();
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let guides = [guide];
     let linked =
         judge(&tree, &report, &guides, ("README.md", "# A\n\nSee [this](CONTRIBUTING.md).\n"));

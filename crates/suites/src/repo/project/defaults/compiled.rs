@@ -1,13 +1,13 @@
 //! Default commands of compiled languages: Cargo, Go, Maven, Gradle, .NET, Swift, `CMake`, Haskell.
 
-use super::Found;
+use super::DefaultCommands;
 use crate::repo::{
-    project::sources::Opened,
+    project::sources::OpenedManifest,
     report::{CommandPurpose as P, EntryKind},
     tree::{folder_of, name_of},
 };
 
-pub(super) fn cargo(found: &mut Found<'_>) {
+pub(super) fn cargo(found: &mut DefaultCommands<'_>) {
     let manifest = found.opened.manifest;
     // In a workspace root that is also a package, the bare command skips the other members.
     let whole = manifest.name.is_some() && !manifest.members.is_empty();
@@ -34,7 +34,7 @@ pub(super) fn cargo(found: &mut Found<'_>) {
     found.add_if_there(&["rustfmt.toml", ".rustfmt.toml"], P::Format, "cargo fmt");
 }
 
-pub(super) fn go(found: &mut Found<'_>) {
+pub(super) fn go(found: &mut DefaultCommands<'_>) {
     found.add(P::Install, "go mod download");
     found.add(P::Build, "go build ./...");
     found.add(P::Test, "go test ./...");
@@ -58,7 +58,7 @@ pub(super) fn go(found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn maven(found: &mut Found<'_>) {
+pub(super) fn maven(found: &mut DefaultCommands<'_>) {
     let tool = if found.has("mvnw") { "./mvnw" } else { "mvn" };
     found.add(P::Build, format!("{tool} package"));
     found.add(P::Test, format!("{tool} test"));
@@ -67,7 +67,7 @@ pub(super) fn maven(found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn gradle(found: &mut Found<'_>) {
+pub(super) fn gradle(found: &mut DefaultCommands<'_>) {
     // Subprojects not identified by another module are built from the wrapper's folder.
     let settings = found.has("settings.gradle") || found.has("settings.gradle.kts");
     let wrapper = found.has("gradlew");
@@ -103,9 +103,9 @@ fn is_application(line: &str) -> bool {
     )
 }
 
-pub(super) fn dotnet(found: &mut Found<'_>) {
+pub(super) fn dotnet(found: &mut DefaultCommands<'_>) {
     let folder = found.opened.folder();
-    let is_solution = |opened: &Opened<'_>| opened.file().strip_suffix(".sln").is_some();
+    let is_solution = |opened: &OpenedManifest<'_>| opened.file().strip_suffix(".sln").is_some();
     let mut others = found.sources.ecosystem(".NET");
     // A solution covers the projects below it.
     let covered = others.any(|other| {
@@ -139,7 +139,7 @@ pub(super) fn dotnet(found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn swift(found: &mut Found<'_>) {
+pub(super) fn swift(found: &mut DefaultCommands<'_>) {
     found.add(P::Build, "swift build");
     if found.opened.text.contains(".testTarget(") {
         found.add(P::Test, "swift test");
@@ -149,7 +149,7 @@ pub(super) fn swift(found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn cmake(found: &mut Found<'_>) {
+pub(super) fn cmake(found: &mut DefaultCommands<'_>) {
     // Files below the outermost one are part of it.
     let folder = found.opened.folder();
     let is_part = found.sources.ecosystem("CMake").any(|other| {
@@ -166,7 +166,7 @@ pub(super) fn cmake(found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn haskell(found: &mut Found<'_>) {
+pub(super) fn haskell(found: &mut DefaultCommands<'_>) {
     if found.opened.file() == "stack.yaml" {
         found.add(P::Build, "stack build");
         found.add(P::Test, "stack test");

@@ -5,8 +5,8 @@ mod python;
 mod scripted;
 
 use super::{
-    commands::{Candidate, Origin},
-    sources::{Opened, Role, Sources, depth, read},
+    commands::{CommandCandidate, CommandOrigin},
+    sources::{OpenedManifest, FileRole, ProjectSources, depth, read},
 };
 use crate::repo::{
     report::{CommandPurpose, EntryKind, EntryPoint},
@@ -14,29 +14,29 @@ use crate::repo::{
 };
 
 /// Maximum manifest depth; deeper ones are parts of others, or fixtures.
-const DEPTH: usize = 2;
+const MAX_MANIFEST_DEPTH: usize = 2;
 
 /// A command, and the file that makes it certain.
 #[derive(Debug)]
-struct Certain {
+struct DefaultCommand {
     purpose: CommandPurpose,
     command: String,
     path: String,
 }
 
 /// Default commands of one manifest.
-struct Found<'f> {
-    sources: &'f Sources<'f>,
-    opened: &'f Opened<'f>,
+struct DefaultCommands<'f> {
+    sources: &'f ProjectSources<'f>,
+    opened: &'f OpenedManifest<'f>,
     entry_points: &'f [EntryPoint],
-    all: Vec<Certain>,
+    all: Vec<DefaultCommand>,
 }
 
-impl Found<'_> {
+impl DefaultCommands<'_> {
     /// Adds a command that the manifest makes certain.
     fn add(&mut self, purpose: CommandPurpose, command: impl Into<String>) {
         let path = self.opened.manifest.path.clone();
-        self.all.push(Certain { purpose, command: command.into(), path });
+        self.all.push(DefaultCommand { purpose, command: command.into(), path });
     }
 
     /// Adds a command if one of these files is next to the manifest.
@@ -47,7 +47,7 @@ impl Found<'_> {
         command: impl Into<String>,
     ) {
         if let Some(path) = self.sources.first_of(self.opened.folder(), files) {
-            self.all.push(Certain { purpose, command: command.into(), path });
+            self.all.push(DefaultCommand { purpose, command: command.into(), path });
         }
     }
 
@@ -76,11 +76,11 @@ impl Found<'_> {
 }
 
 /// Returns the default commands from manifests and tool settings.
-pub(super) fn commands(sources: &Sources<'_>, entry_points: &[EntryPoint]) -> Vec<Candidate> {
+pub(super) fn commands(sources: &ProjectSources<'_>, entry_points: &[EntryPoint]) -> Vec<CommandCandidate> {
     let mut candidates = Vec::new();
-    let counts = |opened: &&Opened<'_>| !opened.is_member && depth(opened.folder()) <= DEPTH;
+    let counts = |opened: &&OpenedManifest<'_>| !opened.is_member && depth(opened.folder()) <= MAX_MANIFEST_DEPTH;
     for opened in sources.manifests.iter().filter(counts) {
-        let mut found = Found { sources, opened, entry_points, all: Vec::new() };
+        let mut found = DefaultCommands { sources, opened, entry_points, all: Vec::new() };
         match opened.manifest.ecosystem.as_str() {
             "Cargo" => compiled::cargo(&mut found),
             "Go" => compiled::go(&mut found),
@@ -106,19 +106,19 @@ pub(super) fn commands(sources: &Sources<'_>, entry_points: &[EntryPoint]) -> Ve
     candidates
 }
 
-fn candidate(default: Certain, folder: &str) -> Candidate {
-    Candidate {
+fn candidate(default: DefaultCommand, folder: &str) -> CommandCandidate {
+    CommandCandidate {
         purpose: default.purpose,
         command: default.command,
         folder: folder.to_owned(),
         path: default.path,
         line: None,
-        origin: Origin::Manifest,
+        origin: CommandOrigin::Manifest,
     }
 }
 
 /// Returns the default commands from top-level tool settings, for any ecosystem.
-fn settings(sources: &Sources<'_>) -> Vec<Candidate> {
+fn settings(sources: &ProjectSources<'_>) -> Vec<CommandCandidate> {
     let files: [(&[&str], CommandPurpose, &str); 9] = [
         (&[".pre-commit-config.yaml"], CommandPurpose::Lint, "pre-commit run --all-files"),
         (&["mkdocs.yml"], CommandPurpose::Docs, "mkdocs build"),
@@ -138,26 +138,26 @@ fn settings(sources: &Sources<'_>) -> Vec<Candidate> {
         (&["build.sbt"], CommandPurpose::Test, "sbt test"),
         (&["Dockerfile"], CommandPurpose::Build, "docker build ."),
     ];
-    let mut all: Vec<(Certain, &str)> = Vec::new();
+    let mut all: Vec<(DefaultCommand, &str)> = Vec::new();
     for (names, purpose, command) in files {
         if let Some(path) = sources.first_of("", names) {
-            all.push((Certain { purpose, command: command.into(), path }, ""));
+            all.push((DefaultCommand { purpose, command: command.into(), path }, ""));
         }
     }
-    let compose = sources.of(Role::Compose).first();
+    let compose = sources.of(FileRole::Compose).first();
     if let Some(path) = compose.filter(|path| read(sources.tree, path).is_ok()) {
         let (purpose, command) = (CommandPurpose::Run, "docker compose up".to_owned());
-        all.push((Certain { purpose, command, path: (*path).to_owned() }, folder_of(path)));
+        all.push((DefaultCommand { purpose, command, path: (*path).to_owned() }, folder_of(path)));
     }
     let top = |path: &&&str| folder_of(path).is_empty();
-    if let Some(path) = sources.of(Role::Terraform).iter().find(top) {
+    if let Some(path) = sources.of(FileRole::Terraform).iter().find(top) {
         for (purpose, command) in [
             (CommandPurpose::Install, "terraform init"),
             (CommandPurpose::Lint, "terraform validate"),
             (CommandPurpose::Format, "terraform fmt -recursive"),
         ] {
             let (command, path) = (command.to_owned(), (*path).to_owned());
-            all.push((Certain { purpose, command, path }, ""));
+            all.push((DefaultCommand { purpose, command, path }, ""));
         }
     }
     all.into_iter().map(|(default, folder)| candidate(default, folder)).collect()

@@ -1,12 +1,12 @@
 //! Default commands of Python tools: the package manager, pytest, Django, linters by their settings.
 
-use super::Found;
+use super::DefaultCommands;
 use crate::repo::{report::CommandPurpose as P, tree::join};
 
 /// Manifests that represent a folder, in order of preference.
 const ORDER: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", "Pipfile"];
 
-pub(super) fn python(found: &mut Found<'_>) {
+pub(super) fn python(found: &mut DefaultCommands<'_>) {
     let file = found.opened.file().to_owned();
     let speaks = ORDER.iter().find(|name| found.has(name)).copied();
     if file.starts_with("requirements") {
@@ -38,7 +38,7 @@ pub(super) fn python(found: &mut Found<'_>) {
 }
 
 /// Adds the install command, and returns the prefix for other commands.
-fn install(found: &mut Found<'_>, manager: Option<&str>) -> &'static str {
+fn install(found: &mut DefaultCommands<'_>, manager: Option<&str>) -> &'static str {
     let value = &found.opened.value;
     let is_package = match found.opened.file() {
         "pyproject.toml" => {
@@ -59,7 +59,7 @@ fn install(found: &mut Found<'_>, manager: Option<&str>) -> &'static str {
     prefix
 }
 
-fn tests(found: &mut Found<'_>, prefix: &str) {
+fn tests(found: &mut DefaultCommands<'_>, prefix: &str) {
     let folder = found.opened.folder();
     let here = || found.sources.ecosystem("Python").filter(|other| other.folder() == folder);
     let asked = here().any(|other| other.asks_for("pytest"));
@@ -72,7 +72,7 @@ fn tests(found: &mut Found<'_>, prefix: &str) {
     }
 }
 
-fn django(found: &mut Found<'_>, prefix: &str) {
+fn django(found: &mut DefaultCommands<'_>, prefix: &str) {
     let Some(path) = join(found.opened.folder(), "manage.py") else { return };
     if found.sources.tree.file(&path).is_some() {
         let file = ["manage.py"];
@@ -83,7 +83,7 @@ fn django(found: &mut Found<'_>, prefix: &str) {
     }
 }
 
-fn linters(found: &mut Found<'_>, prefix: &str) {
+fn linters(found: &mut DefaultCommands<'_>, prefix: &str) {
     let set = |pointer: &str| found.opened.value.pointer(pointer).is_some();
     let (ruff, formats, black) = (set("/tool/ruff"), set("/tool/ruff/format"), set("/tool/black"));
     let checks_files = set("/tool/mypy/files") || set("/tool/mypy/packages");
@@ -103,7 +103,7 @@ fn linters(found: &mut Found<'_>, prefix: &str) {
     }
 }
 
-fn documents(found: &mut Found<'_>, prefix: &str) {
+fn documents(found: &mut DefaultCommands<'_>, prefix: &str) {
     for folder in ["docs", "doc"] {
         let (settings, makefile) = (format!("{folder}/conf.py"), format!("{folder}/Makefile"));
         if found.has(&settings) && !found.has(&makefile) {

@@ -1,16 +1,16 @@
 //! Default commands of interpreted languages: npm and compatible managers, Bundler, Composer, Mix, Dart.
 
-use super::Found;
+use super::DefaultCommands;
 use crate::repo::report::CommandPurpose as P;
 
-pub(super) fn npm(found: &mut Found<'_>) {
+pub(super) fn npm(found: &mut DefaultCommands<'_>) {
     let manager = found.opened.manifest.manager.clone().unwrap_or_else(|| "npm".into());
     if !found.opened.manifest.dependencies.is_empty() || !found.opened.manifest.members.is_empty() {
         found.add(P::Install, format!("{manager} install"));
     }
 }
 
-pub(super) fn ruby(found: &mut Found<'_>) {
+pub(super) fn ruby(found: &mut DefaultCommands<'_>) {
     if found.opened.file() != "Gemfile" {
         let gem = found.opened.file().to_owned();
         found.add(P::Build, format!("gem build {gem}"));
@@ -35,7 +35,7 @@ pub(super) fn ruby(found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn php(found: &mut Found<'_>) {
+pub(super) fn php(found: &mut DefaultCommands<'_>) {
     found.add(P::Install, "composer install");
     if found.opened.asks_for("pestphp/pest") {
         found.add(P::Test, "vendor/bin/pest");
@@ -54,7 +54,7 @@ pub(super) fn php(found: &mut Found<'_>) {
     found.add_if_there(&fixer, P::Format, "vendor/bin/php-cs-fixer fix");
 }
 
-pub(super) fn elixir(found: &mut Found<'_>) {
+pub(super) fn elixir(found: &mut DefaultCommands<'_>) {
     found.add(P::Install, "mix deps.get");
     found.add(P::Build, "mix compile");
     if found.has_folder("test") {
@@ -72,7 +72,7 @@ pub(super) fn elixir(found: &mut Found<'_>) {
     found.add_if_there(&[".formatter.exs"], P::Format, "mix format");
 }
 
-pub(super) fn dart(found: &mut Found<'_>) {
+pub(super) fn dart(found: &mut DefaultCommands<'_>) {
     let flutter = found.opened.asks_for("flutter");
     let tool = if flutter { "flutter" } else { "dart" };
     found.add(P::Install, format!("{tool} pub get"));

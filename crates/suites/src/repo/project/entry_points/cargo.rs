@@ -2,14 +2,14 @@
 
 use super::{by_place, entry, existing};
 use crate::repo::{
-    project::sources::{Opened, Role, Sources},
+    project::sources::{OpenedManifest, FileRole, ProjectSources},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
 };
 use serde_json::Value;
 
 /// Finds targets declared in a Cargo manifest or discovered by location.
-pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let Some(package) = opened.text_at("/package/name") else { return };
     let mut programs = declared(sources, opened, "bin", EntryKind::Binary);
     let finds =
@@ -21,18 +21,18 @@ pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Ve
         programs.push(entry(opened, EntryKind::Binary, package, Some(path)));
     }
     if finds("autobins") {
-        add_found(sources, opened, Role::CargoProgram, &mut programs);
+        add_found(sources, opened, FileRole::CargoProgram, &mut programs);
     }
     let mut examples = declared(sources, opened, "example", EntryKind::Example);
     if finds("autoexamples") {
-        add_found(sources, opened, Role::CargoExample, &mut examples);
+        add_found(sources, opened, FileRole::CargoExample, &mut examples);
     }
     found.extend(programs);
     found.extend(library(sources, opened, package));
     found.extend(examples);
 }
 
-fn library(sources: &Sources<'_>, opened: &Opened<'_>, package: &str) -> Option<EntryPoint> {
+fn library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, package: &str) -> Option<EntryPoint> {
     let name = opened.text_at("/lib/name").map_or_else(|| package.replace('-', "_"), str::to_owned);
     let path = existing(sources, opened, opened.text_at("/lib/path").unwrap_or("src/lib.rs"));
     let is_declared = opened.value.get("lib").is_some();
@@ -41,8 +41,8 @@ fn library(sources: &Sources<'_>, opened: &Opened<'_>, package: &str) -> Option<
 
 /// Reads `[[bin]]` and `[[example]]`.
 fn declared(
-    sources: &Sources<'_>,
-    opened: &Opened<'_>,
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
     key: &str,
     kind: EntryKind,
 ) -> Vec<EntryPoint> {
@@ -65,13 +65,13 @@ fn declared(
 
 /// Finds targets by file location that the manifest does not declare.
 fn add_found(
-    sources: &Sources<'_>,
-    opened: &Opened<'_>,
-    role: Role,
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    role: FileRole,
     targets: &mut Vec<EntryPoint>,
 ) {
     let (place, kind) = match role {
-        Role::CargoProgram => ("src/bin", EntryKind::Binary),
+        FileRole::CargoProgram => ("src/bin", EntryKind::Binary),
         _ => ("examples", EntryKind::Example),
     };
     let Some(folder) = opened.path_to(place) else { return };

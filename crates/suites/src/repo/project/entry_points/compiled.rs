@@ -2,19 +2,19 @@
 
 use super::{entry, existing, head};
 use crate::repo::{
-    project::sources::{Opened, Role, Sources, depth},
+    project::sources::{OpenedManifest, FileRole, ProjectSources, depth},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
 };
 
 /// Finds folders with `package main`.
-pub(super) fn go_programs(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
-    for path in sources.of(Role::MainGo) {
+pub(super) fn go_programs(sources: &ProjectSources<'_>, found: &mut Vec<EntryPoint>) {
+    for path in sources.of(FileRole::MainGo) {
         if sources.stopped() || !is_go_program(&head(sources, path)) {
             continue;
         }
         let folder = folder_of(path);
-        let mut modules: Vec<&Opened<'_>> = sources
+        let mut modules: Vec<&OpenedManifest<'_>> = sources
             .ecosystem("Go")
             .filter(|it| {
                 it.folder().is_empty()
@@ -60,7 +60,7 @@ fn is_go_program(head: &str) -> bool {
 }
 
 /// Finds a module with an importable package in its root folder.
-pub(super) fn go_library(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn go_library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     if name.split('/').any(|part| part == "internal") {
         return;
@@ -74,7 +74,7 @@ pub(super) fn go_library(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut
 }
 
 /// Finds the main class in a pom.xml.
-pub(super) fn maven(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn maven(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let tags = ["mainClass", "start-class", "exec.mainClass"];
     let class = tags.iter().find_map(|tag| {
         let (_, rest) = opened.text.split_once(&format!("<{tag}>"))?;
@@ -93,7 +93,7 @@ pub(super) fn maven(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<
 }
 
 /// Finds a module with sources but no program.
-fn library(sources: &Sources<'_>, opened: &Opened<'_>, likely: bool, found: &mut Vec<EntryPoint>) {
+fn library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, likely: bool, found: &mut Vec<EntryPoint>) {
     let has_sources = opened.path_to("src").is_some_and(|it| sources.tree.has_folder(&it));
     let folder = name_of(opened.folder());
     let name = opened.manifest.name.as_deref().or(Some(folder)).filter(|name| !name.is_empty());
@@ -103,7 +103,7 @@ fn library(sources: &Sources<'_>, opened: &Opened<'_>, likely: bool, found: &mut
 }
 
 /// Finds the main class of Gradle's application plugin.
-pub(super) fn gradle(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn gradle(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let is_application = opened.text.lines().map(str::trim).any(|line| {
         let marks = ["\"application\"", "'application'"];
         line == "application"
@@ -123,7 +123,7 @@ pub(super) fn gradle(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec
     library(sources, opened, likely, found);
 }
 
-fn class_path(sources: &Sources<'_>, opened: &Opened<'_>, class: &str) -> Option<String> {
+fn class_path(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, class: &str) -> Option<String> {
     let path = class.replace('.', "/");
     // Kotlin names the class of top-level functions after the file.
     let file = path.strip_suffix("Kt").unwrap_or(&path);
@@ -132,8 +132,8 @@ fn class_path(sources: &Sources<'_>, opened: &Opened<'_>, class: &str) -> Option
 }
 
 /// Finds Spring Boot application classes, which no manifest needs to name.
-pub(super) fn spring(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
-    for path in sources.of(Role::SpringApplication) {
+pub(super) fn spring(sources: &ProjectSources<'_>, found: &mut Vec<EntryPoint>) {
+    for path in sources.of(FileRole::SpringApplication) {
         if sources.stopped() {
             return;
         }
@@ -148,7 +148,7 @@ pub(super) fn spring(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
 }
 
 /// Reads a .NET project: a program by output type, otherwise a library.
-pub(super) fn dotnet(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn dotnet(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let Some(stem) = opened.file().strip_suffix("proj").and_then(|name| name.rsplit_once('.'))
     else {
         return;
@@ -177,7 +177,7 @@ pub(super) fn dotnet(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec
 }
 
 /// Reads the products of a Package.swift.
-pub(super) fn swift(opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn swift(opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let kinds = [
         (".executableTarget(", EntryKind::Binary),
         (".executable(", EntryKind::Binary),
@@ -205,7 +205,7 @@ fn first_name(arguments: &str) -> Option<&str> {
 }
 
 /// Finds programs and libraries of a `CMakeLists.txt`.
-pub(super) fn cmake(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn cmake(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     for (call, kind) in
         [("add_executable(", EntryKind::Binary), ("add_library(", EntryKind::Library)]
     {

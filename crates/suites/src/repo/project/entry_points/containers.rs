@@ -1,16 +1,16 @@
 //! Containers: Dockerfiles, and services that a Compose file builds.
 
 use crate::repo::{
-    project::sources::{Role, Sources, read},
+    project::sources::{FileRole, ProjectSources, read},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, join, name_of},
 };
 use serde_json::Value;
 
 /// Finds containers to build. The module that reads variables lists unreadable files.
-pub(super) fn entries(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(sources: &ProjectSources<'_>, found: &mut Vec<EntryPoint>) {
     let mut built = Vec::new();
-    for path in sources.of(Role::Compose) {
+    for path in sources.of(FileRole::Compose) {
         let Ok((_, value)) = read(sources.tree, path) else { continue };
         let services = value.get("services").and_then(Value::as_object);
         for (name, service) in services.into_iter().flatten() {
@@ -23,7 +23,7 @@ pub(super) fn entries(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
             found.push(EntryPoint { name, kind: EntryKind::Container, path: file, declared_in });
         }
     }
-    for path in sources.of(Role::Dockerfile) {
+    for path in sources.of(FileRole::Dockerfile) {
         if !built.iter().any(|file| file == path) {
             found.push(super::by_place(EntryKind::Container, container_name(path), path));
         }

@@ -7,7 +7,7 @@ mod node;
 mod python;
 mod scripted;
 
-use super::sources::{Opened, Role, Sources, depth};
+use super::sources::{OpenedManifest, FileRole, ProjectSources, depth};
 use crate::repo::{
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
@@ -15,12 +15,12 @@ use crate::repo::{
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of entry points.
-const ALL: usize = 40;
+const MAX_ENTRY_POINTS: usize = 40;
 /// Bytes of a file that are searched for signs of a program.
-const HEAD: u64 = 4096;
+const HEAD_BYTES: u64 = 4096;
 
 /// Finds the entry points, programs first.
-pub(super) fn find(sources: &Sources<'_>) -> Vec<EntryPoint> {
+pub(super) fn find(sources: &ProjectSources<'_>) -> Vec<EntryPoint> {
     let mut found = Vec::new();
     for opened in &sources.manifests {
         if sources.stopped() {
@@ -56,7 +56,7 @@ fn few(mut found: Vec<EntryPoint>) -> Vec<EntryPoint> {
     let mut seen = HashSet::new();
     found.retain(|entry| seen.insert((order(entry.kind), entry.name.clone(), entry.path.clone())));
     let bound = |kind| match kind {
-        EntryKind::Binary | EntryKind::Library => ALL,
+        EntryKind::Binary | EntryKind::Library => MAX_ENTRY_POINTS,
         EntryKind::Script => 12,
         EntryKind::Container | EntryKind::Example => 8,
     };
@@ -67,7 +67,7 @@ fn few(mut found: Vec<EntryPoint>) -> Vec<EntryPoint> {
         *count += 1;
         *count <= bound(entry.kind)
     });
-    found.truncate(ALL);
+    found.truncate(MAX_ENTRY_POINTS);
     found
 }
 
@@ -82,7 +82,7 @@ fn order(kind: EntryKind) -> u8 {
 }
 
 /// Creates an entry point declared in a manifest.
-fn entry(opened: &Opened<'_>, kind: EntryKind, name: &str, path: Option<String>) -> EntryPoint {
+fn entry(opened: &OpenedManifest<'_>, kind: EntryKind, name: &str, path: Option<String>) -> EntryPoint {
     let declared_in = opened.manifest.path.clone();
     EntryPoint { name: name.to_owned(), kind, path, declared_in }
 }
@@ -94,14 +94,14 @@ fn by_place(kind: EntryKind, name: &str, path: &str) -> EntryPoint {
 }
 
 /// Resolves a path in a manifest, if the file exists.
-fn existing(sources: &Sources<'_>, opened: &Opened<'_>, relative: &str) -> Option<String> {
+fn existing(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, relative: &str) -> Option<String> {
     opened.path_to(relative).filter(|path| sources.tree.file(path).is_some())
 }
 
 /// Finds scripts in `bin` and `exe` with a shebang that no manifest declares.
-fn executables(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
+fn executables(sources: &ProjectSources<'_>, found: &mut Vec<EntryPoint>) {
     let known: HashSet<String> = found.iter().filter_map(|entry| entry.path.clone()).collect();
-    for path in sources.of(Role::Executable) {
+    for path in sources.of(FileRole::Executable) {
         if !matches!(folder_of(path), "bin" | "exe") || known.contains(*path) {
             continue;
         }
@@ -112,13 +112,13 @@ fn executables(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
 }
 
 /// Whether a file starts with a shebang.
-pub(super) fn starts_with_interpreter(sources: &Sources<'_>, path: &str) -> bool {
+pub(super) fn starts_with_interpreter(sources: &ProjectSources<'_>, path: &str) -> bool {
     sources.tree.head(path, 2).is_ok_and(|head| head == b"#!")
 }
 
 /// Returns the start of a file as text; empty if unreadable.
-fn head(sources: &Sources<'_>, path: &str) -> String {
-    let bytes = sources.tree.head(path, HEAD).unwrap_or_default();
+fn head(sources: &ProjectSources<'_>, path: &str) -> String {
+    let bytes = sources.tree.head(path, HEAD_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -2,13 +2,13 @@
 
 use super::{entry, existing};
 use crate::repo::{
-    project::sources::{Opened, Sources},
+    project::sources::{OpenedManifest, ProjectSources},
     report::{EntryKind, EntryPoint},
 };
 use serde_json::Value;
 
 /// Reads the entry points of a package.json.
-pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let name = opened.manifest.name.as_deref().or_else(|| opened.text_at("/name"));
     match opened.value.get("bin") {
         Some(Value::String(path)) => {
@@ -58,7 +58,7 @@ fn exported(exports: &Value) -> Option<&str> {
 }
 
 /// Resolves a module path: extensions may be omitted.
-fn module(sources: &Sources<'_>, opened: &Opened<'_>, path: &str) -> Option<String> {
+fn module(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let endings = ["", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.ts"];
     endings.iter().find_map(|ending| existing(sources, opened, &format!("{path}{ending}")))

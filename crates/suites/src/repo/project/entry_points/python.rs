@@ -2,7 +2,7 @@
 
 use super::{by_place, entry, existing, head};
 use crate::repo::{
-    project::sources::{Opened, Role, Sources},
+    project::sources::{OpenedManifest, FileRole, ProjectSources},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
 };
@@ -15,7 +15,7 @@ const FOLDERS: [&str; 4] = ["", "src/", "lib/", "python/"];
 const SCRIPTS: [&str; 3] = ["/project/scripts", "/project/gui-scripts", "/tool/poetry/scripts"];
 
 /// Reads the entry points of a Python manifest.
-pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
     let scripts = match opened.file() {
         "pyproject.toml" => declared(opened),
         "setup.cfg" => in_configuration(&opened.text),
@@ -35,7 +35,7 @@ pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Ve
     }
 }
 
-fn declared(opened: &Opened<'_>) -> Vec<(String, String)> {
+fn declared(opened: &OpenedManifest<'_>) -> Vec<(String, String)> {
     let tables = SCRIPTS.iter().filter_map(|pointer| opened.value.pointer(pointer)?.as_object());
     let target = |value: &Value| {
         let callable = value.get("callable").or_else(|| value.get("reference"));
@@ -73,7 +73,7 @@ fn in_program(text: &str) -> Vec<(String, String)> {
     pairs.map(|(name, target)| (name.trim().to_owned(), target.trim().to_owned())).collect()
 }
 
-fn module_path(sources: &Sources<'_>, opened: &Opened<'_>, module: &str) -> Option<String> {
+fn module_path(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, module: &str) -> Option<String> {
     if module.is_empty() {
         return None;
     }
@@ -85,7 +85,7 @@ fn module_path(sources: &Sources<'_>, opened: &Opened<'_>, module: &str) -> Opti
 }
 
 /// Returns the package name of a folder: outer folders count if they are packages.
-fn module_name(sources: &Sources<'_>, folder: &str) -> String {
+fn module_name(sources: &ProjectSources<'_>, folder: &str) -> String {
     let mut name = name_of(folder).to_owned();
     let mut above = folder_of(folder);
     while !above.is_empty() && sources.has(above, "__init__.py") {
@@ -96,14 +96,14 @@ fn module_name(sources: &Sources<'_>, folder: &str) -> String {
 }
 
 /// Finds interpreted programs: `__main__.py`, `manage.py`, and top-level programs.
-pub(super) fn modules(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
-    for path in sources.of(Role::PythonModule) {
+pub(super) fn modules(sources: &ProjectSources<'_>, found: &mut Vec<EntryPoint>) {
+    for path in sources.of(FileRole::PythonModule) {
         let module = module_name(sources, folder_of(path));
         if !module.is_empty() {
             found.push(by_place(EntryKind::Script, &module, path));
         }
     }
-    for path in sources.of(Role::PythonScript) {
+    for path in sources.of(FileRole::PythonScript) {
         let is_program = match name_of(path) {
             "manage.py" => head(sources, path).contains("django"),
             "wsgi.py" | "asgi.py" => true,

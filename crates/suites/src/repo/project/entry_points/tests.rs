@@ -1,7 +1,7 @@
 use super::*;
 use crate::repo::{
     report::{Manifest, Presence},
-    tree::Tree,
+    tree::ProjectTree,
 };
 use std::fs;
 
@@ -13,7 +13,7 @@ fn check(files: &[(&str, &str)], ecosystem: &str, name: &str, want: &[&str]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let manifests = [Manifest {
         path: files[0].0.into(),
         ecosystem: ecosystem.into(),
@@ -21,7 +21,7 @@ fn check(files: &[(&str, &str)], ecosystem: &str, name: &str, want: &[&str]) {
         ..Manifest::default()
     }];
     let presence = Presence::default();
-    let sources = Sources::gather(&tree, &manifests, &presence, &|| false);
+    let sources = ProjectSources::gather(&tree, &manifests, &presence, &|| false);
     let found = find(&sources).into_iter().map(|entry| {
         let path = entry.path.unwrap_or_else(|| "nowhere".into());
         format!("{:?} {}: {path} by {}", entry.kind, entry.name, entry.declared_in)

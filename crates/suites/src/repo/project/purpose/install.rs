@@ -1,11 +1,11 @@
 //! Install commands: for the project's dependencies, or packages by name.
 
-use super::{Judgement, Need, flagged, is_assignment, plain_words, tools::TOOLS};
+use super::{CommandJudgment, CommandRequirement, flagged, is_assignment, plain_words, tools::TOOLS};
 use crate::repo::report::CommandPurpose;
 
 /// What an install command installs.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::repo::project) enum Installed<'w> {
+pub(in crate::repo::project) enum InstallTarget<'w> {
     /// The project's dependencies, or the project itself.
     Project,
     /// Packages by name.
@@ -13,7 +13,7 @@ pub(in crate::repo::project) enum Installed<'w> {
 }
 
 /// Returns the purpose and ecosystem of a command that installs the project's dependencies.
-pub(super) fn judge(words: &[&str]) -> Judgement {
+pub(super) fn judge(words: &[&str]) -> CommandJudgment {
     let is = |names: &[&str]| words.iter().any(|word| names.contains(word));
     let ecosystem = if is(&["pip", "pip3", "python", "python3"]) {
         Some("Python")
@@ -23,12 +23,12 @@ pub(super) fn judge(words: &[&str]) -> Judgement {
         let known = |word: &&str| TOOLS.iter().find(|tool| tool.names.contains(word));
         words.iter().filter_map(known).find_map(|tool| tool.ecosystem)
     };
-    let need = ecosystem.map_or(Need::Nothing, Need::Ecosystem);
-    Judgement { purpose: CommandPurpose::Install, need }
+    let need = ecosystem.map_or(CommandRequirement::Nothing, CommandRequirement::Ecosystem);
+    CommandJudgment { purpose: CommandPurpose::Install, need }
 }
 
 /// Returns what a command installs; `None` if it is not an install command.
-pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<Installed<'w>> {
+pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<InstallTarget<'w>> {
     let mut words = words;
     while let [first, rest @ ..] = words {
         if !(is_assignment(first) || *first == "sudo") {
@@ -45,22 +45,22 @@ pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<In
     let verb = plain_words(rest).next();
     let packages = || -> Vec<&str> { plain_words(rest).skip(1).collect() };
     let project_or_packages = || match packages() {
-        names if names.is_empty() => Installed::Project,
-        names => Installed::Packages(names),
+        names if names.is_empty() => InstallTarget::Project,
+        names => InstallTarget::Packages(names),
     };
     Some(match (*tool, verb) {
-        ("yarn", None) => Installed::Project,
+        ("yarn", None) => InstallTarget::Project,
         ("npm" | "pnpm" | "bun" | "yarn", Some("install" | "i" | "ci" | "add" | "global")) => {
             if flagged(rest, &["-g", "--global"]) {
-                return Some(Installed::Packages(packages()));
+                return Some(InstallTarget::Packages(packages()));
             }
             project_or_packages()
         }
         ("pip" | "pip3", Some("install")) => installed_by_pip(rest),
-        ("cargo", Some("install")) if flagged(rest, &["--path"]) => Installed::Project,
+        ("cargo", Some("install")) if flagged(rest, &["--path"]) => InstallTarget::Project,
         ("go", Some("install")) => match packages() {
-            names if names.iter().all(|name| name.starts_with('.')) => Installed::Project,
-            names => Installed::Packages(names),
+            names if names.iter().all(|name| name.starts_with('.')) => InstallTarget::Project,
+            names => InstallTarget::Packages(names),
         },
         (
             "cargo" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "pacman" | "pipx" | "conda"
@@ -70,7 +70,7 @@ pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<In
         | ("go", Some("get"))
         | ("composer", Some("require" | "global"))
         | ("poetry" | "uv" | "pdm" | "pixi", Some("add"))
-        | ("uv" | "dotnet", Some("tool")) => Installed::Packages(packages()),
+        | ("uv" | "dotnet", Some("tool")) => InstallTarget::Packages(packages()),
         (
             "bundle" | "poetry" | "pdm" | "pipenv" | "composer" | "pixi" | "conan",
             Some("install"),
@@ -79,7 +79,7 @@ pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<In
     })
 }
 
-fn installed_by_pip<'w>(rest: &'w [&'w str]) -> Installed<'w> {
+fn installed_by_pip<'w>(rest: &'w [&'w str]) -> InstallTarget<'w> {
     let about_project = |word: &&str| {
         let word = word.trim_matches(['"', '\'']);
         matches!(word, "-r" | "--requirement" | "-e" | "--editable" | "--group")
@@ -89,7 +89,7 @@ fn installed_by_pip<'w>(rest: &'w [&'w str]) -> Installed<'w> {
             || word.starts_with("-r")
     };
     if rest.iter().any(about_project) {
-        return Installed::Project;
+        return InstallTarget::Project;
     }
-    Installed::Packages(plain_words(rest).skip(1).collect())
+    InstallTarget::Packages(plain_words(rest).skip(1).collect())
 }

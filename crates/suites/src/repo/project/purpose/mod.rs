@@ -6,11 +6,11 @@ mod install;
 mod names;
 mod tools;
 
-pub(super) use install::{Installed, installed};
+pub(super) use install::{InstallTarget, installed};
 
 use crate::repo::{report::CommandPurpose, tree::name_of};
 use names::{DOCUMENT_NAMES, NAMES, OTHER_NAMES, PLAIN_NAMES, WEAK_NAMES, WHOLE_NAMES};
-use tools::{CHECKING, FIXING, Rule, TOOLS, Verbs};
+use tools::{CHECKING, FIXING, PurposeRule, TOOLS, Verbs};
 
 /// Prefixes that do not change what a command does.
 const PREFIXES: [&str; 13] = [
@@ -87,7 +87,7 @@ const INTERPRETERS: [&str; 12] = [
 
 /// What a command requires here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum CommandRequirement {
     /// Nothing that can be checked.
     Nothing,
     /// A manifest of an ecosystem.
@@ -100,14 +100,14 @@ pub(super) enum Need {
 
 /// The purpose and requirement of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Judgement {
+pub(super) struct CommandJudgment {
     pub(super) purpose: CommandPurpose,
-    pub(super) need: Need,
+    pub(super) need: CommandRequirement,
 }
 
 /// The purpose of a target or script by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamePurpose {
     pub(super) purpose: CommandPurpose,
     /// Whether the name has only this meaning: `test`, not `test-slow`.
     pub(super) exact: bool,
@@ -118,19 +118,19 @@ pub(super) struct Named {
 /// Returns the purpose of a target or script by name; `None` if unknown.
 ///
 /// The first and last words decide: `test-slow`, `ui-test`. Words between them are about something else.
-pub(super) fn of_name(name: &str) -> Option<Named> {
+pub(super) fn of_name(name: &str) -> Option<NamePurpose> {
     let parts = parts(name);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let (first, last) = (*parts.first()?, *parts.last()?);
     let has = |words: &[&str]| parts.iter().any(|part| words.contains(part));
     let exact = parts.len() == 1 && PLAIN_NAMES.contains(&first);
     if [first, last].iter().any(|part| OTHER_NAMES.contains(part)) {
-        return Some(Named { purpose: CommandPurpose::Other, exact: false, weak: false });
+        return Some(NamePurpose { purpose: CommandPurpose::Other, exact: false, weak: false });
     }
     let checks = |part: &str| matches!(part, "check" | "verify" | "validate");
     if (has(&["type", "types"]) && has(&["check", "checks"])) || (parts.len() > 1 && checks(first))
     {
-        return Some(Named { purpose: CommandPurpose::Lint, exact: false, weak: false });
+        return Some(NamePurpose { purpose: CommandPurpose::Lint, exact: false, weak: false });
     }
     let find = |table: Verbs, part: &str| {
         table.iter().find(|(word, _)| *word == part).map(|(_, purpose)| *purpose)
@@ -153,7 +153,7 @@ pub(super) fn of_name(name: &str) -> Option<Named> {
     let strong = strong.or_else(|| find(whole, first));
     let weak = || find(WEAK_NAMES, last).or_else(|| find(WEAK_NAMES, first));
     let purpose = strong.or_else(weak)?;
-    Some(Named { purpose, exact, weak: strong.is_none() })
+    Some(NamePurpose { purpose, exact, weak: strong.is_none() })
 }
 
 /// Splits a name into lowercase words: `buildDocs-fast` is `build`, `docs`, `fast`, and `test:test` is `test`.
@@ -176,11 +176,11 @@ fn parts(name: &str) -> Vec<String> {
 }
 
 /// Returns the purpose of a command by its words; `None` for setup, output and anything unknown.
-pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
+pub(super) fn of_command(words: &[&str]) -> Option<CommandJudgment> {
     match installed(words) {
-        Some(Installed::Project) => return Some(install::judge(words)),
+        Some(InstallTarget::Project) => return Some(install::judge(words)),
         // Installing packages by name is machine setup.
-        Some(Installed::Packages(_)) => return None,
+        Some(InstallTarget::Packages(_)) => return None,
         None => {}
     }
     let (words, wrapped) = bare(words);
@@ -196,7 +196,7 @@ pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
         }
         // `hatch run lint`: a word that is not a program is a project script.
         let named = wrapped.then(|| of_name(first)).flatten()?;
-        return Some(Judgement { purpose: named.purpose, need: Need::Nothing });
+        return Some(CommandJudgment { purpose: named.purpose, need: CommandRequirement::Nothing });
     };
     if flagged(rest, &["--version", "--help", "-V"]) {
         return None;
@@ -214,7 +214,7 @@ pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
         CommandPurpose::Build if flagged(rest, &["--noEmit"]) => CommandPurpose::Lint,
         purpose => purpose,
     };
-    Some(Judgement { purpose, need: need(tool, first, rest) })
+    Some(CommandJudgment { purpose, need: need(tool, first, rest) })
 }
 
 /// Whether a command is a project script: a path to anything but a wrapper in the project or an installed program.
@@ -225,13 +225,13 @@ fn is_own_script(first: &str) -> bool {
     first.contains('/') && !is_wrapper && !installed.iter().any(|folder| plain.contains(folder))
 }
 
-fn need(tool: &tools::Tool, first: &str, rest: &[&str]) -> Need {
+fn need(tool: &tools::CommandTool, first: &str, rest: &[&str]) -> CommandRequirement {
     match tool.rule {
-        Rule::Target(_) | Rule::Scripts => {
-            Need::Target(target(rest).map(str::to_owned).unwrap_or_default())
+        PurposeRule::Target(_) | PurposeRule::Scripts => {
+            CommandRequirement::Target(target(rest).map(str::to_owned).unwrap_or_default())
         }
-        _ if first.starts_with("./") => Need::File(first.trim_start_matches("./").to_owned()),
-        _ => tool.ecosystem.map_or(Need::Nothing, Need::Ecosystem),
+        _ if first.starts_with("./") => CommandRequirement::File(first.trim_start_matches("./").to_owned()),
+        _ => tool.ecosystem.map_or(CommandRequirement::Nothing, CommandRequirement::Ecosystem),
     }
 }
 
@@ -263,7 +263,7 @@ fn interpreter(name: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| name)
 }
 
-fn of_interpreted(rest: &[&str]) -> Option<Judgement> {
+fn of_interpreted(rest: &[&str]) -> Option<CommandJudgment> {
     let mut words = rest;
     loop {
         words = match words {
@@ -273,9 +273,9 @@ fn of_interpreted(rest: &[&str]) -> Option<Judgement> {
             [file, rest @ ..] => {
                 let known = TOOLS.iter().find(|tool| tool.names.contains(&name_of(file)));
                 let by_verb = known.and_then(|tool| by_rule(tool.rule, name_of(file), rest));
-                let need = Need::File(file.trim_start_matches("./").to_owned());
+                let need = CommandRequirement::File(file.trim_start_matches("./").to_owned());
                 return match by_verb {
-                    Some(purpose) => Some(Judgement { purpose, need }),
+                    Some(purpose) => Some(CommandJudgment { purpose, need }),
                     None => of_script(file),
                 };
             }
@@ -284,21 +284,21 @@ fn of_interpreted(rest: &[&str]) -> Option<Judgement> {
 }
 
 /// A script run by path: its name decides.
-fn of_script(path: &str) -> Option<Judgement> {
+fn of_script(path: &str) -> Option<CommandJudgment> {
     let name = name_of(path);
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let purpose = of_name(stem).filter(|named| !named.weak)?.purpose;
-    let need = Need::File(path.trim_start_matches("./").to_owned());
-    Some(Judgement { purpose, need })
+    let need = CommandRequirement::File(path.trim_start_matches("./").to_owned());
+    Some(CommandJudgment { purpose, need })
 }
 
-fn by_rule(rule: Rule, tool: &str, rest: &[&str]) -> Option<CommandPurpose> {
+fn by_rule(rule: PurposeRule, tool: &str, rest: &[&str]) -> Option<CommandPurpose> {
     let find = |verbs: Verbs, word: &str| {
         verbs.iter().find(|(verb, _)| *verb == word).map(|(_, purpose)| *purpose)
     };
     match rule {
-        Rule::Always(purpose) => Some(purpose),
-        Rule::Verb(verbs) => {
+        PurposeRule::Always(purpose) => Some(purpose),
+        PurposeRule::Verb(verbs) => {
             let (first, second) = (first_word(rest)?, second_word(rest));
             let by_two = second.and_then(|second| find(verbs, &format!("{first} {second}")));
             match first {
@@ -310,19 +310,19 @@ fn by_rule(rule: Rule, tool: &str, rest: &[&str]) -> Option<CommandPurpose> {
                 first => by_two.or_else(|| find(verbs, first)),
             }
         }
-        Rule::Anywhere(verbs) => {
+        PurposeRule::Anywhere(verbs) => {
             let words = rest.iter().filter(|word| !word.starts_with('-'));
             let ends = words.flat_map(|word| [Some(*word), word.rsplit(':').next()]).flatten();
             let ends: Vec<&str> = ends.collect();
             let found = verbs.iter().find(|(verb, _)| ends.contains(verb));
             found.map(|(_, purpose)| *purpose)
         }
-        Rule::Target(alone) => match target(rest) {
+        PurposeRule::Target(alone) => match target(rest) {
             Some("check") if tool == "make" => Some(CommandPurpose::Test),
             Some(name) => of_name(name).map(|named| named.purpose),
             None => Some(alone),
         },
-        Rule::Scripts => match target(rest) {
+        PurposeRule::Scripts => match target(rest) {
             Some("t" | "tst") => Some(CommandPurpose::Test),
             Some("publish") => Some(CommandPurpose::Release),
             Some("check") => Some(CommandPurpose::Lint),
@@ -371,7 +371,7 @@ fn flagged(words: &[&str], flags: &[&str]) -> bool {
 /// Returns the ecosystem of a command.
 pub(super) fn ecosystem(command: &str) -> Option<&'static str> {
     let words: Vec<&str> = command.split_whitespace().collect();
-    if let Some(Judgement { need: Need::Ecosystem(ecosystem), .. }) = of_command(&words) {
+    if let Some(CommandJudgment { need: CommandRequirement::Ecosystem(ecosystem), .. }) = of_command(&words) {
         return Some(ecosystem);
     }
     let name = tool(&words)?;

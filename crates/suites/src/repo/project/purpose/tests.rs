@@ -177,17 +177,17 @@ fn commands_of_other_tools_give_purposes() {
 #[test]
 fn commands_need() {
     let cases = [
-        ("cargo test", Need::Ecosystem("Cargo")),
-        ("make -j4 lint", Need::Target("lint".into())),
-        ("make", Need::Target(String::new())),
-        ("npm run build", Need::Target("build".into())),
-        ("./gradlew test", Need::File("gradlew".into())),
-        ("python tests/runtests.py", Need::File("tests/runtests.py".into())),
-        ("./test.sh", Need::File("test.sh".into())),
-        ("pre-commit run", Need::Nothing),
-        ("pip install -e .", Need::Ecosystem("Python")),
-        ("bundle install", Need::Ecosystem("Ruby")),
-        ("npm ci", Need::Ecosystem("npm")),
+        ("cargo test", CommandRequirement::Ecosystem("Cargo")),
+        ("make -j4 lint", CommandRequirement::Target("lint".into())),
+        ("make", CommandRequirement::Target(String::new())),
+        ("npm run build", CommandRequirement::Target("build".into())),
+        ("./gradlew test", CommandRequirement::File("gradlew".into())),
+        ("python tests/runtests.py", CommandRequirement::File("tests/runtests.py".into())),
+        ("./test.sh", CommandRequirement::File("test.sh".into())),
+        ("pre-commit run", CommandRequirement::Nothing),
+        ("pip install -e .", CommandRequirement::Ecosystem("Python")),
+        ("bundle install", CommandRequirement::Ecosystem("Ruby")),
+        ("npm ci", CommandRequirement::Ecosystem("npm")),
     ];
     for (command, want) in cases {
         let words: Vec<&str> = command.split_whitespace().collect();
@@ -211,7 +211,7 @@ fn installing_names_packages() {
     for (command, want) in cases {
         let words: Vec<&str> = command.split_whitespace().collect();
         let found = match installed(&words) {
-            Some(Installed::Packages(names)) => Some(names),
+            Some(InstallTarget::Packages(names)) => Some(names),
             _ => None,
         };
         assert_eq!(found.as_deref(), want, "{command}");

@@ -1,10 +1,10 @@
 //! The aliases of mix.exs.
 
-use super::{Offer, Target, script};
-use crate::repo::project::sources::Opened;
+use super::{TaskTarget, DeclaredTarget, script};
+use crate::repo::project::sources::OpenedManifest;
 
 /// Reads the aliases of a mix.exs.
-pub(super) fn mix(opened: &Opened<'_>) -> Vec<Offer> {
+pub(super) fn mix(opened: &OpenedManifest<'_>) -> Vec<TaskTarget> {
     let mut offers = Vec::new();
     let mut open: Option<i32> = None;
     for (number, line) in (1..).zip(opened.text.lines()) {
@@ -24,7 +24,7 @@ pub(super) fn mix(opened: &Opened<'_>) -> Vec<Offer> {
             let body = body.replace(['[', ']', '"'], "").replace(", ", "\n");
             let body = script(body.lines().map(|task| format!("mix {task}")));
             let command = format!("mix {name}");
-            let target = Target { name: name.to_owned(), body, line: Some(number) };
+            let target = DeclaredTarget { name: name.to_owned(), body, line: Some(number) };
             offers.push(target.offer(&opened.manifest.path, command));
         }
         let opened_here = line.matches('[').count();

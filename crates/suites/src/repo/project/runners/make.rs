@@ -1,14 +1,14 @@
 //! Makefiles: targets that people type.
 
-use super::{Offer, Target, script};
+use super::{TaskTarget, DeclaredTarget, script};
 use crate::repo::{
-    project::{purpose, sources::Sources},
+    project::{purpose, sources::ProjectSources},
     tree::{folder_of, join},
 };
 use std::collections::HashSet;
 
 /// Reads the targets of a Makefile and of those it includes by name.
-pub(super) fn makefile(sources: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
+pub(super) fn makefile(sources: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
     let mut offers = targets_of(path, text);
     for included in included(text) {
         let found = join(folder_of(path), included).filter(|it| sources.tree.file(it).is_some());
@@ -22,7 +22,7 @@ pub(super) fn makefile(sources: &Sources<'_>, path: &str, text: &str) -> Vec<Off
     offers
 }
 
-fn targets_of(path: &str, text: &str) -> Vec<Offer> {
+fn targets_of(path: &str, text: &str) -> Vec<TaskTarget> {
     targets(text)
         .into_iter()
         .map(|target| {
@@ -40,8 +40,8 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
     lines.flat_map(str::split_whitespace)
 }
 
-fn targets(text: &str) -> Vec<Target> {
-    let mut found: Vec<Target> = Vec::new();
+fn targets(text: &str) -> Vec<DeclaredTarget> {
+    let mut found: Vec<DeclaredTarget> = Vec::new();
     let mut phony: HashSet<String> = HashSet::new();
     // Targets of the current recipe.
     let mut open: std::ops::Range<usize> = 0..0;
@@ -68,7 +68,7 @@ fn targets(text: &str) -> Vec<Target> {
         let start = found.len();
         let first = needs.split([';', '#']).next().unwrap_or_default().split_whitespace();
         let first = script(first.filter(|it| !it.contains('$')).map(|it| format!("make {it}")));
-        found.extend(names.split_whitespace().map(|name| Target {
+        found.extend(names.split_whitespace().map(|name| DeclaredTarget {
             name: name.to_owned(),
             body: first.clone(),
             line: Some(number),
@@ -105,9 +105,9 @@ fn is_typed(name: &str, phony: &HashSet<String>) -> bool {
 }
 
 /// Returns the target of a Sphinx Makefile, which passes every target on.
-fn sphinx(text: &str) -> Option<Target> {
+fn sphinx(text: &str) -> Option<DeclaredTarget> {
     let at = text.lines().position(|line| line.starts_with("%: Makefile"))?;
     let is_sphinx = text.contains("sphinx-build") || text.contains("SPHINXBUILD");
     let line = u32::try_from(at + 1).ok();
-    is_sphinx.then(|| Target { name: "html".into(), body: String::new(), line })
+    is_sphinx.then(|| DeclaredTarget { name: "html".into(), body: String::new(), line })
 }

@@ -12,16 +12,16 @@ mod tasks;
 use super::{
     entry_points::starts_with_interpreter,
     purpose,
-    sources::{Role, Sources, read},
+    sources::{FileRole, ProjectSources, read},
 };
 use crate::{
-    files::Problem,
+    files::ReadFailure,
     repo::tree::{folder_of, name_of},
 };
 
 /// A target in a task file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct TaskTarget {
     /// Command as typed.
     pub(super) command: String,
     /// Name in the file; empty for the default target.
@@ -34,7 +34,7 @@ pub(super) struct Offer {
     pub(super) line: Option<u32>,
 }
 
-impl Offer {
+impl TaskTarget {
     /// Working folder; empty at the root.
     pub(super) fn folder(&self) -> &str {
         match folder_of(&self.path) {
@@ -49,20 +49,20 @@ impl Offer {
 
 /// A target as declared in a file, before its command is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Target {
+struct DeclaredTarget {
     name: String,
     body: String,
     line: Option<u32>,
 }
 
-impl Target {
-    fn offer(self, path: &str, command: String) -> Offer {
-        Offer { command, name: self.name, body: self.body, path: path.to_owned(), line: self.line }
+impl DeclaredTarget {
+    fn offer(self, path: &str, command: String) -> TaskTarget {
+        TaskTarget { command, name: self.name, body: self.body, path: path.to_owned(), line: self.line }
     }
 }
 
 /// Returns all targets in task files, and problems with them.
-pub(super) fn offers(sources: &Sources<'_>) -> (Vec<Offer>, Vec<Problem>) {
+pub(super) fn offers(sources: &ProjectSources<'_>) -> (Vec<TaskTarget>, Vec<ReadFailure>) {
     let mut offers = Vec::new();
     let mut problems = Vec::new();
     read_texts(sources, &mut offers, &mut problems);
@@ -82,32 +82,32 @@ pub(super) fn offers(sources: &Sources<'_>) -> (Vec<Offer>, Vec<Problem>) {
 }
 
 /// Finds scripts in standard folders named after their purpose: `script/test`, `bin/setup`.
-fn executables(sources: &Sources<'_>) -> Vec<Offer> {
+fn executables(sources: &ProjectSources<'_>) -> Vec<TaskTarget> {
     let named = |path: &&&str| {
         let name = name_of(path);
         let stem = name.strip_suffix(".sh").unwrap_or(name);
         purpose::of_name(stem).is_some_and(|named| named.exact) && !stem.contains('.')
     };
-    let paths = sources.of(Role::Executable).iter().filter(named);
+    let paths = sources.of(FileRole::Executable).iter().filter(named);
     let paths = paths.filter(|path| starts_with_interpreter(sources, path));
     let offer = |path: &&str| {
         let name = name_of(path).split('.').next().unwrap_or_default().to_owned();
         let (command, path) = (format!("./{path}"), (*path).to_owned());
-        Offer { command, name, path, ..Offer::default() }
+        TaskTarget { command, name, path, ..TaskTarget::default() }
     };
     paths.map(offer).collect()
 }
 
 /// Task files with their own syntax.
-fn read_texts(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec<Problem>) {
-    type Reads = fn(&Sources<'_>, &str, &str) -> Vec<Offer>;
-    let readers: [(Role, Reads); 6] = [
-        (Role::Makefile, make::makefile),
-        (Role::Justfile, tasks::justfile),
-        (Role::Rakefile, ruby::rakefile),
-        (Role::Tox, python::tox),
-        (Role::Nox, python::nox),
-        (Role::Invoke, python::invoke),
+fn read_texts(sources: &ProjectSources<'_>, offers: &mut Vec<TaskTarget>, problems: &mut Vec<ReadFailure>) {
+    type Reads = fn(&ProjectSources<'_>, &str, &str) -> Vec<TaskTarget>;
+    let readers: [(FileRole, Reads); 6] = [
+        (FileRole::Makefile, make::makefile),
+        (FileRole::Justfile, tasks::justfile),
+        (FileRole::Rakefile, ruby::rakefile),
+        (FileRole::Tox, python::tox),
+        (FileRole::Nox, python::nox),
+        (FileRole::Invoke, python::invoke),
     ];
     for (role, reads) in readers {
         for path in sources.of(role) {
@@ -123,13 +123,13 @@ fn read_texts(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec
 }
 
 /// Task files in JSON, TOML or YAML.
-fn read_trees(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec<Problem>) {
-    type Reads = fn(&str, &str, &serde_json::Value) -> Vec<Offer>;
-    let readers: [(Role, Reads); 4] = [
-        (Role::Taskfile, tasks::taskfile),
-        (Role::CargoMake, tasks::cargo_make),
-        (Role::CargoConfiguration, tasks::cargo_aliases),
-        (Role::Pixi, python::pixi),
+fn read_trees(sources: &ProjectSources<'_>, offers: &mut Vec<TaskTarget>, problems: &mut Vec<ReadFailure>) {
+    type Reads = fn(&str, &str, &serde_json::Value) -> Vec<TaskTarget>;
+    let readers: [(FileRole, Reads); 4] = [
+        (FileRole::Taskfile, tasks::taskfile),
+        (FileRole::CargoMake, tasks::cargo_make),
+        (FileRole::CargoConfiguration, tasks::cargo_aliases),
+        (FileRole::Pixi, python::pixi),
     ];
     for (role, reads) in readers {
         for path in sources.of(role) {

@@ -1,7 +1,7 @@
 //! Python task runners: tox, nox, invoke, and pyproject.toml tasks for poe, PDM, Hatch and others.
 
-use super::{Offer, Target, body};
-use crate::repo::project::sources::{Opened, Sources, line_of, line_starting};
+use super::{TaskTarget, DeclaredTarget, body};
+use crate::repo::project::sources::{OpenedManifest, ProjectSources, line_of, line_starting};
 use serde_json::Value;
 
 /// Keys of a task's commands.
@@ -18,7 +18,7 @@ const TABLES: [(&str, &str); 6] = [
 ];
 
 /// Reads the tasks of a pyproject.toml.
-pub(super) fn manifest(opened: &Opened<'_>) -> Vec<Offer> {
+pub(super) fn manifest(opened: &OpenedManifest<'_>) -> Vec<TaskTarget> {
     let path = &opened.manifest.path;
     let mut offers = Vec::new();
     for (pointer, runner) in TABLES {
@@ -34,7 +34,7 @@ pub(super) fn manifest(opened: &Opened<'_>) -> Vec<Offer> {
         let found = tasks(path, &opened.text, (table, &section), "hatch run");
         offers.extend(found.into_iter().map(|offer| {
             let command = format!("hatch run {name}:{}", offer.name);
-            Offer { command, name: format!("{name}:{}", offer.name), ..offer }
+            TaskTarget { command, name: format!("{name}:{}", offer.name), ..offer }
         }));
     }
     if let Some(table) = opened.value.pointer("/tool/tox") {
@@ -47,26 +47,26 @@ fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value.and_then(Value::as_object).into_iter().flatten()
 }
 
-fn tasks(path: &str, text: &str, at: (&Value, &str), runner: &str) -> Vec<Offer> {
+fn tasks(path: &str, text: &str, at: (&Value, &str), runner: &str) -> Vec<TaskTarget> {
     let (table, section) = at;
     let public = entries(Some(table)).filter(|(name, _)| !name.starts_with('_'));
     let offer = |(name, task): (&String, &Value)| {
         let own = format!("{}.{name}]", section.trim_end_matches(']'));
         let line = line_of(text, section, name).or_else(|| line_starting(text, &own));
-        Target { name: name.clone(), body: body(task, &KEYS), line }
+        DeclaredTarget { name: name.clone(), body: body(task, &KEYS), line }
             .offer(path, format!("{runner} {name}"))
     };
     public.map(offer).collect()
 }
 
 /// Reads the tasks of a pixi.toml.
-pub(super) fn pixi(path: &str, text: &str, value: &Value) -> Vec<Offer> {
+pub(super) fn pixi(path: &str, text: &str, value: &Value) -> Vec<TaskTarget> {
     let table = value.get("tasks").map(|table| (table, "[tasks]"));
     table.map(|at| tasks(path, text, at, "pixi run")).unwrap_or_default()
 }
 
 /// Reads tox environments in pyproject.toml.
-fn tox_table(path: &str, text: &str, table: &Value) -> Vec<Offer> {
+fn tox_table(path: &str, text: &str, table: &Value) -> Vec<TaskTarget> {
     let mut offers = vec![all_environments(path, line_starting(text, "[tool.tox"))];
     if let Some(old) = table.get("legacy_tox_ini").and_then(Value::as_str) {
         offers.extend(tox_environments(path, old));
@@ -78,14 +78,14 @@ fn tox_table(path: &str, text: &str, table: &Value) -> Vec<Offer> {
         let commands =
             commands.into_iter().flatten().map(|words| body(words, &[]).replace('\n', " "));
         let body = commands.collect::<Vec<_>>().join("\n");
-        let target = Target { name: name.clone(), body, line };
+        let target = DeclaredTarget { name: name.clone(), body, line };
         offers.push(target.offer(path, format!("tox -e {name}")));
     }
     offers
 }
 
-fn all_environments(path: &str, line: Option<u32>) -> Offer {
-    Target { name: "test".into(), body: String::new(), line }.offer(path, "tox".into())
+fn all_environments(path: &str, line: Option<u32>) -> TaskTarget {
+    DeclaredTarget { name: "test".into(), body: String::new(), line }.offer(path, "tox".into())
 }
 
 /// Whether an environment is a task: `py312` and `py-dj42` are test variants.
@@ -99,7 +99,7 @@ fn is_task(name: &str) -> bool {
 }
 
 /// Reads the environments of a tox.ini.
-pub(super) fn tox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
+pub(super) fn tox(_: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
     // Linters keep their settings in this file as well.
     let line = line_starting(text, "[tox]").or_else(|| line_starting(text, "[testenv]"));
     if line.is_none() {
@@ -113,8 +113,8 @@ pub(super) fn tox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     offers
 }
 
-fn tox_environments(path: &str, text: &str) -> Vec<Offer> {
-    let mut offers: Vec<Offer> = Vec::new();
+fn tox_environments(path: &str, text: &str) -> Vec<TaskTarget> {
+    let mut offers: Vec<TaskTarget> = Vec::new();
     let (mut inside, mut commands) = (false, false);
     for line in text.lines() {
         if let Some(section) = line.trim().strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
@@ -122,7 +122,7 @@ fn tox_environments(path: &str, text: &str) -> Vec<Offer> {
             inside = name.is_some();
             commands = false;
             if let Some(name) = name {
-                let target = Target { name: name.to_owned(), ..Target::default() };
+                let target = DeclaredTarget { name: name.to_owned(), ..DeclaredTarget::default() };
                 offers.push(target.offer(path, format!("tox -e {name}")));
             }
             continue;
@@ -140,7 +140,7 @@ fn tox_environments(path: &str, text: &str) -> Vec<Offer> {
 }
 
 /// Reads the sessions of a noxfile.py.
-pub(super) fn nox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
+pub(super) fn nox(_: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
     let mut offers =
         vec![Target { name: "test".into(), ..Target::default() }.offer(path, "nox".into())];
     offers.extend(decorated(text, &["@nox.session", "@session"]).into_iter().map(|target| {
@@ -151,7 +151,7 @@ pub(super) fn nox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
 }
 
 /// Reads the tasks of a tasks.py for invoke.
-pub(super) fn invoke(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
+pub(super) fn invoke(_: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
     let imports = |line: &str| line.starts_with("from invoke") || line.starts_with("import invoke");
     if !text.lines().any(imports) {
         return Vec::new();
@@ -168,7 +168,7 @@ pub(super) fn invoke(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
 }
 
 /// Finds decorated functions, by the decorator's name argument or their own name.
-fn decorated(text: &str, decorators: &[&str]) -> Vec<Target> {
+fn decorated(text: &str, decorators: &[&str]) -> Vec<DeclaredTarget> {
     let mut found = Vec::new();
     let mut under: Option<Option<String>> = None;
     for (number, line) in (1..).zip(text.lines()) {
@@ -185,7 +185,7 @@ fn decorated(text: &str, decorators: &[&str]) -> Vec<Target> {
         if let Some(given) = under.take() {
             let own = rest.split('(').next().unwrap_or_default().trim().to_owned();
             let name = given.unwrap_or(own);
-            found.push(Target { name, body: String::new(), line: Some(number) });
+            found.push(DeclaredTarget { name, body: String::new(), line: Some(number) });
         }
     }
     found

@@ -1,7 +1,7 @@
 //! Rakefiles: tasks by name, and those that libraries define.
 
-use super::{Offer, Target, script};
-use crate::repo::{project::sources::Sources, tree::folder_of};
+use super::{TaskTarget, DeclaredTarget, script};
+use crate::repo::{project::sources::ProjectSources, tree::folder_of};
 
 /// Tasks that a library defines: text in the Rakefile, and the default name.
 const LIBRARIES: [(&str, &str); 7] = [
@@ -15,10 +15,10 @@ const LIBRARIES: [(&str, &str); 7] = [
 ];
 
 /// Reads the tasks of a Rakefile outside namespaces.
-pub(super) fn rakefile(sources: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
+pub(super) fn rakefile(sources: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
     let bundled = sources.has(folder_of(path), "Gemfile");
     let rake = if bundled { "bundle exec rake" } else { "rake" };
-    let mut offers: Vec<Offer> = Vec::new();
+    let mut offers: Vec<TaskTarget> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         for name in task_names(line) {
             if !offers.iter().any(|offer| offer.name == name) {
@@ -27,7 +27,7 @@ pub(super) fn rakefile(sources: &Sources<'_>, path: &str, text: &str) -> Vec<Off
                     name => format!("{rake} {name}"),
                 };
                 let body = script(prerequisites(line).map(|it| format!("rake {it}")));
-                let target = Target { name: name.to_owned(), body, line: Some(number) };
+                let target = DeclaredTarget { name: name.to_owned(), body, line: Some(number) };
                 offers.push(target.offer(path, command));
             }
         }

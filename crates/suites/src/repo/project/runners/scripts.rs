@@ -1,7 +1,7 @@
 //! Scripts in JSON manifests: package.json, deno.json, composer.json.
 
-use super::{Offer, Target, body};
-use crate::repo::project::sources::{Opened, line_of};
+use super::{TaskTarget, DeclaredTarget, body};
+use crate::repo::project::sources::{OpenedManifest, line_of};
 use serde_json::Value;
 
 /// Lifecycle scripts that a package manager runs by itself.
@@ -38,7 +38,7 @@ const COMPOSER: [&str; 12] = [
 ];
 
 /// Reads the scripts of a package.json.
-pub(super) fn package(opened: &Opened<'_>) -> Vec<Offer> {
+pub(super) fn package(opened: &OpenedManifest<'_>) -> Vec<TaskTarget> {
     let manager = opened.manifest.manager.as_deref().unwrap_or("npm");
     let Some(scripts) = opened.value.get("scripts").and_then(Value::as_object) else {
         return Vec::new();
@@ -59,27 +59,27 @@ pub(super) fn package(opened: &Opened<'_>) -> Vec<Offer> {
             _ => format!("{manager} run {name}"),
         };
         let line = line_of(&opened.text, "\"scripts\"", name);
-        let target = Target { name: name.clone(), body, line };
+        let target = DeclaredTarget { name: name.clone(), body, line };
         offers.push(target.offer(&opened.manifest.path, command));
     }
     offers
 }
 
 /// Reads the tasks of a deno.json.
-pub(super) fn deno(opened: &Opened<'_>) -> Vec<Offer> {
+pub(super) fn deno(opened: &OpenedManifest<'_>) -> Vec<TaskTarget> {
     let Some(tasks) = opened.value.get("tasks").and_then(Value::as_object) else {
         return Vec::new();
     };
     let offer = |(name, task): (&String, &Value)| {
         let line = line_of(&opened.text, "\"tasks\"", name);
-        Target { name: name.clone(), body: body(task, &["command"]), line }
+        DeclaredTarget { name: name.clone(), body: body(task, &["command"]), line }
             .offer(&opened.manifest.path, format!("deno task {name}"))
     };
     tasks.iter().map(offer).collect()
 }
 
 /// Reads the scripts of a composer.json.
-pub(super) fn composer(opened: &Opened<'_>) -> Vec<Offer> {
+pub(super) fn composer(opened: &OpenedManifest<'_>) -> Vec<TaskTarget> {
     let Some(scripts) = opened.value.get("scripts").and_then(Value::as_object) else {
         return Vec::new();
     };
@@ -92,7 +92,7 @@ pub(super) fn composer(opened: &Opened<'_>) -> Vec<Offer> {
         let line = line_of(&opened.text, "\"scripts\"", name);
         // `@php` and `@test` refer to the interpreter and to other scripts.
         let body = body(script, &[]).replace('@', "");
-        Target { name: name.clone(), body, line }.offer(&opened.manifest.path, command)
+        DeclaredTarget { name: name.clone(), body, line }.offer(&opened.manifest.path, command)
     };
     scripts.iter().filter(|(name, _)| !is_hook(name)).map(offer).collect()
 }

@@ -1,12 +1,12 @@
 //! Task runners with their own files: just, Task, cargo-make, and Cargo aliases.
 
-use super::{Offer, Target, body, script};
-use crate::repo::project::sources::{Sources, line_of, line_starting};
+use super::{TaskTarget, DeclaredTarget, body, script};
+use crate::repo::project::sources::{ProjectSources, line_of, line_starting};
 use serde_json::Value;
 
 /// Reads the public recipes of a justfile.
-pub(super) fn justfile(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
-    let mut found: Vec<(Target, Vec<String>)> = Vec::new();
+pub(super) fn justfile(_: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
+    let mut found: Vec<(DeclaredTarget, Vec<String>)> = Vec::new();
     let mut private = false;
     let mut listed = false;
     for (number, line) in (1..).zip(text.lines()) {
@@ -24,11 +24,11 @@ pub(super) fn justfile(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
         let Some((name, parameters, needs)) = recipe(line) else { continue };
         listed = !std::mem::take(&mut private) && !name.starts_with('_');
         if listed {
-            let target = Target { name: name.to_owned(), body: needs, line: Some(number) };
+            let target = DeclaredTarget { name: name.to_owned(), body: needs, line: Some(number) };
             found.push((target, parameters));
         }
     }
-    let typed = |(target, parameters): (Target, Vec<String>)| {
+    let typed = |(target, parameters): (DeclaredTarget, Vec<String>)| {
         let command = [format!("just {}", target.name)].into_iter().chain(parameters);
         let command = command.collect::<Vec<_>>().join(" ");
         target.offer(path, command)
@@ -76,7 +76,7 @@ fn split_outside_quotes(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Reads the public tasks of a Taskfile.
-pub(super) fn taskfile(path: &str, text: &str, value: &Value) -> Vec<Offer> {
+pub(super) fn taskfile(path: &str, text: &str, value: &Value) -> Vec<TaskTarget> {
     let Some(tasks) = value.get("tasks").and_then(Value::as_object) else { return Vec::new() };
     let is_public = |task: &Value| task.get("internal") != Some(&Value::Bool(true));
     let listed = tasks.iter().filter(|(name, task)| is_public(task) && !name.contains('*'));
@@ -87,31 +87,31 @@ pub(super) fn taskfile(path: &str, text: &str, value: &Value) -> Vec<Offer> {
         };
         let body = body(task, &["cmds", "cmd"]);
         let line = line_of(text, "tasks:", name);
-        Target { name: name.clone(), body, line }.offer(path, command)
+        DeclaredTarget { name: name.clone(), body, line }.offer(path, command)
     };
     listed.map(offer).collect()
 }
 
 /// Reads the public cargo-make tasks.
-pub(super) fn cargo_make(path: &str, text: &str, value: &Value) -> Vec<Offer> {
+pub(super) fn cargo_make(path: &str, text: &str, value: &Value) -> Vec<TaskTarget> {
     let Some(tasks) = value.get("tasks").and_then(Value::as_object) else { return Vec::new() };
     let is_public = |task: &Value| task.get("private") != Some(&Value::Bool(true));
     let listed = tasks.iter().filter(|(_, task)| is_public(task));
     let offer = |(name, task): (&String, &Value)| {
         let line = line_starting(text, &format!("[tasks.{name}]"));
         let body = body(task, &["script"]);
-        Target { name: name.clone(), body, line }.offer(path, format!("cargo make {name}"))
+        DeclaredTarget { name: name.clone(), body, line }.offer(path, format!("cargo make {name}"))
     };
     listed.map(offer).collect()
 }
 
 /// Reads Cargo aliases.
-pub(super) fn cargo_aliases(path: &str, text: &str, value: &Value) -> Vec<Offer> {
+pub(super) fn cargo_aliases(path: &str, text: &str, value: &Value) -> Vec<TaskTarget> {
     let Some(aliases) = value.get("alias").and_then(Value::as_object) else { return Vec::new() };
     let offer = |(name, alias): (&String, &Value)| {
         let words = body(alias, &[]).replace('\n', " ");
         let line = line_of(text, "[alias]", name);
-        Target { name: name.clone(), body: format!("cargo {words}"), line }
+        DeclaredTarget { name: name.clone(), body: format!("cargo {words}"), line }
             .offer(path, format!("cargo {name}"))
     };
     aliases.iter().map(offer).collect()

@@ -1,7 +1,7 @@
 use super::*;
 use crate::repo::{
     report::{Manifest, Presence},
-    tree::Tree,
+    tree::ProjectTree,
 };
 use std::fs;
 
@@ -13,12 +13,12 @@ fn check(files: &[(&str, &str)], ecosystem: &str, want: &[&str]) {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let path = files[0].0.to_owned();
     let manifests = [Manifest { path, ecosystem: ecosystem.into(), ..Manifest::default() }];
     let manifests = if ecosystem.is_empty() { &[][..] } else { &manifests[..] };
     let presence = Presence::default();
-    let sources = Sources::gather(&tree, manifests, &presence, &|| false);
+    let sources = ProjectSources::gather(&tree, manifests, &presence, &|| false);
     let (offers, problems) = offers(&sources);
     assert_eq!(problems, []);
     let found = offers.iter().map(|offer| {

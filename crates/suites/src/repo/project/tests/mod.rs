@@ -59,7 +59,7 @@ impl Fixture {
 
     /// Checks all results, one line per item.
     fn check(self, want: &[&str]) {
-        let tree = Tree::of(self.folder.path());
+        let tree = ProjectTree::of(self.folder.path());
         let (project, problems) = describe(&tree, &self.manifests, &self.presence, &|| false);
         let mut lines = vec![format!("{:?}: {}", project.kind, project.because)];
         lines.extend(project.summary.iter().map(|it| format!("summary: {it}")));
@@ -96,7 +96,7 @@ fn an_empty_folder_gives_no_signal() {
 fn a_stopped_call_comes_back_with_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("Makefile"), "test:\n\ttrue\n").unwrap();
-    let tree = Tree::of(folder.path());
+    let tree = ProjectTree::of(folder.path());
     let (project, problems) = describe(&tree, &[], &Presence::default(), &|| true);
     assert_eq!((project.commands, problems), (Vec::new(), Vec::new()));
 }

@@ -1,6 +1,6 @@
 //! Bar charts: one line per bar, with its name before and its figures after it.
 
-use super::markup::{Markup, Text, put, text};
+use super::markup::{MarkupBuffer, EscapedText, put, text};
 
 /// One bar.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Bar<'a> {
 }
 
 /// Draws the legend of the tints.
-pub(super) fn legend(out: &mut Markup, entries: &[(&'static str, &str)]) {
+pub(super) fn legend(out: &mut MarkupBuffer, entries: &[(&'static str, &str)]) {
     put!(out, "<ul class=\"legend\">");
     for (tint, meaning) in entries {
         put!(
@@ -29,7 +29,7 @@ pub(super) fn legend(out: &mut Markup, entries: &[(&'static str, &str)]) {
 }
 
 /// Draws the bars, one below the other.
-pub(super) fn bars(out: &mut Markup, label: Text<'_>, all: &[Bar<'_>]) {
+pub(super) fn bars(out: &mut MarkupBuffer, label: EscapedText<'_>, all: &[Bar<'_>]) {
     put!(out, "<ul class=\"bars\" aria-label=\"{label}\">");
     for bar in all {
         put!(out, "<li><span class=\"name\">{}</span>", text(bar.name));

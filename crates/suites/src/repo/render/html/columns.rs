@@ -1,9 +1,9 @@
 //! Commits by month as columns, with the releases below.
 
 use super::{
-    lettering::SMALL,
-    markup::{Markup, put, text},
-    picture::{Drawing, Frame},
+    lettering::TEXT_SIZE,
+    markup::{MarkupBuffer, put, text},
+    picture::{Drawing, PictureFrame},
 };
 use crate::repo::{
     render::figures::{compact, counted, real, whole},
@@ -11,11 +11,11 @@ use crate::repo::{
 };
 
 /// Left margin for figures.
-const LEFT: f64 = 40.0;
+const LEFT_MARGIN: f64 = 40.0;
 /// Bottom margin for years.
-const BELOW: f64 = 44.0;
+const BOTTOM_MARGIN: f64 = 44.0;
 /// Top margin, so that the top figure is not cut off.
-const ABOVE: f64 = 10.0;
+const TOP_MARGIN: f64 = 10.0;
 
 /// Whether a release falls into one of the months.
 pub(super) fn has_release(months: &[Month], releases: &[Release]) -> bool {
@@ -23,15 +23,15 @@ pub(super) fn has_release(months: &[Month], releases: &[Release]) -> bool {
 }
 
 /// Draws the columns.
-pub(super) fn draw(months: &[Month], releases: &[Release], frame: Frame) -> Drawing {
+pub(super) fn draw(months: &[Month], releases: &[Release], frame: PictureFrame) -> Drawing {
     let height = if frame.narrow { 200.0 } else { 240.0 };
-    let mut body = Markup::default();
+    let mut body = MarkupBuffer::default();
     let most = months.iter().map(|month| month.commits).max().unwrap_or_default().max(1);
     let step = tick(most);
     let ticks = most.div_ceil(step);
     let top = real(ticks * step);
-    let floor = height - BELOW;
-    let level = |commits: u64| floor - real(commits) / top * (floor - ABOVE);
+    let floor = height - BOTTOM_MARGIN;
+    let level = |commits: u64| floor - real(commits) / top * (floor - TOP_MARGIN);
     for index in 0..=ticks {
         let y = level(index * step);
         put!(body, "<path class=\"grid\" d=\"M{LEFT:.1} {y:.1}H{:.1}\"/>", frame.width);
@@ -43,12 +43,12 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: Frame) -> Draw
             compact(index * step)
         );
     }
-    let slot = ((frame.width - LEFT) / real(whole(months.len().max(1)))).min(36.0);
+    let slot = ((frame.width - LEFT_MARGIN) / real(whole(months.len().max(1)))).min(36.0);
     let wide = (slot * 0.72).max(1.0);
     let mut last_year = "";
     let mut last_label = f64::NEG_INFINITY;
     for (index, month) in months.iter().enumerate() {
-        let x = LEFT + real(whole(index)) * slot;
+        let x = LEFT_MARGIN + real(whole(index)) * slot;
         let y = level(month.commits);
         put!(
             body,
@@ -79,7 +79,7 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: Frame) -> Draw
 }
 
 /// Draws one diamond for a month with releases.
-fn mark_releases(body: &mut Markup, month: &Month, releases: &[Release], (x, y): (f64, f64)) {
+fn mark_releases(body: &mut MarkupBuffer, month: &Month, releases: &[Release], (x, y): (f64, f64)) {
     let titles: Vec<String> = releases
         .iter()
         .filter(|release| release.date.starts_with(&month.month))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// A folder, or a top-level file.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Folder {
+pub(super) struct FolderSize {
     /// Last part of its path; a folder ends with `/`.
     pub(super) name: String,
     /// The whole path.
@@ -15,10 +15,10 @@ pub(super) struct Folder {
     /// Bytes below it.
     pub(super) bytes: u64,
     /// Largest first.
-    pub(super) folders: Vec<Folder>,
+    pub(super) folders: Vec<FolderSize>,
 }
 
-impl Folder {
+impl FolderSize {
     /// Builds the tree of the analyzed folder.
     pub(super) fn root(structure: &Structure) -> Self {
         let mut branches: Vec<_> = structure.tree.iter().collect();
@@ -62,7 +62,7 @@ impl Folder {
     }
 }
 
-fn order(folders: &mut [Folder]) {
+fn order(folders: &mut [FolderSize]) {
     folders
         .sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.path.cmp(&other.path)));
 }
@@ -85,9 +85,9 @@ mod tests {
             tree: vec![branch("a/", 9), branch("a/b/", 3), branch("a/x/y/", 4), branch("c.md", 10)],
             ..Structure::default()
         };
-        let root = Folder::root(&structure);
+        let root = FolderSize::root(&structure);
         let names =
-            |folders: &[Folder]| folders.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+            |folders: &[FolderSize]| folders.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
         assert_eq!(names(&root.folders), ["c.md", "a/"]);
         assert_eq!(names(&root.folders[1].folders), ["x/y/", "b/"]);
         assert_eq!(root.folders[1].folders[0].path, "a/x/y/");

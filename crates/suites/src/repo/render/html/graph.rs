@@ -1,11 +1,11 @@
 //! Dependency graph of the repository's packages, in layers.
 
 use super::{
-    layers::{Layers, arrange},
-    lettering::{SMALL, fit_end, width},
-    markup::{Markup, put, text},
-    picture::{Drawing, Frame},
-    placing::{Place, Placing, Room, TALL},
+    layers::{GraphLayers, arrange},
+    lettering::{TEXT_SIZE, fit_end, width},
+    markup::{MarkupBuffer, put, text},
+    picture::{Drawing, PictureFrame},
+    layout::{ItemPosition, GraphLayout, RowWidth, BOX_HEIGHT},
 };
 use crate::repo::{
     render::figures::{counted, whole},
@@ -14,26 +14,26 @@ use crate::repo::{
 use std::collections::{BTreeMap, HashMap};
 
 /// Maximum number of packages in one picture; those with the most edges.
-const MOST: usize = 44;
+const MAX_DRAWN_PACKAGES: usize = 44;
 
 /// A package.
 #[derive(Debug, PartialEq, Eq)]
-struct Node {
+struct PackageNode {
     name: String,
-    told: String,
+    tooltip: String,
 }
 
 /// Packages and their dependencies.
 #[derive(Debug, Default)]
-pub(super) struct Graph {
-    nodes: Vec<Node>,
+pub(super) struct PackageGraph {
+    nodes: Vec<PackageNode>,
     edges: Vec<(usize, usize)>,
-    layers: Layers,
+    layers: GraphLayers,
     /// Number of packages with edges that do not fit in the picture.
     pub(super) left_out: usize,
 }
 
-impl Graph {
+impl PackageGraph {
     /// Creates the graph of a report's internal edges.
     pub(super) fn new(manifests: &[Manifest], internal: &[InternalEdge]) -> Self {
         let mut degrees: BTreeMap<&str, usize> = BTreeMap::new();
@@ -43,8 +43,8 @@ impl Graph {
         }
         let mut paths: Vec<(&str, usize)> = degrees.into_iter().collect();
         paths.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
-        let left_out = paths.len().saturating_sub(MOST);
-        paths.truncate(MOST);
+        let left_out = paths.len().saturating_sub(MAX_DRAWN_PACKAGES);
+        paths.truncate(MAX_DRAWN_PACKAGES);
         paths.sort_unstable();
         let places: HashMap<&str, usize> =
             paths.iter().enumerate().map(|(at, (path, _))| (*path, at)).collect();
@@ -62,15 +62,15 @@ impl Graph {
             let asked = whole(edges.iter().filter(|edge| edge.1 == at).count());
             let asks = counted(asks, "package", "packages");
             let asked = counted(asked, "package", "packages");
-            Node {
+            PackageNode {
                 name: known
                     .get(path)
                     .and_then(|one| one.name.clone())
                     .unwrap_or_else(|| folder(path)),
-                told: format!("{path}\ndepends on {asks} here\n{asked} here depend on it"),
+                tooltip: format!("{path}\ndepends on {asks} here\n{asked} here depend on it"),
             }
         };
-        let nodes: Vec<Node> = paths.iter().enumerate().map(node).collect();
+        let nodes: Vec<PackageNode> = paths.iter().enumerate().map(node).collect();
         let layers = arrange(nodes.len(), &edges);
         Self { nodes, edges, layers, left_out }
     }
@@ -98,23 +98,23 @@ impl Graph {
     }
 
     /// Draws the graph.
-    pub(super) fn draw(&self, frame: Frame) -> Drawing {
+    pub(super) fn draw(&self, frame: PictureFrame) -> Drawing {
         let longest = if frame.narrow { 124.0 } else { 180.0 };
         let names: Vec<String> = self
             .nodes
             .iter()
-            .map(|node| fit_end(&node.name, SMALL, longest).unwrap_or_default())
+            .map(|node| fit_end(&node.name, TEXT_SIZE, longest).unwrap_or_default())
             .collect();
         let name = |node: Option<usize>| node.and_then(|at| names.get(at));
         let widths: Vec<f64> = self
             .layers
             .items
             .iter()
-            .map(|item| name(item.node).map_or(0.0, |name| width(name, SMALL) + 18.0))
+            .map(|item| name(item.node).map_or(0.0, |name| width(name, TEXT_SIZE) + 18.0))
             .collect();
         let gap = if frame.narrow { 8.0 } else { 14.0 };
-        let placing = Placing::new(&self.layers, &widths, Room { across: frame.width, gap });
-        let mut body = Markup::default();
+        let placing = GraphLayout::new(&self.layers, &widths, RowWidth { across: frame.width, gap });
+        let mut body = MarkupBuffer::default();
         for line in &self.layers.lines {
             let (from, to) = self.edges.get(line.edge).copied().unwrap_or_default();
             let class = if line.against { "edge against" } else { "edge" };
@@ -125,7 +125,7 @@ impl Graph {
             );
         }
         let nodes = self.nodes.iter().zip(&names).zip(&placing.places).enumerate();
-        for (index, ((node, name), Place { x, y, wide })) in nodes {
+        for (index, ((node, name), ItemPosition { x, y, wide })) in nodes {
             put!(
                 body,
                 "<g class=\"node\" data-node=\"{index}\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{TALL}\" rx=\"4\"/>\

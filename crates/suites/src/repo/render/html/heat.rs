@@ -1,6 +1,6 @@
 //! Documentation coverage as a heat map: one cell per folder, darker for higher coverage, with its figure.
 
-use super::markup::{Markup, path, put, text};
+use super::markup::{MarkupBuffer, path, put, text};
 use crate::repo::{
     render::figures::{bounded, count, percent},
     report::Covered,
@@ -8,21 +8,21 @@ use crate::repo::{
 use std::collections::BTreeMap;
 
 /// Lower bounds of the scale steps, in percent.
-const STEPS: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 95.0];
+const HEAT_STEPS_PERCENT: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 95.0];
 /// Maximum number of cells.
-const MOST: usize = 60;
+const MAX_CELLS: usize = 60;
 /// Maximum number of groups; more would be rows of one cell.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 
 fn step(share: f64) -> usize {
-    STEPS.iter().rposition(|low| bounded(share) >= *low).unwrap_or_default()
+    HEAT_STEPS_PERCENT.iter().rposition(|low| bounded(share) >= *low).unwrap_or_default()
 }
 
 /// Draws the scale, from nothing to everything.
-pub(super) fn scale(out: &mut Markup) {
+pub(super) fn scale(out: &mut MarkupBuffer) {
     put!(out, "<ul class=\"legend scale\" aria-label=\"Scale\">");
-    for (index, low) in STEPS.iter().enumerate() {
-        let label = match STEPS.get(index + 1) {
+    for (index, low) in HEAT_STEPS_PERCENT.iter().enumerate() {
+        let label = match HEAT_STEPS_PERCENT.get(index + 1) {
             Some(next) => format!("{low:.0}–{:.0}%", next - 1.0),
             None => format!("{low:.0}% or more"),
         };
@@ -32,14 +32,14 @@ pub(super) fn scale(out: &mut Markup) {
 }
 
 /// Draws the cells, grouped by top folder; returns how many are not shown.
-pub(super) fn heat(out: &mut Markup, folders: &[Covered]) -> usize {
-    let shown: Vec<&Covered> = folders.iter().take(MOST).collect();
+pub(super) fn heat(out: &mut MarkupBuffer, folders: &[Covered]) -> usize {
+    let shown: Vec<&Covered> = folders.iter().take(MAX_CELLS).collect();
     let mut groups: BTreeMap<&str, Vec<&Covered>> = BTreeMap::new();
     for folder in &shown {
         let top = folder.name.split_inclusive('/').next().unwrap_or_default();
         groups.entry(top).or_default().push(folder);
     }
-    if groups.len() > MOST_GROUPS {
+    if groups.len() > MAX_GROUPS {
         groups = BTreeMap::from([("", shown)]);
     } else {
         for cells in groups.values_mut() {
@@ -63,7 +63,7 @@ pub(super) fn heat(out: &mut Markup, folders: &[Covered]) -> usize {
         put!(out, "</ul>");
     }
     put!(out, "</div>");
-    folders.len().saturating_sub(MOST)
+    folders.len().saturating_sub(MAX_CELLS)
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@
 use crate::repo::render::figures::{real, whole};
 
 /// Maximum number of sweeps to reduce crossings.
-const SWEEPS: usize = 16;
+const MAX_SWEEPS: usize = 16;
 
 /// A node in its layer, or a point where a long edge passes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct LayerItem {
     /// Node index; `None` for a passing edge.
     pub(super) node: Option<usize>,
     layer: usize,
@@ -16,7 +16,7 @@ pub(super) struct Item {
 
 /// An edge, from the upper to the lower end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct LayerEdge {
     /// Index of the edge.
     pub(super) edge: usize,
     /// Its ends, and the items it passes between them.
@@ -27,17 +27,17 @@ pub(super) struct Line {
 
 /// Nodes in layers.
 #[derive(Debug, Default)]
-pub(super) struct Layers {
+pub(super) struct GraphLayers {
     /// All items; the first ones are the nodes in order.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<LayerItem>,
     /// Items from left to right, top layer first.
     pub(super) rows: Vec<Vec<usize>>,
     /// Edges to draw, without indirect ones.
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<LayerEdge>,
 }
 
 /// Arranges nodes by their edges.
-pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> Layers {
+pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> GraphLayers {
     let against = edges_against(nodes, edges);
     let forward: Vec<(usize, usize)> = edges
         .iter()
@@ -46,13 +46,13 @@ pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> Layers {
         .collect();
     let depth = depths(nodes, &forward);
     let implied = implied(nodes, &forward);
-    let mut layers = Layers {
+    let mut layers = GraphLayers {
         items: depth
             .iter()
             .enumerate()
-            .map(|(node, layer)| Item { node: Some(node), layer: *layer })
+            .map(|(node, layer)| LayerItem { node: Some(node), layer: *layer })
             .collect(),
-        ..Layers::default()
+        ..GraphLayers::default()
     };
     for (edge, &(from, to)) in forward.iter().enumerate() {
         let against = against.get(edge).copied().unwrap_or_default();
@@ -63,10 +63,10 @@ pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> Layers {
         let mut through = vec![from];
         for layer in upper + 1..*lower {
             through.push(layers.items.len());
-            layers.items.push(Item { node: None, layer });
+            layers.items.push(LayerItem { node: None, layer });
         }
         through.push(to);
-        layers.lines.push(Line { edge, through, against });
+        layers.lines.push(LayerEdge { edge, through, against });
     }
     let count = depth.iter().max().map_or(0, |deepest| deepest + 1);
     layers.rows = vec![Vec::new(); count];
@@ -82,7 +82,7 @@ pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> Layers {
 /// Finds edges that close a cycle, from the first node on.
 fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
-    enum State {
+    enum VisitState {
         New,
         Open,
         Done,
@@ -105,26 +105,26 @@ fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut starts: Vec<usize> = (0..nodes).collect();
     starts.sort_by_key(|node| asked.get(*node).copied());
     for start in starts {
-        if state.get(start) != Some(&State::New) {
+        if state.get(start) != Some(&VisitState::New) {
             continue;
         }
         let mut path = vec![(start, 0)];
         while let Some((node, next)) = path.last_mut() {
             let node = *node;
             if let Some(slot) = state.get_mut(node) {
-                *slot = State::Open;
+                *slot = VisitState::Open;
             }
             let Some(&(edge, to)) = out.get(node).and_then(|list| list.get(*next)) else {
                 if let Some(slot) = state.get_mut(node) {
-                    *slot = State::Done;
+                    *slot = VisitState::Done;
                 }
                 path.pop();
                 continue;
             };
             *next += 1;
             match state.get(to) {
-                Some(State::New) => path.push((to, 0)),
-                Some(State::Open) => {
+                Some(VisitState::New) => path.push((to, 0)),
+                Some(VisitState::Open) => {
                     if let Some(slot) = against.get_mut(edge) {
                         *slot = true;
                     }
@@ -192,7 +192,7 @@ fn implied(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
         .collect()
 }
 
-impl Layers {
+impl GraphLayers {
     /// Orders each row by neighbor positions, downward and upward in turn, and keeps the best order.
     fn untangle(&mut self) {
         let pairs: Vec<(usize, usize)> = self
@@ -201,7 +201,7 @@ impl Layers {
             .flat_map(|line| line.through.iter().copied().zip(line.through.iter().copied().skip(1)))
             .collect();
         let mut best = (self.crossings(&pairs), self.rows.clone());
-        for sweep in 0..SWEEPS {
+        for sweep in 0..MAX_SWEEPS {
             let downwards = sweep % 2 == 0;
             let count = self.rows.len();
             for step in 1..count {
@@ -265,7 +265,7 @@ impl Layers {
 mod tests {
     use super::*;
 
-    fn layer(layers: &Layers, node: usize) -> usize {
+    fn layer(layers: &GraphLayers, node: usize) -> usize {
         layers.items[node].layer
     }
 

@@ -1,7 +1,7 @@
 //! Estimates text width in pictures, so that text fits. The reader's font is unknown.
 
 /// Font size of most text in pictures.
-pub(super) const SMALL: f64 = 12.0;
+pub(super) const TEXT_SIZE: f64 = 12.0;
 
 /// Returns the width of a text in picture units.
 pub(super) fn width(text: &str, size: f64) -> f64 {
@@ -19,7 +19,7 @@ pub(super) fn fit_end(text: &str, size: f64, room: f64) -> Option<String> {
 }
 
 /// Minimum number of characters of a useful label.
-const LEAST: usize = 5;
+const MIN_LABEL_CHARS: usize = 5;
 
 fn shorten(text: &str, size: f64, room: f64, keep_end: bool) -> Option<String> {
     if text.is_empty() || room <= 0.0 {
@@ -40,7 +40,7 @@ fn shorten(text: &str, size: f64, room: f64, keep_end: bool) -> Option<String> {
     } else {
         text.chars().take_while(&mut taken).collect()
     };
-    if kept.len() < LEAST {
+    if kept.len() < MIN_LABEL_CHARS {
         return None;
     }
     let kept: String = kept.into_iter().collect();

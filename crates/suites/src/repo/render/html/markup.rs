@@ -1,19 +1,19 @@
 //! Escaping of text in a page. All report text goes through [`text`], [`path`] or [`prose`].
 
 use crate::repo::render::characters::deceives;
-pub(super) use crate::repo::render::markup::{Markup, put};
+pub(super) use crate::repo::render::markup::{MarkupBuffer, put};
 use std::fmt::{self, Display, Write as _};
 
 /// Escaped text, safe inside an element and a double-quoted attribute.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'a>(&'a str);
+pub(super) struct EscapedText<'a>(&'a str);
 
 /// Escapes text.
-pub(super) fn text(value: &str) -> Text<'_> {
-    Text(value)
+pub(super) fn text(value: &str) -> EscapedText<'_> {
+    EscapedText(value)
 }
 
-impl Display for Text<'_> {
+impl Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.chars().try_for_each(|character| escape(character, f))
     }
@@ -21,14 +21,14 @@ impl Display for Text<'_> {
 
 /// An escaped path that may break after each part.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Path<'a>(&'a str);
+pub(super) struct BreakablePath<'a>(&'a str);
 
 /// Escapes a path.
-pub(super) fn path(value: &str) -> Path<'_> {
-    Path(value)
+pub(super) fn path(value: &str) -> BreakablePath<'_> {
+    BreakablePath(value)
 }
 
-impl Display for Path<'_> {
+impl Display for BreakablePath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in self.0.chars() {
             escape(character, f)?;
@@ -42,14 +42,14 @@ impl Display for Path<'_> {
 
 /// Escaped sentences with `code` between backticks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Prose<'a>(&'a str);
+pub(super) struct CodeSpanText<'a>(&'a str);
 
 /// Escapes sentences.
-pub(super) fn prose(value: &str) -> Prose<'_> {
-    Prose(value)
+pub(super) fn prose(value: &str) -> CodeSpanText<'_> {
+    CodeSpanText(value)
 }
 
-impl Display for Prose<'_> {
+impl Display for CodeSpanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
         while let Some((before, code, after)) = code_span(rest) {

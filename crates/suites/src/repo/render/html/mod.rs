@@ -10,7 +10,7 @@ mod lettering;
 mod markup;
 mod page;
 mod picture;
-mod placing;
+mod layout;
 mod scatter;
 mod sections;
 mod table;

@@ -1,8 +1,8 @@
 //! The page around the sections: head, header with key figures, contents, footer.
 
 use super::{
-    markup::{Markup, path, put, text},
-    sections::{self, Section},
+    markup::{MarkupBuffer, path, put, text},
+    sections::{self, ReportPageSection},
 };
 use crate::repo::{
     render::{
@@ -20,13 +20,13 @@ pub(super) const SCRIPT_DIGEST: &str = "sha256-c8U2ZZZ4+Kkzfo5XBBXmf4hIrELsXXqQU
 
 /// Renders the report as a page without external requests.
 pub fn html(report: &Report) -> String {
-    let mut out = Markup::default();
+    let mut out = MarkupBuffer::default();
     head(&mut out, report);
     put!(out, "<body><a class=\"skip\" href=\"#main\">Skip to the report</a>");
     contents(&mut out, report);
     header(&mut out, report);
     put!(out, "<main id=\"main\">");
-    for section in &sections::ALL {
+    for section in &sections::SECTIONS {
         write(&mut out, report, section);
     }
     put!(
@@ -39,7 +39,7 @@ pub fn html(report: &Report) -> String {
     out.finish()
 }
 
-fn head(out: &mut Markup, report: &Report) {
+fn head(out: &mut MarkupBuffer, report: &Report) {
     put!(
         out,
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -56,19 +56,19 @@ fn name(report: &Report) -> &str {
     if report.name.is_empty() { "Repository" } else { &report.name }
 }
 
-fn contents(out: &mut Markup, report: &Report) {
+fn contents(out: &mut MarkupBuffer, report: &Report) {
     put!(
         out,
         "<nav class=\"bar-top\" aria-label=\"Contents\"><div class=\"inner\"><a class=\"home\" href=\"#top\">{}</a><ul>",
         text(name(report))
     );
-    for Section { id, title, .. } in &sections::ALL {
+    for ReportPageSection { id, title, .. } in &sections::SECTIONS {
         put!(out, "<li><a href=\"#{id}\">{title}</a></li>");
     }
     put!(out, "</ul><button type=\"button\" id=\"theme\" hidden>Dark</button></div></nav>");
 }
 
-fn header(out: &mut Markup, report: &Report) {
+fn header(out: &mut MarkupBuffer, report: &Report) {
     put!(
         out,
         "<header id=\"top\"><p class=\"eyebrow\">Repository report</p><h1>{}</h1>",
@@ -153,8 +153,8 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     all
 }
 
-fn write(out: &mut Markup, report: &Report, section: &Section) {
-    let Section { id, title, brief, write } = section;
+fn write(out: &mut MarkupBuffer, report: &Report, section: &ReportPageSection) {
+    let ReportPageSection { id, title, brief, write } = section;
     put!(
         out,
         "<section id=\"{id}\" aria-labelledby=\"{id}-title\"><div class=\"side\"><h2 id=\"{id}-title\">{title}</h2>"

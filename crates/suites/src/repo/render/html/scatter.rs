@@ -1,9 +1,9 @@
 //! Scatter plot of changes and complexity: hot spots are at the top right.
 
 use super::{
-    lettering::{SMALL, fit_end, width},
-    markup::{Markup, put, text},
-    picture::{Drawing, Frame},
+    lettering::{TEXT_SIZE, fit_end, width},
+    markup::{MarkupBuffer, put, text},
+    picture::{Drawing, PictureFrame},
 };
 use crate::repo::{
     render::figures::{compact, count, real},
@@ -13,7 +13,7 @@ use crate::repo::{
 /// Margins: left, right, top, bottom.
 const MARGIN: (f64, f64, f64, f64) = (44.0, 14.0, 30.0, 44.0);
 /// Minimum score of a hot spot.
-pub(super) const HOT: f64 = 50.0;
+pub(super) const HOT_SCORE: f64 = 50.0;
 
 /// A logarithmic axis: a few files change far more often than the rest.
 #[derive(Debug, Clone, Copy)]
@@ -61,12 +61,12 @@ impl Axis {
 }
 
 /// Draws the spots, and labels the worst ones.
-pub(super) fn draw(spots: &[HotSpot], frame: Frame) -> Drawing {
+pub(super) fn draw(spots: &[HotSpot], frame: PictureFrame) -> Drawing {
     let height = if frame.narrow { 320.0 } else { 420.0 };
     let (left, right, above, below) = MARGIN;
     let across = Axis::new(spots.iter().map(|spot| spot.changes), left, frame.width - right);
     let up = Axis::new(spots.iter().map(|spot| spot.complexity), height - below, above);
-    let mut body = Markup::default();
+    let mut body = MarkupBuffer::default();
     grid(&mut body, frame, height, (across, up));
     let most = spots.iter().map(|spot| spot.lines).max().unwrap_or_default().max(1);
     let mut placed = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn draw(spots: &[HotSpot], frame: Frame) -> Drawing {
         let (x, y) = (across.at(real(spot.changes)), up.at(real(spot.complexity)));
         let largest = if frame.narrow { 6.0 } else { 9.0 };
         let radius = 3.0 + largest * (real(spot.lines) / real(most)).sqrt();
-        let class = if spot.score >= HOT { "spot hot" } else { "spot" };
+        let class = if spot.score >= HOT_SCORE { "spot hot" } else { "spot" };
         let title = format!(
             "{}\n{} changes, complexity {}, {} lines, score {:.0}",
             spot.path,
@@ -95,7 +95,7 @@ pub(super) fn draw(spots: &[HotSpot], frame: Frame) -> Drawing {
     Drawing { height, body }
 }
 
-fn grid(body: &mut Markup, frame: Frame, height: f64, (across, up): (Axis, Axis)) {
+fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up): (Axis, Axis)) {
     let (left, right, above, below) = MARGIN;
     let floor = height - below;
     for tick in across.ticks(34.0) {
@@ -129,18 +129,18 @@ fn grid(body: &mut Markup, frame: Frame, height: f64, (across, up): (Axis, Axis)
 }
 
 /// Labels as many of the worst spots as have free space next to them.
-fn name_worst(body: &mut Markup, spots: &[HotSpot], placed: &[(f64, f64, f64)], frame: Frame) {
+fn name_worst(body: &mut MarkupBuffer, spots: &[HotSpot], placed: &[(f64, f64, f64)], frame: PictureFrame) {
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     let most = if frame.narrow { 4 } else { 8 };
     for (spot, (x, y, radius)) in spots.iter().zip(placed).take(most) {
         let name = label(&spot.path);
-        let Some(name) = fit_end(name, SMALL, frame.width * 0.32) else { continue };
-        let long = width(&name, SMALL);
+        let Some(name) = fit_end(name, TEXT_SIZE, frame.width * 0.32) else { continue };
+        let long = width(&name, TEXT_SIZE);
         let sides = [(x + radius + 4.0, "start"), (x - radius - 4.0 - long, "end")];
         let free = |from: f64, base: f64| {
             let inside = from >= MARGIN.0 && from + long <= frame.width;
             let apart = |other: &(f64, f64, f64)| {
-                (base - other.1).abs() > SMALL + 2.0
+                (base - other.1).abs() > TEXT_SIZE + 2.0
                     || from > other.0 + other.2
                     || other.0 > from + long
             };
@@ -155,7 +155,7 @@ fn name_worst(body: &mut Markup, spots: &[HotSpot], placed: &[(f64, f64, f64)], 
         };
         let lifts = [0.0, -9.0, 9.0, -16.0, 16.0];
         let found = lifts.iter().find_map(|lift| {
-            let base = y + SMALL * 0.36 + lift;
+            let base = y + TEXT_SIZE * 0.36 + lift;
             sides.iter().find(|(from, _)| free(*from, base)).map(|(from, _)| (*from, base))
         });
         if let Some((from, base)) = found {

@@ -1,6 +1,6 @@
 //! Tables that scroll in their own box, and that the script can sort and filter.
 
-use super::markup::{Markup, path, prose, put, text};
+use super::markup::{MarkupBuffer, path, prose, put, text};
 use crate::repo::{
     render::{
         figures::{bounded, count, percent, whole},
@@ -52,11 +52,11 @@ impl<'a> Cell<'a> {
         value.map_or(Self::Nothing, |path| Self::Place(path, None))
     }
 
-    fn write(&self, out: &mut Markup) {
+    fn write(&self, out: &mut MarkupBuffer) {
         match self {
             Self::Prose(value) => put!(out, "<td class=\"prose\">{}</td>", prose(value)),
             Self::Word(value) => {
-                let class = if value.chars().count() <= SHORT { " class=\"short\"" } else { "" };
+                let class = if value.chars().count() <= MAX_UNBROKEN_CHARS { " class=\"short\"" } else { "" };
                 put!(out, "<td{class}>{}</td>", text(value));
             }
             Self::Titled(name, about) => {
@@ -95,9 +95,9 @@ impl<'a> Cell<'a> {
 }
 
 /// Maximum length of unbroken words.
-const SHORT: usize = 16;
+const MAX_UNBROKEN_CHARS: usize = 16;
 
-fn with_bar(out: &mut Markup, share: f64, shown: &str) {
+fn with_bar(out: &mut MarkupBuffer, share: f64, shown: &str) {
     let share = bounded(share);
     put!(
         out,
@@ -107,7 +107,7 @@ fn with_bar(out: &mut Markup, share: f64, shown: &str) {
 }
 
 /// Writes a severity: a word, and strokes by weight.
-pub(super) fn mark(out: &mut Markup, severity: Severity) {
+pub(super) fn mark(out: &mut MarkupBuffer, severity: Severity) {
     let (strokes, class) = match severity {
         Severity::High => (3, "high"),
         Severity::Medium => (2, "medium"),
@@ -130,7 +130,7 @@ pub(super) fn mark(out: &mut Markup, severity: Severity) {
 
 /// A table with header cells; numbers are right-aligned.
 #[derive(Debug)]
-pub(super) struct Table<'a> {
+pub(super) struct HtmlTable<'a> {
     /// Label for screen readers.
     pub(super) label: &'a str,
     /// Column titles.
@@ -141,7 +141,7 @@ pub(super) struct Table<'a> {
     pub(super) all: u64,
 }
 
-impl<'a> Table<'a> {
+impl<'a> HtmlTable<'a> {
     /// Creates a table with all rows.
     pub(super) fn new(label: &'a str, columns: &'a [&'a str], rows: Vec<Vec<Cell<'a>>>) -> Self {
         Self { label, columns, all: whole(rows.len()), rows }
@@ -153,7 +153,7 @@ impl<'a> Table<'a> {
     }
 
     /// Writes the table without empty columns; nothing if it has no rows.
-    pub(super) fn write(&self, out: &mut Markup) {
+    pub(super) fn write(&self, out: &mut MarkupBuffer) {
         if self.rows.is_empty() {
             return;
         }
@@ -188,7 +188,7 @@ impl<'a> Table<'a> {
 }
 
 /// Writes how many rows are not shown.
-pub(super) fn more(out: &mut Markup, all: u64, shown: u64) {
+pub(super) fn more(out: &mut MarkupBuffer, all: u64, shown: u64) {
     if let Some(left @ 1..) = all.checked_sub(shown) {
         put!(out, "<p class=\"more\">and {} more</p>", count(left));
     }

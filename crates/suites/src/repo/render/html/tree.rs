@@ -1,42 +1,42 @@
 //! The folders as a tree, largest first, with their sizes.
 
 use super::{
-    folders::Folder,
-    lettering::{SMALL, fit},
-    markup::{Markup, put, text},
-    picture::{Drawing, Frame},
+    folders::FolderSize,
+    lettering::{TEXT_SIZE, fit},
+    markup::{MarkupBuffer, put, text},
+    picture::{Drawing, PictureFrame},
 };
 use crate::repo::render::figures::{count, part, size};
 
 /// Height of a row.
-const LINE: f64 = 24.0;
+const ROW_HEIGHT: f64 = 24.0;
 /// Indentation per level.
-const STEP: f64 = 20.0;
+const INDENT: f64 = 20.0;
 /// Maximum number of rows.
-const MOST: usize = 40;
+const MAX_ROWS: usize = 40;
 
 /// A row of the picture.
-struct Line<'a> {
-    folder: &'a Folder,
+struct TreeRow<'a> {
+    folder: &'a FolderSize,
     level: usize,
     /// Row of its parent folder.
     parent: Option<usize>,
 }
 
 /// Returns the number of folders shown.
-pub(super) fn shown(root: &Folder) -> usize {
+pub(super) fn shown(root: &FolderSize) -> usize {
     lines(root).len()
 }
 
 /// Draws the tree.
-pub(super) fn draw(root: &Folder, frame: Frame) -> Drawing {
+pub(super) fn draw(root: &FolderSize, frame: PictureFrame) -> Drawing {
     let lines = lines(root);
-    let mut body = Markup::default();
+    let mut body = MarkupBuffer::default();
     let figures = if frame.narrow { 76.0 } else { 150.0 };
     let bar = if frame.narrow { 0.0 } else { 300.0 };
     let bars_at = frame.width - figures - bar;
     let largest = root.folders.iter().map(|folder| folder.bytes).max().unwrap_or_default();
-    let top = LINE * 0.6;
+    let top = ROW_HEIGHT * 0.6;
     if bar > 0.0 {
         put!(
             body,
@@ -46,11 +46,11 @@ pub(super) fn draw(root: &Folder, frame: Frame) -> Drawing {
     }
     put!(body, "<text class=\"soft end\" x=\"{:.1}\" y=\"{top:.1}\">size</text>", frame.width);
     for (index, line) in lines.iter().enumerate() {
-        let x = real(line.level) * STEP;
-        let middle = real(index + 1) * LINE + LINE / 2.0;
+        let x = real(line.level) * INDENT;
+        let middle = real(index + 1) * ROW_HEIGHT + ROW_HEIGHT / 2.0;
         if let Some(parent) = line.parent {
-            let top = real(parent + 1) * LINE + LINE - 3.0;
-            let trunk = x - STEP + 6.0;
+            let top = real(parent + 1) * ROW_HEIGHT + ROW_HEIGHT - 3.0;
+            let trunk = x - INDENT + 6.0;
             put!(
                 body,
                 "<path class=\"branch\" d=\"M{trunk:.1} {top:.1}V{middle:.1}H{:.1}\"/>",
@@ -58,8 +58,8 @@ pub(super) fn draw(root: &Folder, frame: Frame) -> Drawing {
             );
         }
         let folder = line.folder;
-        let base = middle + SMALL * 0.36;
-        if let Some(name) = fit(&folder.name, SMALL, bars_at - x - 12.0) {
+        let base = middle + TEXT_SIZE * 0.36;
+        if let Some(name) = fit(&folder.name, TEXT_SIZE, bars_at - x - 12.0) {
             let class = if line.level == 0 { " class=\"strong\"" } else { "" };
             put!(
                 body,
@@ -90,7 +90,7 @@ pub(super) fn draw(root: &Folder, frame: Frame) -> Drawing {
             size(folder.bytes)
         );
     }
-    Drawing { height: real(lines.len() + 1) * LINE, body }
+    Drawing { height: real(lines.len() + 1) * ROW_HEIGHT, body }
 }
 
 fn real(value: usize) -> f64 {
@@ -98,11 +98,11 @@ fn real(value: usize) -> f64 {
 }
 
 /// Returns the largest folders, each below its parent.
-fn lines(root: &Folder) -> Vec<Line<'_>> {
+fn lines(root: &FolderSize) -> Vec<TreeRow<'_>> {
     let mut least: Vec<u64> = Vec::new();
     collect(&root.folders, &mut least);
     least.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
-    let least = least.get(MOST - 1).copied().unwrap_or_default();
+    let least = least.get(MAX_ROWS - 1).copied().unwrap_or_default();
     let mut lines = Vec::new();
     for folder in &root.folders {
         add(folder, (0, None), least, &mut lines);
@@ -110,11 +110,11 @@ fn lines(root: &Folder) -> Vec<Line<'_>> {
     lines
 }
 
-fn is_folder(folder: &Folder) -> bool {
+fn is_folder(folder: &FolderSize) -> bool {
     folder.path.ends_with('/')
 }
 
-fn collect(folders: &[Folder], sizes: &mut Vec<u64>) {
+fn collect(folders: &[FolderSize], sizes: &mut Vec<u64>) {
     for folder in folders.iter().filter(|folder| is_folder(folder)) {
         sizes.push(folder.bytes);
         collect(&folder.folders, sizes);
@@ -122,16 +122,16 @@ fn collect(folders: &[Folder], sizes: &mut Vec<u64>) {
 }
 
 fn add<'a>(
-    folder: &'a Folder,
+    folder: &'a FolderSize,
     (level, parent): (usize, Option<usize>),
     least: u64,
-    lines: &mut Vec<Line<'a>>,
+    lines: &mut Vec<TreeRow<'a>>,
 ) {
-    if !is_folder(folder) || folder.bytes < least || lines.len() == MOST {
+    if !is_folder(folder) || folder.bytes < least || lines.len() == MAX_ROWS {
         return;
     }
     let at = lines.len();
-    lines.push(Line { folder, level, parent });
+    lines.push(TreeRow { folder, level, parent });
     for inner in &folder.folders {
         add(inner, (level + 1, Some(at)), least, lines);
     }

@@ -1,23 +1,23 @@
 //! Treemap of folder sizes: squarified, three levels deep.
 
 use super::{
-    folders::Folder,
-    lettering::{SMALL, fit},
-    markup::{Markup, put, text},
-    picture::{Drawing, Frame},
+    folders::FolderSize,
+    lettering::{TEXT_SIZE, fit},
+    markup::{MarkupBuffer, put, text},
+    picture::{Drawing, PictureFrame},
 };
 use crate::repo::render::figures::{counted, part, percent, real, size};
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Area {
+struct TreemapArea {
     x: f64,
     y: f64,
     width: f64,
     height: f64,
 }
 
-impl Area {
+impl TreemapArea {
     fn inset(self, by: f64) -> Self {
         Self {
             x: self.x + by,
@@ -33,37 +33,37 @@ impl Area {
 }
 
 /// Height of a folder's label strip.
-const STRIP: f64 = 20.0;
+const LABEL_STRIP_HEIGHT: f64 = 20.0;
 /// Gap between two areas.
-const GAP: f64 = 1.5;
+const AREA_GAP: f64 = 1.5;
 /// Tints by folder size; the last one is for all others.
 const TINTS: [&str; 4] = ["m0", "m1", "m2", "m3"];
 
 /// Draws the areas.
-pub(super) fn draw(root: &Folder, frame: Frame) -> Drawing {
+pub(super) fn draw(root: &FolderSize, frame: PictureFrame) -> Drawing {
     let height = if frame.narrow { 420.0 } else { 460.0 };
-    let mut sheet = Sheet { body: Markup::default(), all: root.bytes.max(sum(&root.folders)) };
-    let area = Area { x: 0.0, y: 0.0, width: frame.width, height };
+    let mut sheet = TreemapCanvas { body: MarkupBuffer::default(), all: root.bytes.max(sum(&root.folders)) };
+    let area = TreemapArea { x: 0.0, y: 0.0, width: frame.width, height };
     let values: Vec<f64> = root.folders.iter().map(|folder| real(folder.bytes)).collect();
     for (rank, (folder, area)) in root.folders.iter().zip(squarify(&values, area)).enumerate() {
         let tint = TINTS.get(rank).or(TINTS.last()).copied().unwrap_or_default();
-        sheet.tile(folder, area.inset(GAP), tint, 0);
+        sheet.tile(folder, area.inset(AREA_GAP), tint, 0);
     }
     Drawing { height, body: sheet.body }
 }
 
-fn sum(folders: &[Folder]) -> u64 {
+fn sum(folders: &[FolderSize]) -> u64 {
     folders.iter().map(|folder| folder.bytes).sum()
 }
 
 /// Drawing state.
-struct Sheet {
-    body: Markup,
+struct TreemapCanvas {
+    body: MarkupBuffer,
     all: u64,
 }
 
-impl Sheet {
-    fn tile(&mut self, folder: &Folder, area: Area, tint: &str, level: usize) {
+impl TreemapCanvas {
+    fn tile(&mut self, folder: &FolderSize, area: TreemapArea, tint: &str, level: usize) {
         if area.width < 1.0 || area.height < 1.0 {
             return;
         }
@@ -89,51 +89,51 @@ impl Sheet {
         self.label(folder, area, if opens { Some(level) } else { None });
         put!(self.body, "</g>");
         if opens {
-            self.inside(folder, area.below(STRIP).inset(GAP), tint, level + 1);
+            self.inside(folder, area.below(LABEL_STRIP_HEIGHT).inset(AREA_GAP), tint, level + 1);
         }
     }
 
     /// Labels a folder, in a group's strip or in its area.
-    fn label(&mut self, folder: &Folder, area: Area, group: Option<usize>) {
-        if area.height < SMALL + 6.0 {
+    fn label(&mut self, folder: &FolderSize, area: TreemapArea, group: Option<usize>) {
+        if area.height < TEXT_SIZE + 6.0 {
             return;
         }
-        let Some(name) = fit(&folder.name, SMALL, area.width - 12.0) else { return };
-        let (x, y) = (area.x + 6.0, area.y + SMALL + 3.0);
+        let Some(name) = fit(&folder.name, TEXT_SIZE, area.width - 12.0) else { return };
+        let (x, y) = (area.x + 6.0, area.y + TEXT_SIZE + 3.0);
         let class = if group == Some(0) { " class=\"strong\"" } else { "" };
         put!(self.body, "<text{class} x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", text(&name));
         let figure = size(folder.bytes);
-        let second = group.is_none() && area.height > 2.0 * SMALL + 12.0;
+        let second = group.is_none() && area.height > 2.0 * TEXT_SIZE + 12.0;
         if let (true, Some(figure)) =
-            (second, fit(&figure, SMALL, area.width - 12.0).filter(|shown| *shown == figure))
+            (second, fit(&figure, TEXT_SIZE, area.width - 12.0).filter(|shown| *shown == figure))
         {
             put!(self.body, "<text x=\"{x:.1}\" y=\"{:.1}\">{figure}</text>", y + SMALL + 4.0);
         }
     }
 
     /// Draws a folder's contents, with its own files as one more area.
-    fn inside(&mut self, folder: &Folder, area: Area, tint: &str, level: usize) {
+    fn inside(&mut self, folder: &FolderSize, area: TreemapArea, tint: &str, level: usize) {
         let files = folder.folders.iter().map(|one| one.files).sum();
-        let own = Folder {
+        let own = FolderSize {
             name: "files".into(),
             path: format!("{} other files", folder.path),
             files: folder.files.saturating_sub(files),
             bytes: folder.bytes.saturating_sub(sum(&folder.folders)),
             folders: Vec::new(),
         };
-        let mut parts: Vec<(&Folder, &str)> =
+        let mut parts: Vec<(&FolderSize, &str)> =
             folder.folders.iter().map(|one| (one, tint)).collect();
         parts.push((&own, "rest"));
         parts.sort_by_key(|(one, _)| std::cmp::Reverse(one.bytes));
         let values: Vec<f64> = parts.iter().map(|(one, _)| real(one.bytes)).collect();
         for ((one, tint), area) in parts.into_iter().zip(squarify(&values, area)) {
-            self.tile(one, area.inset(GAP * 0.7), tint, level);
+            self.tile(one, area.inset(AREA_GAP * 0.7), tint, level);
         }
     }
 }
 
 /// Divides an area in proportion to descending values into nearly square rectangles.
-fn squarify(values: &[f64], area: Area) -> Vec<Area> {
+fn squarify(values: &[f64], area: TreemapArea) -> Vec<TreemapArea> {
     let total: f64 = values.iter().sum();
     if total <= 0.0 || area.width <= 0.0 || area.height <= 0.0 {
         return vec![Area { width: 0.0, height: 0.0, ..area }; values.len()];
@@ -170,7 +170,7 @@ fn row_length(areas: &[f64], side: f64) -> usize {
 }
 
 /// Places a row along the shorter side, and returns the remaining area.
-fn lay(row: &[f64], free: Area, placed: &mut Vec<Area>) -> Area {
+fn lay(row: &[f64], free: TreemapArea, placed: &mut Vec<TreemapArea>) -> TreemapArea {
     let sum: f64 = row.iter().sum();
     let upright = free.width >= free.height;
     let side = if upright { free.height } else { free.width };
@@ -179,16 +179,16 @@ fn lay(row: &[f64], free: Area, placed: &mut Vec<Area>) -> Area {
     for area in row {
         let long = if thick > 0.0 { area / thick } else { 0.0 };
         placed.push(if upright {
-            Area { x: free.x, y: free.y + at, width: thick, height: long }
+            TreemapArea { x: free.x, y: free.y + at, width: thick, height: long }
         } else {
-            Area { x: free.x + at, y: free.y, width: long, height: thick }
+            TreemapArea { x: free.x + at, y: free.y, width: long, height: thick }
         });
         at += long;
     }
     if upright {
-        Area { x: free.x + thick, width: (free.width - thick).max(0.0), ..free }
+        TreemapArea { x: free.x + thick, width: (free.width - thick).max(0.0), ..free }
     } else {
-        Area { y: free.y + thick, height: (free.height - thick).max(0.0), ..free }
+        TreemapArea { y: free.y + thick, height: (free.height - thick).max(0.0), ..free }
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn areas_are_in_proportion_and_do_not_overlap() {
-        let area = Area { x: 0.0, y: 0.0, width: 6.0, height: 4.0 };
+        let area = TreemapArea { x: 0.0, y: 0.0, width: 6.0, height: 4.0 };
         let values = [6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0];
         let placed = squarify(&values, area);
         assert_eq!(placed.len(), values.len());
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn empty_folders_have_no_area() {
-        let area = Area { x: 0.0, y: 0.0, width: 6.0, height: 4.0 };
+        let area = TreemapArea { x: 0.0, y: 0.0, width: 6.0, height: 4.0 };
         for values in [&[][..], &[0.0, 0.0]] {
             assert!(squarify(values, area).iter().all(|one| one.width == 0.0), "{values:?}");
         }

@@ -6,17 +6,17 @@ use super::{
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{count, counted, percent, whole},
-        markup::{Markup, put},
+        markup::{MarkupBuffer, put},
         wording,
     },
     report::{Covered, Report},
 };
 
-pub(super) fn coverage(out: &mut Markup, report: &Report) {
+pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Coverage\n\n");
-    let Some(found) = &report.coverage else { return absent(out, report, Part::Coverage) };
+    let Some(found) = &report.coverage else { return absent(out, report, ReportPart::Coverage) };
     put!(
         out,
         "{} of {} are documented ({}).\n\n",
@@ -54,9 +54,9 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
     }
 }
 
-pub(super) fn links(out: &mut Markup, report: &Report) {
+pub(super) fn links(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Links\n\n");
-    let Some(links) = &report.links else { return absent(out, report, Part::Links) };
+    let Some(links) = &report.links else { return absent(out, report, ReportPart::Links) };
     put!(
         out,
         "{} of {} are broken. {} to other hosts were not checked.\n\n",
@@ -76,9 +76,9 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
     table(out, &["Location", "Link", "Problem", "Did you mean"], rows, all);
 }
 
-pub(super) fn drift(out: &mut Markup, report: &Report) {
+pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Drift\n\n");
-    let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
+    let Some(drift) = &report.drift else { return absent(out, report, ReportPart::Drift) };
     put!(
         out,
         "{} of {} in documents no longer exist.\n\n",
@@ -107,9 +107,9 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
     }
 }
 
-pub(super) fn redundancy(out: &mut Markup, report: &Report) {
+pub(super) fn redundancy(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Duplicates\n\n");
-    let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
+    let Some(found) = &report.redundancy else { return absent(out, report, ReportPart::Redundancy) };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
         put!(out, "No duplicate, unlinked or empty documents found.\n\n");
     }

@@ -6,18 +6,18 @@ use super::{
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{count, counted, percent, size, whole},
-        markup::{Markup, put},
+        markup::{MarkupBuffer, put},
         wording,
     },
     report::Report,
 };
 
 /// How to build, test and run it.
-pub(super) fn commands(out: &mut Markup, report: &Report) {
+pub(super) fn commands(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Getting started\n\n");
-    let Some(project) = &report.project else { return absent(out, report, Part::Project) };
+    let Some(project) = &report.project else { return absent(out, report, ReportPart::Project) };
     if project.commands.is_empty() {
         put!(out, "No commands found in manifests, Makefiles, CI files or the README.\n\n");
     }
@@ -63,7 +63,7 @@ pub(super) fn commands(out: &mut Markup, report: &Report) {
 }
 
 /// Languages, folders, open tasks.
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Languages\n\n");
     if report.languages.is_empty() {
         put!(out, "No files in a known language found.\n\n");
@@ -94,7 +94,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     let rows = tree.iter().map(|one| vec![code(&one.path), count(one.files), size(one.bytes)]);
     table(out, &["Folder or file", "#Files", "#Size"], rows, whole(tree.len()));
     put!(out, "## Open tasks\n\n");
-    let Some(tasks) = &report.tasks else { return absent(out, report, Part::Tasks) };
+    let Some(tasks) = &report.tasks else { return absent(out, report, ReportPart::Tasks) };
     put!(out, "{} (TODO, FIXME, HACK, XXX).\n\n", counted(tasks.count, "mark", "marks"));
     let rows = tasks.files.iter().map(|one| vec![code(&one.path), count(one.count)]);
     table(out, &["File", "#Marks"], rows, whole(tasks.files.len()));

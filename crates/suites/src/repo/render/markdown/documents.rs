@@ -6,18 +6,18 @@ use super::{
 };
 use crate::repo::{
     render::{
-        absence::{Part, none},
+        absence::{ReportPart, none},
         figures::{count, counted, whole},
-        markup::{Markup, put},
+        markup::{MarkupBuffer, put},
         wording,
     },
     report::{Changelog, Documentation, Readme, Report},
 };
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Documents\n\n");
     let Some(documentation) = &report.documentation else {
-        return absent(out, report, Part::Documentation);
+        return absent(out, report, ReportPart::Documentation);
     };
     put!(out, "### README\n\n");
     match &documentation.readme {
@@ -66,7 +66,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     }
 }
 
-fn readme(out: &mut Markup, readme: &Readme) {
+fn readme(out: &mut MarkupBuffer, readme: &Readme) {
     put!(
         out,
         "{}: {} of 100, {}, {}.\n\n",
@@ -90,7 +90,7 @@ fn readme(out: &mut Markup, readme: &Readme) {
     table(out, &["Item", "There", "Evidence", "#Line"], rows, whole(readme.items.len()));
 }
 
-fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
+fn rest(out: &mut MarkupBuffer, report: &Report, documentation: &Documentation) {
     match &documentation.changelog {
         Some(one) => changelog(out, one),
         None => put!(out, "- Changelog: {}.\n", none(report).to_lowercase()),
@@ -121,7 +121,7 @@ fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
     put!(out, "\n");
 }
 
-fn changelog(out: &mut Markup, one: &Changelog) {
+fn changelog(out: &mut MarkupBuffer, one: &Changelog) {
     put!(out, "- Changelog: {}, {}", code(&one.path), counted(one.releases, "release", "releases"));
     if let Some(newest) = &one.newest {
         put!(out, ", newest {}", code(newest));

@@ -5,13 +5,13 @@ use crate::repo::{
     render::{
         absence::none,
         figures::{count, counted, percent, size},
-        markup::{Markup, put},
+        markup::{MarkupBuffer, put},
         wording,
     },
     report::{Presence, Report},
 };
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     let name = if report.name.is_empty() { "Repository" } else { &report.name };
     put!(out, "# {}\n\n", words(name));
     if let Some(summary) = report.project.as_ref().and_then(|project| project.summary.as_ref()) {

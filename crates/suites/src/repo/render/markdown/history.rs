@@ -6,16 +6,16 @@ use super::{
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{count, counted, percent, whole},
-        markup::{Markup, put},
+        markup::{MarkupBuffer, put},
     },
     report::{Ages, History, Releases, Report},
 };
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## History\n\n");
-    let Some(history) = &report.history else { return absent(out, report, Part::History) };
+    let Some(history) = &report.history else { return absent(out, report, ReportPart::History) };
     span(out, history);
     hot_spots(out, history);
     people(out, history);
@@ -29,7 +29,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     }
 }
 
-fn span(out: &mut Markup, history: &History) {
+fn span(out: &mut MarkupBuffer, history: &History) {
     put!(out, "{}", counted(history.commits, "commit", "commits"));
     if let Some(branch) = &history.branch {
         put!(out, " on {}", code(branch));
@@ -47,7 +47,7 @@ fn span(out: &mut Markup, history: &History) {
     put!(out, "{end}");
 }
 
-fn hot_spots(out: &mut Markup, history: &History) {
+fn hot_spots(out: &mut MarkupBuffer, history: &History) {
     if !history.hot_spots.is_empty() {
         put!(out, "### Hot spots\n\n");
         let rows = history.hot_spots.iter().map(|one| {
@@ -76,7 +76,7 @@ fn hot_spots(out: &mut Markup, history: &History) {
     }
 }
 
-fn people(out: &mut Markup, history: &History) {
+fn people(out: &mut MarkupBuffer, history: &History) {
     put!(out, "### People\n\n");
     put!(
         out,
@@ -102,7 +102,7 @@ fn people(out: &mut Markup, history: &History) {
     table(out, &columns, rows, whole(history.folders.len()));
 }
 
-fn releases(out: &mut Markup, releases: &Releases) {
+fn releases(out: &mut MarkupBuffer, releases: &Releases) {
     put!(out, "### Releases\n\n");
     if releases.count == 0 {
         put!(out, "No tag looks like a version.\n\n");
@@ -120,7 +120,7 @@ fn releases(out: &mut Markup, releases: &Releases) {
     table(out, &["Tag", "Date"], rows, releases.count);
 }
 
-fn ages(out: &mut Markup, ages: &Ages) {
+fn ages(out: &mut MarkupBuffer, ages: &Ages) {
     if ages.month + ages.year + ages.three_years + ages.older == 0 {
         return;
     }

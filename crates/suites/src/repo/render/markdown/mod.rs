@@ -9,9 +9,9 @@ mod packages;
 mod text;
 
 use super::{
-    absence::{Part, reason},
+    absence::{ReportPart, reason},
     figures::whole,
-    markup::{Markup, put},
+    markup::{MarkupBuffer, put},
     wording,
 };
 use crate::repo::report::Report;
@@ -19,7 +19,7 @@ use text::{prose, table, words};
 
 /// Renders the report as Markdown.
 pub fn markdown(report: &Report) -> String {
-    let mut out = Markup::default();
+    let mut out = MarkupBuffer::default();
     facts::write(&mut out, report);
     gaps(&mut out, report);
     code::commands(&mut out, report);
@@ -36,11 +36,11 @@ pub fn markdown(report: &Report) -> String {
 }
 
 /// Explains why a part is missing.
-fn absent(out: &mut Markup, report: &Report, part: Part) {
+fn absent(out: &mut MarkupBuffer, report: &Report, part: ReportPart) {
     put!(out, "{}\n\n", reason(report, part));
 }
 
-fn gaps(out: &mut Markup, report: &Report) {
+fn gaps(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Gaps\n\n");
     if report.gaps.is_empty() {
         let note = if report.complete {
@@ -69,7 +69,7 @@ fn gaps(out: &mut Markup, report: &Report) {
 }
 
 /// Writes what this report does not cover, and why.
-fn limits(out: &mut Markup, report: &Report) {
+fn limits(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Limits\n\n");
     if !report.complete {
         put!(out, "Some folders were not read. Things that are not listed may still exist.\n\n");

@@ -6,19 +6,19 @@ use super::{
 };
 use crate::repo::{
     render::{
-        absence::{Part, none},
+        absence::{ReportPart, none},
         figures::{count, counted, whole},
-        markup::{Markup, put},
+        markup::{MarkupBuffer, put},
         wording,
     },
     report::{DependencySummary, Report},
 };
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Packages\n\n");
     match &report.dependencies {
         Some(summary) => sum_up(out, summary),
-        None => absent(out, report, Part::Dependencies),
+        None => absent(out, report, ReportPart::Dependencies),
     }
     put!(out, "### Manifests\n\n");
     if report.manifests.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     }
 }
 
-fn sum_up(out: &mut Markup, summary: &DependencySummary) {
+fn sum_up(out: &mut MarkupBuffer, summary: &DependencySummary) {
     put!(
         out,
         "{} direct, {} for development only, {} locked.\n\n",

@@ -3,11 +3,11 @@
 use crate::repo::render::{
     characters::deceives,
     figures::{count, whole},
-    markup::{Markup, put},
+    markup::{MarkupBuffer, put},
 };
 
 /// Maximum number of table rows and list items.
-pub(super) const MOST: usize = 50;
+pub(super) const MAX_ROWS: usize = 50;
 
 /// Returns text on one line, without deceptive characters.
 fn flat(value: &str) -> String {
@@ -130,12 +130,12 @@ pub(super) fn places(paths: &[String]) -> String {
 /// Appends a table without empty columns: a limited number of rows, then the number of others. Columns that start with
 /// `#` contain numbers.
 pub(super) fn table(
-    out: &mut Markup,
+    out: &mut MarkupBuffer,
     columns: &[&str],
     rows: impl Iterator<Item = Vec<String>>,
     all: u64,
 ) {
-    let rows: Vec<Vec<String>> = rows.take(MOST).collect();
+    let rows: Vec<Vec<String>> = rows.take(MAX_ROWS).collect();
     if rows.is_empty() {
         return;
     }
@@ -160,10 +160,10 @@ pub(super) fn table(
 }
 
 /// Appends a list: a limited number of items, then the number of others.
-pub(super) fn list(out: &mut Markup, items: impl ExactSizeIterator<Item = String>) {
+pub(super) fn list(out: &mut MarkupBuffer, items: impl ExactSizeIterator<Item = String>) {
     let all = whole(items.len());
     let mut shown = 0;
-    for item in items.take(MOST) {
+    for item in items.take(MAX_ROWS) {
         put!(out, "- {item}\n");
         shown += 1;
     }
@@ -171,7 +171,7 @@ pub(super) fn list(out: &mut Markup, items: impl ExactSizeIterator<Item = String
     more(out, all, shown);
 }
 
-fn more(out: &mut Markup, all: u64, shown: u64) {
+fn more(out: &mut MarkupBuffer, all: u64, shown: u64) {
     if let Some(left @ 1..) = all.checked_sub(shown) {
         put!(out, "and {} more\n\n", count(left));
     }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn long_tables_are_cut() {
-        let mut out = Markup::default();
+        let mut out = MarkupBuffer::default();
         table(
             &mut out,
             &["Name", "#Count"],
@@ -218,7 +218,7 @@ mod tests {
         let out = out.finish();
         assert!(out.starts_with("| Name | Count |\n| --- | ---: |\n| n0 | 0 |\n"), "{out}");
         assert!(out.ends_with("| n49 | 49 |\n\nand 1,010 more\n\n"), "{out}");
-        let mut narrow = Markup::default();
+        let mut narrow = MarkupBuffer::default();
         table(
             &mut narrow,
             &["Name", "Empty", "#Count"],
@@ -226,7 +226,7 @@ mod tests {
             1,
         );
         assert_eq!(narrow.finish(), "| Name | Count |\n| --- | ---: |\n| a | 1 |\n\n");
-        let mut none = Markup::default();
+        let mut none = MarkupBuffer::default();
         table(&mut none, &["Name"], std::iter::empty(), 0);
         assert_eq!(none.finish(), "");
     }

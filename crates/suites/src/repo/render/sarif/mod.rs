@@ -7,7 +7,7 @@ use crate::repo::{
     report::{Severity, Trouble},
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use rules::Rule;
+use rules::SarifRule;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
@@ -15,18 +15,18 @@ use std::collections::HashMap;
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// URL of the docent project.
-const ABOUT: &str = "https://github.com/docent-mcp/docent";
+const DOCENT_URL: &str = "https://github.com/docent-mcp/docent";
 
 /// Base id of the checked folder in all URIs.
-const ROOT: &str = "SRCROOT";
+const ROOT_BASE_ID: &str = "SRCROOT";
 
 /// Characters escaped in a URI path. A colon must be escaped: in the first part it would look like a scheme.
-const PLAIN: &AsciiSet =
+const URI_ESCAPES: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// Renders the findings as a SARIF log.
 pub fn sarif(findings: &Findings) -> Value {
-    let rules = rules::of(findings);
+    let rules = rules::collect_rules(findings);
     let places: HashMap<&str, usize> =
         rules.iter().enumerate().map(|(index, rule)| (&*rule.id, index)).collect();
     let mut fingerprints = Fingerprints::default();
@@ -61,11 +61,11 @@ pub fn sarif(findings: &Findings) -> Value {
     })
 }
 
-fn shown(path: &str) -> &str {
+fn display_path(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }
 
-fn descriptor(rule: &Rule) -> Value {
+fn descriptor(rule: &SarifRule) -> Value {
     json!({
         "id": rule.id,
         "name": rule.name,
@@ -112,9 +112,9 @@ fn result(finding: &Finding, rule: Option<usize>, fingerprints: &mut Fingerprint
 }
 
 fn location(file: &str, line: Option<u64>) -> Value {
-    let address = utf8_percent_encode(shown(file), PLAIN).to_string();
+    let address = utf8_percent_encode(display_path(file), URI_ESCAPES).to_string();
     let mut place = Map::new();
-    place.insert("artifactLocation".into(), json!({ "uri": address, "uriBaseId": ROOT }));
+    place.insert("artifactLocation".into(), json!({ "uri": address, "uriBaseId": ROOT_BASE_ID }));
     if let Some(line) = line.filter(|line| *line > 0) {
         place.insert("region".into(), json!({ "startLine": line }));
     }
@@ -189,10 +189,10 @@ struct Fingerprints {
 impl Fingerprints {
     fn of(&mut self, finding: &Finding) -> String {
         let words = without_lines(&finding.message);
-        let mut key = FNV_START;
+        let mut key = FNV_OFFSET_BASIS;
         for part in [&*finding.rule, &*finding.file, &*words] {
             for byte in part.bytes().chain([0]) {
-                key = (key ^ u64::from(byte)).wrapping_mul(FNV_STEP);
+                key = (key ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
             }
         }
         let order = self.seen.entry(key).or_default();
@@ -202,8 +202,8 @@ impl Fingerprints {
 }
 
 /// FNV-1a: the hash must be stable across docent versions, which the standard library does not guarantee.
-const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_STEP: u64 = 0x0100_0000_01b3;
+const FNV_OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 /// Strips numbers after a colon or the word "line".
 fn without_lines(text: &str) -> String {

@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 /// One rule, as a SARIF log describes it.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct SarifRule {
     pub(super) id: Cow<'static, str>,
     pub(super) name: String,
     pub(super) check: Check,
@@ -19,11 +19,11 @@ pub(super) struct Rule {
 }
 
 /// A rule row: id, default severity, problem, reason, fix.
-type Known = (&'static str, Severity, &'static str, &'static str, &'static str);
+type RuleRow = (&'static str, Severity, &'static str, &'static str, &'static str);
 
 use Severity::{High, Low, Medium};
 
-const LINKS: [Known; 5] = [
+const LINKS: [RuleRow; 5] = [
     (
         "links/missing-file",
         High,
@@ -61,7 +61,7 @@ const LINKS: [Known; 5] = [
     ),
 ];
 
-const COVERAGE: [Known; 1] = [(
+const COVERAGE: [RuleRow; 1] = [(
     "coverage/undocumented",
     Low,
     "A public symbol has no doc comment.",
@@ -69,7 +69,7 @@ const COVERAGE: [Known; 1] = [(
     "Describe what it does in one sentence, then what it needs and how it fails.",
 )];
 
-const DRIFT: [Known; 5] = [
+const DRIFT: [RuleRow; 5] = [
     (
         "drift/symbol",
         Medium,
@@ -107,7 +107,7 @@ const DRIFT: [Known; 5] = [
     ),
 ];
 
-const README: [Known; 14] = [
+const README: [RuleRow; 14] = [
     readme(
         "readme/missing",
         High,
@@ -199,11 +199,11 @@ const fn readme(
     severity: Severity,
     short: &'static str,
     help: &'static str,
-) -> Known {
+) -> RuleRow {
     (id, severity, short, "A newcomer reads the README first, and looks for this there.", help)
 }
 
-fn known(check: Check) -> &'static [Known] {
+fn known(check: Check) -> &'static [RuleRow] {
     match check {
         Check::Links => &LINKS,
         Check::Coverage => &COVERAGE,
@@ -213,12 +213,12 @@ fn known(check: Check) -> &'static [Known] {
 }
 
 /// Returns all rules of the checks that ran, and other rules in findings, by id.
-pub(super) fn of(findings: &Findings) -> Vec<Rule> {
+pub(super) fn collect_rules(findings: &Findings) -> Vec<SarifRule> {
     let mut all = BTreeMap::new();
     let checks = findings.checks.iter().copied();
     for check in checks.chain(findings.findings.iter().map(|finding| finding.check)) {
         for (id, severity, short, full, help) in known(check) {
-            all.entry((*id).to_owned()).or_insert_with(|| Rule {
+            all.entry((*id).to_owned()).or_insert_with(|| SarifRule {
                 id: Cow::Borrowed(id),
                 name: name(id),
                 check,
@@ -230,7 +230,7 @@ pub(super) fn of(findings: &Findings) -> Vec<Rule> {
         }
     }
     for finding in &findings.findings {
-        all.entry(finding.rule.clone()).or_insert_with(|| Rule {
+        all.entry(finding.rule.clone()).or_insert_with(|| SarifRule {
             id: Cow::Owned(finding.rule.clone()),
             name: name(&finding.rule),
             check: finding.check,

@@ -1,29 +1,29 @@
 //! `tsconfig.json` and `jsconfig.json`: which names lead to which paths.
 
 use super::super::{
-    Files,
+    RepositoryFiles,
     paths::{folder_of, join},
 };
-use super::{Probe, around, lookup, star};
+use super::{ScriptFileProbe, around, lookup, star};
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// Maximum depth of `extends`, which also ends cycles.
-const DEEPEST: usize = 8;
+const MAX_EXTENDS_DEPTH: usize = 8;
 
 /// Maximum configurations that one extends in total: each may name several.
-const MOST_TAKEN: usize = 32;
+const MAX_EXTENDED_CONFIGS: usize = 32;
 /// Maximum bytes of extended configurations in total.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_EXTENDED_BYTES: usize = 16 << 20;
 /// Maximum patterns compared with each import.
-const MOST_PATTERNS: usize = 1_000;
+const MAX_PATH_PATTERNS: usize = 1_000;
 
 /// By folder.
 #[derive(Debug)]
-pub(super) struct Configs(HashMap<String, Config>);
+pub(super) struct Configs(HashMap<String, TypeScriptConfig>);
 
 #[derive(Debug, Default, Clone)]
-struct Config {
+struct TypeScriptConfig {
     /// The base folder of names without a mapping.
     base: Option<String>,
     /// Patterns with their candidate paths, from the top of the repository.
@@ -31,21 +31,21 @@ struct Config {
 }
 
 impl Configs {
-    pub(super) fn read(files: &Files<'_>) -> Self {
+    pub(super) fn read(files: &RepositoryFiles<'_>) -> Self {
         let mut all = HashMap::new();
-        let mut left = MOST_BYTES;
+        let mut left = MAX_EXTENDED_BYTES;
         // The later one wins, so the one for TypeScript comes last.
         for name in ["jsconfig.json", "tsconfig.json"] {
             for (folder, text) in files.manifests(name) {
                 let path = super::within(&folder, name);
-                all.insert(folder, Config::load(&path, &text, files, &mut left));
+                all.insert(folder, TypeScriptConfig::load(&path, &text, files, &mut left));
             }
         }
         Self(all)
     }
 
     /// The file that a name is mapped to for this file.
-    pub(super) fn mapped(&self, from: &str, module: &str, probe: &Probe<'_, '_>) -> Option<String> {
+    pub(super) fn resolve_mapping(&self, from: &str, module: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<String> {
         if self.0.is_empty() {
             return None;
         }
@@ -53,9 +53,9 @@ impl Configs {
     }
 }
 
-impl Config {
+impl TypeScriptConfig {
     /// A configuration with what it extends and, where it only holds others together, what these say.
-    fn load(path: &str, text: &str, files: &Files<'_>, left: &mut usize) -> Self {
+    fn load(path: &str, text: &str, files: &RepositoryFiles<'_>, left: &mut usize) -> Self {
         let mut config = Self::default();
         let mut taken = 0;
         let mut waiting = vec![(path.to_owned(), text.to_owned(), 0)];
@@ -65,11 +65,11 @@ impl Config {
             let Ok(value) = serde_json::from_str::<Value>(&plain_json(&text)) else { continue };
             let folder = folder_of(&path);
             config.add(folder, &value["compilerOptions"]);
-            if depth == DEEPEST {
+            if depth == MAX_EXTENDS_DEPTH {
                 continue;
             }
             let mut reads = |name: &str| {
-                if taken == MOST_TAKEN || *left == 0 {
+                if taken == MAX_EXTENDED_CONFIGS || *left == 0 {
                     return None;
                 }
                 let path = find(folder, name, files)?;
@@ -117,13 +117,13 @@ impl Config {
                 let start = pattern.split('*').next().map_or(0, str::len);
                 (pattern.contains('*'), std::cmp::Reverse(start))
             });
-            paths.truncate(MOST_PATTERNS);
+            paths.truncate(MAX_PATH_PATTERNS);
             self.paths = Some(paths);
         }
         self.base = self.base.take().or(own_base);
     }
 
-    fn mapped(&self, module: &str, probe: &Probe<'_, '_>) -> Option<String> {
+    fn resolve_path(&self, module: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<String> {
         for (pattern, targets) in self.paths.iter().flatten() {
             let Some(rest) = star(pattern, module) else { continue };
             let found = targets
@@ -138,7 +138,7 @@ impl Config {
 }
 
 /// The configuration that a name means: with or without its ending, or in a folder.
-fn find(folder: &str, name: &str, files: &Files<'_>) -> Option<String> {
+fn find(folder: &str, name: &str, files: &RepositoryFiles<'_>) -> Option<String> {
     let base = join(folder, name).filter(|_| name.starts_with('.'))?;
     let inside = super::within(&base, "tsconfig.json");
     [base.clone(), format!("{base}.json"), inside].into_iter().find(|path| files.has(path))

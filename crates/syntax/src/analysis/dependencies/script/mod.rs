@@ -4,12 +4,12 @@ mod config;
 mod package;
 
 use super::{
-    Asked, Ecosystem, Files, Target,
+    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
     paths::{folder_of, has_ending, join, upwards, within},
     standard,
 };
 use config::Configs;
-use package::Packages;
+use package::NodePackages;
 
 const TYPED: [&str; 4] = [".ts", ".tsx", ".mts", ".cts"];
 const PLAIN: [&str; 4] = [".js", ".jsx", ".mjs", ".cjs"];
@@ -19,43 +19,43 @@ const REST: [&str; 7] = [".d.ts", ".d.mts", ".d.cts", ".json", ".vue", ".svelte"
 #[derive(Debug)]
 pub(super) struct Manifests {
     configs: Configs,
-    packages: Packages,
+    packages: NodePackages,
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
+pub(super) fn resolve(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
     let from = asked.from;
     // What follows a question mark is for a bundler.
     let module = asked.module().split('?').next().unwrap_or_default();
-    let probe = Probe { files, typed: is_typed(from) };
+    let probe = ScriptFileProbe { files, typed: is_typed(from) };
     if is_relative(module) {
         let base = join(folder_of(from), module);
-        return Target::local(base.and_then(|base| lookup(&base, &probe)));
+        return ImportTarget::local(base.and_then(|base| lookup(&base, &probe)));
     }
     let Manifests { configs, packages } = files.script.get_or_init(|| Manifests {
         configs: Configs::read(files),
-        packages: Packages::read(files),
+        packages: NodePackages::read(files),
     });
     if module.starts_with('#') {
-        return Target::local(packages.own_import(from, module, &probe));
+        return ImportTarget::local(packages.own_import(from, module, &probe));
     }
-    if let Some(file) = configs.mapped(from, module, &probe) {
-        return Target::local([file]);
+    if let Some(file) = configs.resolve_mapping(from, module, &probe) {
+        return ImportTarget::local([file]);
     }
     if standard::is_node(module) {
-        return Target::standard(module.trim_start_matches("node:"));
+        return ImportTarget::standard(module.trim_start_matches("node:"));
     }
     if let Some(found) = packages.export(module, &probe) {
         return found;
     }
     if module.starts_with('/') {
-        return Target::local(lookup(module.trim_start_matches('/'), &probe));
+        return ImportTarget::local(lookup(module.trim_start_matches('/'), &probe));
     }
     let plain = module.strip_prefix("npm:").unwrap_or(module);
     if plain.is_empty() || plain.contains(':') {
-        return Target::default();
+        return ImportTarget::default();
     }
     let (name, _) = package::split(plain);
-    Target::package(files.package(Ecosystem::Node, &[name.to_owned()]))
+    ImportTarget::package(files.package(Ecosystem::Node, &[name.to_owned()]))
 }
 
 fn is_relative(module: &str) -> bool {
@@ -67,18 +67,18 @@ fn is_typed(path: &str) -> bool {
 }
 
 /// A file, or a folder that is a package of its own.
-fn lookup(base: &str, probe: &Probe<'_, '_>) -> Option<String> {
+fn lookup(base: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<String> {
     probe.file(base).or_else(|| probe.folder(base))
 }
 
 /// Finds the file of a path without its extension.
-struct Probe<'a, 'f> {
-    files: &'a Files<'f>,
+struct ScriptFileProbe<'a, 'f> {
+    files: &'a RepositoryFiles<'f>,
     /// Whether the importing file is TypeScript, in which a name means the typed source first.
     typed: bool,
 }
 
-impl Probe<'_, '_> {
+impl ScriptFileProbe<'_, '_> {
     fn first(&self, base: &str, endings: impl IntoIterator<Item = &'static str>) -> Option<String> {
         let paths = endings.into_iter().map(|ending| format!("{base}{ending}"));
         paths.into_iter().find(|path| self.files.has(path))
@@ -102,7 +102,7 @@ impl Probe<'_, '_> {
         self.first(stem, endings.iter().copied())
     }
 
-    fn declared(&self, base: &str) -> Option<String> {
+    fn declaration_file(&self, base: &str) -> Option<String> {
         let (stem, ending) = base.rsplit_once('.')?;
         let ending = match ending {
             "js" | "jsx" | "ts" | "tsx" => ".d.ts",
@@ -123,7 +123,7 @@ impl Probe<'_, '_> {
         } else {
             exact().or_else(|| self.source_of(base))
         };
-        found.or_else(|| self.with_ending(base)).or_else(|| self.declared(base))
+        found.or_else(|| self.with_ending(base)).or_else(|| self.declaration_file(base))
     }
 
     /// A folder is imported by its manifest's entry, else by its index.

@@ -1,7 +1,7 @@
 //! `package.json`: the packages of a workspace by name, and their exports.
 
-use super::super::{Files, Target, paths::join};
-use super::{Probe, around, star};
+use super::super::{RepositoryFiles, ImportTarget, paths::join};
+use super::{ScriptFileProbe, around, star};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -10,25 +10,25 @@ const BUILT: [&str; 10] =
     ["dist", "build", "lib", "out", "output", "esm", "cjs", "es", "types", "umd"];
 
 /// Maximum patterns compared with each import.
-const MOST_PATTERNS: usize = 100;
+const MAX_EXPORT_PATTERNS: usize = 100;
 
 #[derive(Debug)]
-pub(super) struct Packages {
+pub(super) struct NodePackages {
     by_name: HashMap<String, String>,
-    by_folder: HashMap<String, Package>,
+    by_folder: HashMap<String, NodePackage>,
 }
 
 #[derive(Debug)]
-struct Package {
+struct NodePackage {
     folder: String,
-    exports: Names,
-    imports: Names,
+    exports: ExportMap,
+    imports: ExportMap,
     entries: Vec<String>,
 }
 
 /// The `exports` or `imports` map of a package. An icon package has thousands of entries.
 #[derive(Debug)]
-struct Names {
+struct ExportMap {
     map: Value,
     /// Whether its keys are names instead of conditions.
     is_by_name: bool,
@@ -36,13 +36,13 @@ struct Names {
     patterns: Vec<String>,
 }
 
-impl Names {
+impl ExportMap {
     fn new(map: Value) -> Self {
         let keys = || map.as_object().into_iter().flat_map(|map| map.keys());
         let is_by_name = map.is_object() && keys().all(|key| key.starts_with(['.', '#']));
         let mut patterns: Vec<String> = keys().filter(|key| key.contains('*')).cloned().collect();
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.len()));
-        patterns.truncate(MOST_PATTERNS);
+        patterns.truncate(MAX_EXPORT_PATTERNS);
         Self { map, is_by_name, patterns }
     }
 
@@ -81,18 +81,18 @@ pub(super) fn entries(manifest: &Value) -> Vec<String> {
     fields.iter().filter_map(|field| manifest[field].as_str()).map(str::to_owned).collect()
 }
 
-impl Packages {
-    pub(super) fn read(files: &Files<'_>) -> Self {
+impl NodePackages {
+    pub(super) fn read(files: &RepositoryFiles<'_>) -> Self {
         let (mut by_name, mut by_folder) = (HashMap::new(), HashMap::new());
         for (folder, text) in files.manifests("package.json") {
             let Ok(manifest) = serde_json::from_str::<Value>(&text) else { continue };
             if let Some(name) = manifest["name"].as_str() {
                 by_name.entry(name.to_owned()).or_insert_with(|| folder.clone());
             }
-            let package = Package {
+            let package = NodePackage {
                 folder: folder.clone(),
-                exports: Names::new(manifest["exports"].clone()),
-                imports: Names::new(manifest["imports"].clone()),
+                exports: ExportMap::new(manifest["exports"].clone()),
+                imports: ExportMap::new(manifest["imports"].clone()),
                 entries: entries(&manifest),
             };
             by_folder.insert(folder, package);
@@ -105,22 +105,22 @@ impl Packages {
         &self,
         from: &str,
         module: &str,
-        probe: &Probe<'_, '_>,
+        probe: &ScriptFileProbe<'_, '_>,
     ) -> Option<String> {
         let package = around(from, |folder| self.by_folder.get(folder)).next()?;
         package.first(&package.imports.targets(module), probe)
     }
 
     /// What a name leads to in a package of this repository, if it is one.
-    pub(super) fn export(&self, module: &str, probe: &Probe<'_, '_>) -> Option<Target> {
+    pub(super) fn export(&self, module: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<ImportTarget> {
         let (name, rest) = split(module);
         let package = self.by_folder.get(self.by_name.get(name)?)?;
-        Some(Target::local(package.file(rest, probe)))
+        Some(ImportTarget::local(package.file(rest, probe)))
     }
 }
 
-impl Package {
-    fn file(&self, rest: &str, probe: &Probe<'_, '_>) -> Option<String> {
+impl NodePackage {
+    fn file(&self, rest: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<String> {
         let asked = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
         let by_exports = self.first(&self.exports.targets(&asked), probe);
         if by_exports.is_some() {
@@ -140,7 +140,7 @@ impl Package {
     }
 
     /// The first of these targets that is a file, or is built from one.
-    fn first(&self, targets: &[String], probe: &Probe<'_, '_>) -> Option<String> {
+    fn first(&self, targets: &[String], probe: &ScriptFileProbe<'_, '_>) -> Option<String> {
         let find = |target: &str| super::lookup(&join(&self.folder, target)?, probe);
         let exact = targets.iter().find_map(|target| find(target));
         exact.or_else(|| targets.iter().flat_map(|one| sources(one)).find_map(|one| find(&one)))
@@ -198,7 +198,7 @@ mod tests {
     fn exports_are_read_with_conditions_and_stars() {
         let map =
             json!({".": {"import": "./dist/a.mjs", "default": "./dist/a.js"}, "./x/*": "./x/*.js"});
-        let names = Names::new(map);
+        let names = ExportMap::new(map);
         assert_eq!(names.targets("."), ["./dist/a.mjs", "./dist/a.js"]);
         assert_eq!(names.targets("./x/one"), ["./x/one.js"]);
         assert!(names.targets("./y").is_empty());

@@ -3,7 +3,7 @@
 use super::*;
 
 /// `a: b, c +d` as a graph, `+` for what is declared, `!` for a package.
-fn graph(text: &str) -> (Graph, Vec<(String, Vec<Import>)>) {
+fn graph(text: &str) -> (DependencyGraph, Vec<(String, Vec<Import>)>) {
     let import = |name: &str| {
         let declares = name.starts_with('+');
         let package = name.strip_prefix('!').map(|name| External {
@@ -30,7 +30,7 @@ fn graph(text: &str) -> (Graph, Vec<(String, Vec<Import>)>) {
     };
     let files: Vec<(String, Vec<Import>)> =
         text.lines().filter(|line| line.contains(':')).map(read).collect();
-    let graph = Graph::new(files.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
+    let graph = DependencyGraph::new(files.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
     (graph, files)
 }
 

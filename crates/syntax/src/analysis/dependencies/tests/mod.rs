@@ -8,7 +8,7 @@ use super::*;
 use crate::{Language, parse};
 
 /// A repository of paths, some of them with a text, and versions of a few packages.
-fn files(paths: &[(&'static str, &'static str)]) -> Files<'static> {
+fn files(paths: &[(&'static str, &'static str)]) -> RepositoryFiles<'static> {
     let texts: Vec<(&str, &str)> = paths.to_vec();
     let read = move |path: &str| {
         texts.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned())
@@ -25,13 +25,13 @@ fn files(paths: &[(&'static str, &'static str)]) -> Files<'static> {
         let found = versions.iter().find(|one| one.0 == ecosystem && one.1 == name);
         found.map(|one| one.2.to_owned())
     };
-    Files::new(paths.iter().map(|(path, _)| (*path).to_owned()), read, version)
+    RepositoryFiles::new(paths.iter().map(|(path, _)| (*path).to_owned()), read, version)
 }
 
-fn imports_of(path: &str, text: &str, files: &Files<'_>) -> Vec<Import> {
-    let language = Language::of(path).unwrap();
+fn imports_of(path: &str, text: &str, files: &RepositoryFiles<'_>) -> Vec<Import> {
+    let language = Language::from_path(path).unwrap();
     let tree = parse::tree(language, text, &|| false).unwrap();
-    imports(&Source { path, language, text, tree: &tree }, files)
+    imports(&AnalyzedSource { path, language, text, tree: &tree }, files)
 }
 
 /// `line module[names] -> files`, or the package with its version, `std` for what comes with the language, `?` for
@@ -53,6 +53,6 @@ fn show(one: &Import) -> String {
     format!("{} {}{names} -> {leads}{mark}", one.line, one.module)
 }
 
-fn shown(path: &str, text: &str, files: &Files<'_>) -> Vec<String> {
+fn shown(path: &str, text: &str, files: &RepositoryFiles<'_>) -> Vec<String> {
     imports_of(path, text, files).iter().map(show).collect()
 }

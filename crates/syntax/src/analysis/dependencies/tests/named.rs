@@ -2,25 +2,25 @@
 
 use super::*;
 
-fn leads(language: &str, from: &str, head: &str, module: &str, files: &Files<'_>) -> Vec<String> {
+fn leads(language: &str, from: &str, head: &str, module: &str, files: &RepositoryFiles<'_>) -> Vec<String> {
     let statement = Statement {
         module: module.to_owned(),
         line: 1,
         head: head.to_owned(),
         ..Statement::default()
     };
-    let asked = Asked { from, statement: &statement, held: &HashSet::new() };
-    let shown = |part: Part| {
-        let Target { local, files, package } = part.target;
+    let asked = ImportQuery { from, statement: &statement, held: &HashSet::new() };
+    let shown = |part: StatementPart| {
+        let ImportTarget { local, files, package } = part.target;
         let (file, line) = (files.first().cloned(), 1);
-        let Part { module, names, .. } = part;
+        let StatementPart { module, names, .. } = part;
         let (type_only, declares) = (false, false);
         show(&Import { module, names, line, local, file, files, package, type_only, declares })
     };
     parts(language, &asked, files).into_iter().map(shown).collect()
 }
 
-fn check(files: &Files<'_>, cases: &[(&str, &str, &str, &str, &str)]) {
+fn check(files: &RepositoryFiles<'_>, cases: &[(&str, &str, &str, &str, &str)]) {
     for (language, from, head, module, want) in cases {
         let found: Vec<String> = leads(language, from, head, module, files)
             .iter()

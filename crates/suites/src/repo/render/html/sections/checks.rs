@@ -4,14 +4,14 @@ use super::{
     super::{
         bars::{Bar, bars},
         heat,
-        markup::{Markup, text},
-        table::{Cell, Table, more},
+        markup::{MarkupBuffer, text},
+        table::{Cell, HtmlTable, more},
     },
     absent, heading, list, note,
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{bounded, count, counted, percent, whole},
         wording,
     },
@@ -29,8 +29,8 @@ pub(super) fn coverage_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn coverage(out: &mut Markup, report: &Report) {
-    let Some(found) = &report.coverage else { return absent(out, report, Part::Coverage) };
+pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
+    let Some(found) = &report.coverage else { return absent(out, report, ReportPart::Coverage) };
     if found.public == 0 {
         note(out, "No public symbols found in supported languages.");
     } else {
@@ -56,13 +56,13 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
             })
             .collect();
         let all = found.public.saturating_sub(found.documented);
-        Table::new("Public symbols without a doc comment", &["Symbol", "Kind", "Location"], rows)
+        HtmlTable::new("Public symbols without a doc comment", &["Symbol", "Kind", "Location"], rows)
             .of(all)
             .write(out);
     }
 }
 
-fn shares(out: &mut Markup, found: &Coverage) {
+fn shares(out: &mut MarkupBuffer, found: &Coverage) {
     heading(out, "By language");
     let shown: Vec<Bar<'_>> = found
         .languages
@@ -95,8 +95,8 @@ pub(super) fn links_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn links(out: &mut Markup, report: &Report) {
-    let Some(links) = &report.links else { return absent(out, report, Part::Links) };
+pub(super) fn links(out: &mut MarkupBuffer, report: &Report) {
+    let Some(links) = &report.links else { return absent(out, report, ReportPart::Links) };
     if links.broken.is_empty() && links.broken_count == 0 {
         return note(out, "All relative links, anchors and images are valid.");
     }
@@ -112,7 +112,7 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
             ]
         })
         .collect();
-    Table::new("Broken links", &["Location", "Link", "Problem", "Did you mean"], rows)
+    HtmlTable::new("Broken links", &["Location", "Link", "Problem", "Did you mean"], rows)
         .of(links.broken_count)
         .write(out);
 }
@@ -128,8 +128,8 @@ pub(super) fn drift_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn drift(out: &mut Markup, report: &Report) {
-    let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
+pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
+    let Some(drift) = &report.drift else { return absent(out, report, ReportPart::Drift) };
     if drift.stale.is_empty() && drift.outdated.is_empty() {
         return note(out, "No outdated documents found.");
     }
@@ -150,7 +150,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
             })
             .collect();
         let columns = ["Confidence", "Location", "Mention", "Kind", "Why", "Did you mean"];
-        Table::new("Mentions of things that no longer exist", &columns, rows)
+        HtmlTable::new("Mentions of things that no longer exist", &columns, rows)
             .of(drift.stale_count)
             .write(out);
     }
@@ -169,7 +169,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
             })
             .collect();
         let columns = ["Document", "Last changed", "Changes since", "Files that changed"];
-        Table::new("Documents older than their code", &columns, rows).write(out);
+        HtmlTable::new("Documents older than their code", &columns, rows).write(out);
     }
 }
 
@@ -180,8 +180,8 @@ pub(super) fn redundancy_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn redundancy(out: &mut Markup, report: &Report) {
-    let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
+pub(super) fn redundancy(out: &mut MarkupBuffer, report: &Report) {
+    let Some(found) = &report.redundancy else { return absent(out, report, ReportPart::Redundancy) };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
         return note(out, "No duplicate, unlinked or empty documents found.");
     }
@@ -198,7 +198,7 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        Table::new("Similar documents", &["One", "Other", "Similarity"], rows).write(out);
+        HtmlTable::new("Similar documents", &["One", "Other", "Similarity"], rows).write(out);
     }
     for (title, paths) in [("Not linked", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {

@@ -3,17 +3,17 @@
 use super::{
     super::{
         bars::{Bar, bars, legend},
-        folders::Folder,
-        markup::{Markup, text},
+        folders::FolderSize,
+        markup::{MarkupBuffer, text},
         picture::{Caption, show},
-        table::{Cell, Table, more},
+        table::{Cell, HtmlTable, more},
         tree, treemap,
     },
     absent, heading, note,
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{bounded, count, counted, part, percent, size, whole},
         wording,
     },
@@ -36,7 +36,7 @@ pub(in super::super) fn code_lines(report: &Report) -> u64 {
     report.languages.iter().filter_map(|language| language.lines).map(|lines| lines.code).sum()
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     heading(out, "Languages");
     languages(out, &report.languages);
     heading(out, "Size by folder");
@@ -45,7 +45,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     tasks(out, report);
 }
 
-fn languages(out: &mut Markup, all: &[Language]) {
+fn languages(out: &mut MarkupBuffer, all: &[Language]) {
     const MOST: usize = 24;
     if all.is_empty() {
         return note(out, "No files in a known language found.");
@@ -78,8 +78,8 @@ fn language(one: &Language, longest: u64) -> Bar<'_> {
     Bar { name: &one.name, parts, value: percent(one.share), note: note + &kind }
 }
 
-fn folders(out: &mut Markup, report: &Report) {
-    let root = Folder::root(&report.structure);
+fn folders(out: &mut MarkupBuffer, report: &Report) {
+    let root = FolderSize::root(&report.structure);
     if root.folders.iter().all(|folder| folder.bytes == 0) {
         return note(out, "No files to measure.");
     }
@@ -101,8 +101,8 @@ fn folders(out: &mut Markup, report: &Report) {
     }
 }
 
-fn tasks(out: &mut Markup, report: &Report) {
-    let Some(tasks) = &report.tasks else { return absent(out, report, Part::Tasks) };
+fn tasks(out: &mut MarkupBuffer, report: &Report) {
+    let Some(tasks) = &report.tasks else { return absent(out, report, ReportPart::Tasks) };
     if tasks.count == 0 {
         return note(out, "No open tasks found.");
     }
@@ -113,5 +113,5 @@ fn tasks(out: &mut Markup, report: &Report) {
         .iter()
         .map(|file| vec![Cell::Place(&file.path, None), Cell::Number(file.count)])
         .collect();
-    Table::new("Files with the most open tasks", &["File", "Tasks"], rows).write(out);
+    HtmlTable::new("Files with the most open tasks", &["File", "Tasks"], rows).write(out);
 }

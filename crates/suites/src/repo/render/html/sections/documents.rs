@@ -3,14 +3,14 @@
 use super::{
     super::{
         bars::{Bar, bars},
-        markup::{Markup, path, put, text},
-        table::{Cell, Table, mark},
+        markup::{MarkupBuffer, path, put, text},
+        table::{Cell, HtmlTable, mark},
     },
     absent, heading, note,
 };
 use crate::repo::{
     render::{
-        absence::{Part, none},
+        absence::{ReportPart, none},
         figures::{count, counted, part, whole},
         wording,
     },
@@ -26,9 +26,9 @@ pub(super) fn brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     let Some(documentation) = &report.documentation else {
-        return absent(out, report, Part::Documentation);
+        return absent(out, report, ReportPart::Documentation);
     };
     heading(out, "README");
     match &documentation.readme {
@@ -44,7 +44,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     documents(out, documentation);
 }
 
-fn readme(out: &mut Markup, readme: &Readme) {
+fn readme(out: &mut MarkupBuffer, readme: &Readme) {
     put!(
         out,
         "<p class=\"score\"><span class=\"big\">{}</span> of 100 <span class=\"soft\"><code>{}</code>, {}, {}</span></p><ul class=\"checks\">",
@@ -78,7 +78,7 @@ fn readme(out: &mut Markup, readme: &Readme) {
     put!(out, "</ul>");
 }
 
-fn suggest(out: &mut Markup, site: &SuggestedSite) {
+fn suggest(out: &mut MarkupBuffer, site: &SuggestedSite) {
     heading(out, "Suggested documentation site");
     put!(
         out,
@@ -89,7 +89,7 @@ fn suggest(out: &mut Markup, site: &SuggestedSite) {
     );
 }
 
-fn kinds(out: &mut Markup, documentation: &Documentation) {
+fn kinds(out: &mut MarkupBuffer, documentation: &Documentation) {
     if documentation.kinds.is_empty() {
         return;
     }
@@ -115,7 +115,7 @@ fn kinds(out: &mut Markup, documentation: &Documentation) {
 }
 
 /// Decisions, changelog, generated API references.
-fn records(out: &mut Markup, documentation: &Documentation) {
+fn records(out: &mut MarkupBuffer, documentation: &Documentation) {
     if !documentation.decisions.is_empty() {
         heading(out, "Decisions");
         let rows = documentation
@@ -129,7 +129,7 @@ fn records(out: &mut Markup, documentation: &Documentation) {
                 ]
             })
             .collect();
-        Table::new("Decisions", &["Decision", "Status", "File"], rows).write(out);
+        HtmlTable::new("Decisions", &["Decision", "Status", "File"], rows).write(out);
     }
     if !documentation.api_docs.is_empty() {
         heading(out, "Generated API references");
@@ -138,11 +138,11 @@ fn records(out: &mut Markup, documentation: &Documentation) {
             .iter()
             .map(|one| vec![Cell::Word(&one.tool), Cell::Place(&one.source, None)])
             .collect();
-        Table::new("Generated API references", &["Generator", "Configured in"], rows).write(out);
+        HtmlTable::new("Generated API references", &["Generator", "Configured in"], rows).write(out);
     }
 }
 
-fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
+fn rest(out: &mut MarkupBuffer, report: &Report, documentation: &Documentation) {
     heading(out, "Changelog and examples");
     put!(out, "<dl class=\"facts\"><div><dt>Changelog</dt><dd>");
     match &documentation.changelog {
@@ -162,7 +162,7 @@ fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
     );
 }
 
-fn changelog(out: &mut Markup, one: &Changelog) {
+fn changelog(out: &mut MarkupBuffer, one: &Changelog) {
     put!(out, "<code>{}</code> {}", path(&one.path), counted(one.releases, "release", "releases"));
     if let Some(newest) = &one.newest {
         put!(out, ", newest {}", text(newest));
@@ -175,7 +175,7 @@ fn changelog(out: &mut Markup, one: &Changelog) {
     }
 }
 
-fn documents(out: &mut Markup, documentation: &Documentation) {
+fn documents(out: &mut MarkupBuffer, documentation: &Documentation) {
     if documentation.documents.is_empty() {
         return;
     }
@@ -194,7 +194,7 @@ fn documents(out: &mut Markup, documentation: &Documentation) {
         })
         .collect();
     let all = documentation.document_count.max(whole(documentation.documents.len()));
-    Table::new("All documents", &["File", "Title", "For", "Reason", "Words"], rows)
+    HtmlTable::new("All documents", &["File", "Title", "For", "Reason", "Words"], rows)
         .of(all)
         .write(out);
 }

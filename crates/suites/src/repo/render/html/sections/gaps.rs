@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        markup::{Markup, prose, put},
+        markup::{MarkupBuffer, prose, put},
         table::mark,
     },
     note,
@@ -19,7 +19,7 @@ pub(super) fn brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     if report.gaps.is_empty() {
         note(
             out,

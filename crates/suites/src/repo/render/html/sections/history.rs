@@ -4,16 +4,16 @@ use super::{
     super::{
         bars::{Bar, bars},
         columns,
-        markup::{Markup, put, text},
+        markup::{MarkupBuffer, put, text},
         picture::{Caption, show},
         scatter,
-        table::{Cell, Table, more},
+        table::{Cell, HtmlTable, more},
     },
     absent, heading, note,
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{bounded, count, counted, part, percent, whole},
         wording,
     },
@@ -31,8 +31,8 @@ pub(super) fn brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
-    let Some(history) = &report.history else { return absent(out, report, Part::History) };
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
+    let Some(history) = &report.history else { return absent(out, report, ReportPart::History) };
     span(out, history);
     months(out, history);
     hot_spots(out, history);
@@ -43,7 +43,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
 }
 
 /// Describes which part of the history was read.
-fn span(out: &mut Markup, history: &History) {
+fn span(out: &mut MarkupBuffer, history: &History) {
     put!(out, "<p class=\"note\">{}", counted(history.commits, "commit", "commits"));
     if let Some(branch) = &history.branch {
         put!(out, " on {}", text(branch));
@@ -61,7 +61,7 @@ fn span(out: &mut Markup, history: &History) {
     put!(out, "{end}");
 }
 
-fn months(out: &mut Markup, history: &History) {
+fn months(out: &mut MarkupBuffer, history: &History) {
     heading(out, "Commits by month");
     if history.months.is_empty() {
         return note(out, "No commits.");
@@ -85,7 +85,7 @@ fn months(out: &mut Markup, history: &History) {
     }
 }
 
-fn hot_spots(out: &mut Markup, history: &History) {
+fn hot_spots(out: &mut MarkupBuffer, history: &History) {
     heading(out, "Hot spots");
     if history.hot_spots.is_empty() {
         return note(out, "No file has both many changes and high complexity.");
@@ -101,7 +101,7 @@ fn hot_spots(out: &mut Markup, history: &History) {
         description: &description,
     };
     show(out, caption, |frame| scatter::draw(&history.hot_spots, frame));
-    let half = scatter::HOT;
+    let half = scatter::HOT_SCORE;
     put!(
         out,
         "<p class=\"caption\">Files that change often and are hard to change. Log scale on both axes; larger circles have more lines. <span class=\"warm\">Filled: a score of {half:.0} or more.</span></p>"
@@ -119,10 +119,10 @@ fn hot_spots(out: &mut Markup, history: &History) {
             ]
         })
         .collect();
-    Table::new("Hot spots", &["File", "Changes", "Complexity", "Lines", "Score"], rows).write(out);
+    HtmlTable::new("Hot spots", &["File", "Changes", "Complexity", "Lines", "Score"], rows).write(out);
 }
 
-fn people(out: &mut Markup, history: &History) {
+fn people(out: &mut MarkupBuffer, history: &History) {
     heading(out, "People");
     put!(
         out,
@@ -160,11 +160,11 @@ fn people(out: &mut Markup, history: &History) {
             })
             .collect();
         let columns = ["Folder", "Main author", "Share", "Bus factor", "Changes"];
-        Table::new("Who knows which folder", &columns, rows).write(out);
+        HtmlTable::new("Who knows which folder", &columns, rows).write(out);
     }
 }
 
-fn releases(out: &mut Markup, releases: &Releases) {
+fn releases(out: &mut MarkupBuffer, releases: &Releases) {
     heading(out, "Releases");
     if releases.count == 0 {
         return note(out, "No tag looks like a version.");
@@ -182,10 +182,10 @@ fn releases(out: &mut Markup, releases: &Releases) {
         .iter()
         .map(|one| vec![Cell::Code(&one.tag), Cell::Word(&one.date)])
         .collect();
-    Table::new("Releases", &["Tag", "Date"], rows).of(releases.count).write(out);
+    HtmlTable::new("Releases", &["Tag", "Date"], rows).of(releases.count).write(out);
 }
 
-fn ages(out: &mut Markup, ages: &Ages) {
+fn ages(out: &mut MarkupBuffer, ages: &Ages) {
     let all = ages.month + ages.year + ages.three_years + ages.older;
     if all == 0 {
         return;
@@ -219,7 +219,7 @@ fn ages(out: &mut Markup, ages: &Ages) {
     }
 }
 
-fn churn(out: &mut Markup, history: &History) {
+fn churn(out: &mut MarkupBuffer, history: &History) {
     if history.churn.is_empty() {
         return;
     }
@@ -236,6 +236,6 @@ fn churn(out: &mut Markup, history: &History) {
             ]
         })
         .collect();
-    Table::new("Most changed files", &["File", "Changes", "Authors", "Last changed"], rows)
+    HtmlTable::new("Most changed files", &["File", "Changes", "Authors", "Last changed"], rows)
         .write(out);
 }

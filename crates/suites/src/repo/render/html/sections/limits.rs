@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        markup::{Markup, put, text},
-        table::{Cell, Table},
+        markup::{MarkupBuffer, put, text},
+        table::{Cell, HtmlTable},
     },
     heading, note,
 };
@@ -19,7 +19,7 @@ pub(super) fn brief(_report: &Report) -> String {
     "What this report does not cover, and why.".to_owned()
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     if report.depth < Depth::Deep {
         let depth = wording::depth(report.depth);
         note(
@@ -51,5 +51,5 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         .iter()
         .map(|one| vec![Cell::Place(&one.path, None), Cell::Prose(&one.reason)])
         .collect();
-    Table::new("Could not be read", &["Path", "Problem"], rows).of(count).write(out);
+    HtmlTable::new("Could not be read", &["Path", "Problem"], rows).of(count).write(out);
 }

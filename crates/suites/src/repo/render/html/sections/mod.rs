@@ -10,15 +10,15 @@ mod overview;
 mod packages;
 mod start;
 
-use super::markup::{Markup, put, text};
+use super::markup::{MarkupBuffer, put, text};
 use crate::repo::{
-    render::absence::{Part, reason},
+    render::absence::{ReportPart, reason},
     report::Report,
 };
 pub(super) use code::code_lines;
 
 /// A section: title, one-line summary, and contents.
-pub(super) struct Section {
+pub(super) struct ReportPageSection {
     /// Id in the page.
     pub(super) id: &'static str,
     /// Its heading.
@@ -26,57 +26,57 @@ pub(super) struct Section {
     /// Summary line below the heading; may be empty.
     pub(super) brief: fn(&Report) -> String,
     /// Its contents.
-    pub(super) write: fn(&mut Markup, &Report),
+    pub(super) write: fn(&mut MarkupBuffer, &Report),
 }
 
 /// All sections.
-pub(super) const ALL: [Section; 12] = [
-    Section { id: "overview", title: "Overview", brief: overview::brief, write: overview::write },
-    Section { id: "gaps", title: "Gaps", brief: gaps::brief, write: gaps::write },
-    Section { id: "start", title: "Getting started", brief: start::brief, write: start::write },
-    Section { id: "code", title: "Code", brief: code::brief, write: code::write },
-    Section { id: "packages", title: "Packages", brief: packages::brief, write: packages::write },
-    Section {
+pub(super) const SECTIONS: [ReportPageSection; 12] = [
+    ReportPageSection { id: "overview", title: "Overview", brief: overview::brief, write: overview::write },
+    ReportPageSection { id: "gaps", title: "Gaps", brief: gaps::brief, write: gaps::write },
+    ReportPageSection { id: "start", title: "Getting started", brief: start::brief, write: start::write },
+    ReportPageSection { id: "code", title: "Code", brief: code::brief, write: code::write },
+    ReportPageSection { id: "packages", title: "Packages", brief: packages::brief, write: packages::write },
+    ReportPageSection {
         id: "documents",
         title: "Documents",
         brief: documents::brief,
         write: documents::write,
     },
-    Section {
+    ReportPageSection {
         id: "coverage",
         title: "Coverage",
         brief: checks::coverage_brief,
         write: checks::coverage,
     },
-    Section { id: "links", title: "Links", brief: checks::links_brief, write: checks::links },
-    Section { id: "drift", title: "Drift", brief: checks::drift_brief, write: checks::drift },
-    Section {
+    ReportPageSection { id: "links", title: "Links", brief: checks::links_brief, write: checks::links },
+    ReportPageSection { id: "drift", title: "Drift", brief: checks::drift_brief, write: checks::drift },
+    ReportPageSection {
         id: "duplicates",
         title: "Duplicates",
         brief: checks::redundancy_brief,
         write: checks::redundancy,
     },
-    Section { id: "history", title: "History", brief: history::brief, write: history::write },
-    Section { id: "limits", title: "Limits", brief: limits::brief, write: limits::write },
+    ReportPageSection { id: "history", title: "History", brief: history::brief, write: history::write },
+    ReportPageSection { id: "limits", title: "Limits", brief: limits::brief, write: limits::write },
 ];
 
 /// Explains why a part is missing.
-fn absent(out: &mut Markup, report: &Report, part: Part) {
+fn absent(out: &mut MarkupBuffer, report: &Report, part: ReportPart) {
     note(out, &reason(report, part));
 }
 
 /// Writes a note.
-fn note(out: &mut Markup, line: &str) {
+fn note(out: &mut MarkupBuffer, line: &str) {
     put!(out, "<p class=\"note\">{}</p>", text(line));
 }
 
 /// Writes a subsection heading.
-fn heading(out: &mut Markup, title: &str) {
+fn heading(out: &mut MarkupBuffer, title: &str) {
     put!(out, "<h3>{}</h3>", text(title));
 }
 
 /// Writes a list of paths or names.
-fn list(out: &mut Markup, items: &[String]) {
+fn list(out: &mut MarkupBuffer, items: &[String]) {
     put!(out, "<ul class=\"paths\">");
     for item in items {
         put!(out, "<li><code>{}</code></li>", super::markup::path(item));

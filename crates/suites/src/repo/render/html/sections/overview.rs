@@ -1,6 +1,6 @@
 //! Project facts in one list.
 
-use super::super::markup::{Markup, path, put, text};
+use super::super::markup::{MarkupBuffer, path, put, text};
 use crate::repo::{
     render::{
         absence::none,
@@ -14,7 +14,7 @@ pub(super) fn brief(_report: &Report) -> String {
     "Project type and standard files.".to_owned()
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "<dl class=\"facts\">");
     kind(out, report);
     let structure = &report.structure;
@@ -38,7 +38,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     put!(out, "</dl>");
 }
 
-fn kind(out: &mut Markup, report: &Report) {
+fn kind(out: &mut MarkupBuffer, report: &Report) {
     let project = report.project.as_ref();
     if let Some((project, name)) = project.and_then(|one| Some((one, wording::project(one.kind)?)))
     {
@@ -54,7 +54,7 @@ fn kind(out: &mut Markup, report: &Report) {
     }
 }
 
-fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
+fn presence(out: &mut MarkupBuffer, report: &Report, presence: &Presence) {
     // Things that were not searched for may exist, so they are not highlighted.
     let class = if report.complete { "absent" } else { "soft" };
     let missing = format!("<span class=\"{class}\">{}</span>", none(report));
@@ -113,14 +113,14 @@ fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
     });
 }
 
-fn row(out: &mut Markup, name: &str, write: impl FnOnce(&mut Markup)) {
+fn row(out: &mut MarkupBuffer, name: &str, write: impl FnOnce(&mut MarkupBuffer)) {
     put!(out, "<div><dt>{name}</dt><dd>");
     write(out);
     put!(out, "</dd></div>");
 }
 
 /// Writes paths on a line or two; truncates long lists.
-fn paths_in_line(out: &mut Markup, paths: &[String]) {
+fn paths_in_line(out: &mut MarkupBuffer, paths: &[String]) {
     const MOST: usize = 8;
     for one in paths.iter().take(MOST) {
         put!(out, "<code>{}</code> ", path(one));

@@ -3,16 +3,16 @@
 use super::{
     super::{
         bars::{Bar, bars},
-        graph::Graph,
-        markup::{Markup, put, text},
-        picture::{Caption, WIDE, show_in},
-        table::{Cell, Table},
+        graph::PackageGraph,
+        markup::{MarkupBuffer, put, text},
+        picture::{Caption, WIDE_WIDTH, show_in},
+        table::{Cell, HtmlTable},
     },
     absent, heading, note,
 };
 use crate::repo::{
     render::{
-        absence::{Part, none},
+        absence::{ReportPart, none},
         figures::{count, counted, part, whole},
         wording,
     },
@@ -20,9 +20,9 @@ use crate::repo::{
 };
 
 /// Maximum number of dependency rows.
-const MOST: usize = 400;
+const MAX_DEPENDENCY_ROWS: usize = 400;
 /// Width of a graph with a list next to it.
-const BESIDE: f64 = 500.0;
+const MAX_GRAPH_WIDTH_BESIDE_LIST: f64 = 500.0;
 
 pub(super) fn brief(report: &Report) -> String {
     match report.manifest_count.max(whole(report.manifests.len())) {
@@ -31,16 +31,16 @@ pub(super) fn brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     match &report.dependencies {
         Some(summary) => sum_up(out, report, summary),
-        None => absent(out, report, Part::Dependencies),
+        None => absent(out, report, ReportPart::Dependencies),
     }
     manifests(out, report);
     dependencies(out, &report.manifests);
 }
 
-fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
+fn sum_up(out: &mut MarkupBuffer, report: &Report, summary: &DependencySummary) {
     put!(out, "<dl class=\"figures small\">");
     let figures = [
         (summary.direct, "direct"),
@@ -51,7 +51,7 @@ fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
         put!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", count(value));
     }
     put!(out, "</dl>");
-    let graph = Graph::new(&report.manifests, &summary.internal);
+    let graph = PackageGraph::new(&report.manifests, &summary.internal);
     let class = if graph.is_small() && !graph.is_empty() { "beside" } else { "below" };
     put!(out, "<div class=\"{class}\"><div>");
     heading(out, "Dependencies between packages here");
@@ -86,11 +86,11 @@ fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
                 ]
             })
             .collect();
-        Table::new("Lock files", &["File", "Ecosystem", "Packages"], rows).write(out);
+        HtmlTable::new("Lock files", &["File", "Ecosystem", "Packages"], rows).write(out);
     }
 }
 
-fn draw(out: &mut Markup, graph: &Graph) {
+fn draw(out: &mut MarkupBuffer, graph: &PackageGraph) {
     if graph.is_empty() {
         return note(out, "No package here depends on another.");
     }
@@ -100,7 +100,7 @@ fn draw(out: &mut Markup, graph: &Graph) {
         title: "Dependencies between packages here",
         description: &description,
     };
-    let wide = if graph.is_small() { BESIDE } else { WIDE };
+    let wide = if graph.is_small() { MAX_GRAPH_WIDTH_BESIDE_LIST } else { WIDE_WIDTH };
     show_in(out, caption, wide, |frame| graph.draw(frame));
     put!(
         out,
@@ -119,7 +119,7 @@ fn draw(out: &mut Markup, graph: &Graph) {
     put!(out, "</p>");
 }
 
-fn manifests(out: &mut Markup, report: &Report) {
+fn manifests(out: &mut MarkupBuffer, report: &Report) {
     heading(out, "Manifests");
     if report.manifests.is_empty() {
         return note(out, &format!("{}.", none(report)));
@@ -145,7 +145,7 @@ fn manifests(out: &mut Markup, report: &Report) {
         .collect();
     let columns =
         ["Manifest", "Name", "Version", "Manager", "License", "Lock file", "Members", "Depends on"];
-    Table::new("Manifests", &columns, rows).of(report.manifest_count).write(out);
+    HtmlTable::new("Manifests", &columns, rows).of(report.manifest_count).write(out);
 }
 
 fn titled(manifest: &Manifest) -> Cell<'_> {
@@ -155,7 +155,7 @@ fn titled(manifest: &Manifest) -> Cell<'_> {
     }
 }
 
-fn dependencies(out: &mut Markup, manifests: &[Manifest]) {
+fn dependencies(out: &mut MarkupBuffer, manifests: &[Manifest]) {
     let all: u64 = manifests.iter().map(|manifest| whole(manifest.dependencies.len())).sum();
     if all == 0 {
         return;
@@ -164,7 +164,7 @@ fn dependencies(out: &mut Markup, manifests: &[Manifest]) {
     let rows = manifests
         .iter()
         .flat_map(|manifest| manifest.dependencies.iter().map(move |one| (manifest, one)))
-        .take(MOST)
+        .take(MAX_DEPENDENCY_ROWS)
         .map(|(manifest, one)| {
             vec![
                 Cell::Word(&one.name),
@@ -175,7 +175,7 @@ fn dependencies(out: &mut Markup, manifests: &[Manifest]) {
             ]
         })
         .collect();
-    Table::new("Dependencies", &["Package", "Requirement", "Locked", "For", "Manifest"], rows)
+    HtmlTable::new("Dependencies", &["Package", "Requirement", "Locked", "For", "Manifest"], rows)
         .of(all)
         .write(out);
 }

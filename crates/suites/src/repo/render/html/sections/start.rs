@@ -2,13 +2,13 @@
 
 use super::{
     super::{
-        markup::{Markup, path, put, text},
-        table::{Cell, Table},
+        markup::{MarkupBuffer, path, put, text},
+        table::{Cell, HtmlTable},
     },
     absent, heading, note,
 };
 use crate::repo::{
-    render::{absence::Part, wording},
+    render::{absence::ReportPart, wording},
     report::{CommandPurpose, Project, ProjectCommand, Report},
 };
 
@@ -19,8 +19,8 @@ pub(super) fn brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn write(out: &mut Markup, report: &Report) {
-    let Some(project) = &report.project else { return absent(out, report, Part::Project) };
+pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
+    let Some(project) = &report.project else { return absent(out, report, ReportPart::Project) };
     commands(out, &project.commands);
     needs(out, project);
     if !project.entry_points.is_empty() {
@@ -37,12 +37,12 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        Table::new("Entry points", &["Name", "Kind", "Starts in", "Declared in"], rows).write(out);
+        HtmlTable::new("Entry points", &["Name", "Kind", "Starts in", "Declared in"], rows).write(out);
     }
 }
 
 /// Writes the best command of each purpose to copy, the others in a table.
-fn commands(out: &mut Markup, all: &[ProjectCommand]) {
+fn commands(out: &mut MarkupBuffer, all: &[ProjectCommand]) {
     if all.is_empty() {
         return note(out, "No commands found in manifests, Makefiles, CI files or the README.");
     }
@@ -84,11 +84,11 @@ fn commands(out: &mut Markup, all: &[ProjectCommand]) {
                 ]
             })
             .collect();
-        Table::new("More commands", &["For", "Command", "In", "From"], rows).write(out);
+        HtmlTable::new("More commands", &["For", "Command", "In", "From"], rows).write(out);
     }
 }
 
-fn needs(out: &mut Markup, project: &Project) {
+fn needs(out: &mut MarkupBuffer, project: &Project) {
     if !project.toolchain.is_empty() {
         heading(out, "Requirements");
         let rows = project
@@ -102,7 +102,7 @@ fn needs(out: &mut Markup, project: &Project) {
                 ]
             })
             .collect();
-        Table::new("Requirements", &["Tool", "Version", "From"], rows).write(out);
+        HtmlTable::new("Requirements", &["Tool", "Version", "From"], rows).write(out);
     }
     if !project.environment.is_empty() {
         heading(out, "Environment variables");
