@@ -124,8 +124,9 @@ impl<'a> SealedLine<'a> {
         let rest = rest.strip_prefix(b",\"prev\":\"")?;
         let (prev, rest) = rest.split_at_checked(HASH_DIGITS)?;
         let rest = rest.strip_prefix(b"\"")?;
-        let (members, end) =
-            rest.split_at_checked(rest.len().checked_sub(HASH_MEMBER.len() + HASH_DIGITS + LINE_END.len())?)?;
+        let (members, end) = rest.split_at_checked(
+            rest.len().checked_sub(HASH_MEMBER.len() + HASH_DIGITS + LINE_END.len())?,
+        )?;
         let hash = end.strip_prefix(HASH_MEMBER)?.strip_suffix(LINE_END)?;
         let body = line.get(..line.len().checked_sub(end.len())?)?;
         Some(Self { seq, prev: unhex(prev)?, hash: unhex(hash)?, body, members })
@@ -197,7 +198,11 @@ mod tests {
             keyed.to_string(),
             "1:b1a95943733d635f7479398fdaaeca380161837fbf31182d879df39cf28118bb"
         );
-        assert_eq!(sealed(&Chain::new(Some(b"")), Head::NONE).1, head, "an empty key counts as no key");
+        assert_eq!(
+            sealed(&Chain::new(Some(b"")), Head::NONE).1,
+            head,
+            "an empty key counts as no key"
+        );
     }
 
     #[test]

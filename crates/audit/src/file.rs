@@ -2,10 +2,10 @@
 
 use crate::{
     MAX_LINE_BYTES,
-    chain::{HashChain, HashBytes, ChainHead, SealedLine, sha256, seq_of},
-    event::{FileStart, AuditLogEvent},
+    chain::{ChainHead, HashBytes, HashChain, SealedLine, seq_of, sha256},
+    event::{AuditLogEvent, FileStart},
 };
-use docent_files::{FileAccess, DataFile, ManagedFolder, FileIdentity};
+use docent_files::{DataFile, FileAccess, FileIdentity, ManagedFolder};
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, TryLockError},

@@ -1,6 +1,6 @@
 //! Following a log: yields each new line, also across rotation.
 
-use crate::{AuditFilter, AuditLine, MAX_LINE_BYTES, AuditReadError, file, read};
+use crate::{AuditFilter, AuditLine, AuditReadError, MAX_LINE_BYTES, file, read};
 use docent_files::FileIdentity;
 use std::{
     cell::Cell,
@@ -39,7 +39,13 @@ impl FollowedFile {
         let file = read::open(path)?;
         let metadata = file.metadata()?;
         let at = if at_end { metadata.len() } else { 0 };
-        Ok(Self { file, identity: FileIdentity::of(&metadata), at, rest: Vec::new(), skipping: false })
+        Ok(Self {
+            file,
+            identity: FileIdentity::of(&metadata),
+            at,
+            rest: Vec::new(),
+            skipping: false,
+        })
     }
 
     /// Yields the lines written since the last call.

@@ -53,11 +53,13 @@ pub use entry::AuditEntry;
 pub use file::files;
 pub use follow::{LogFollower, follow};
 pub use line::{AuditFilter, AuditLine};
-pub use log::{AuditLog, WriteFailurePolicy, AuditLogSettings, AuditWriteError};
+pub use log::{AuditLog, AuditLogSettings, AuditWriteError, WriteFailurePolicy};
 pub use read::AuditReadError;
-pub use stats::{DurationStats, AuditStats, stats};
+pub use stats::{AuditStats, DurationStats, stats};
 pub use tail::tail;
-pub use verify::{VerifyOptions, VerifyProblem, VerifyReport, VerifyProblemKind, verify, verify_files};
+pub use verify::{
+    VerifyOptions, VerifyProblem, VerifyProblemKind, VerifyReport, verify, verify_files,
+};
 
 /// Maximum size of a line in bytes, including its newline. A call's line stays below it whatever the input.
 pub const MAX_LINE_BYTES: usize = 64 * 1024;

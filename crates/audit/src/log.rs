@@ -2,11 +2,11 @@
 
 use crate::{
     AuditEntry,
-    chain::{HashChain, ChainHead},
-    event::{FileStart, AuditLogEvent},
+    chain::{ChainHead, HashChain},
+    event::{AuditLogEvent, FileStart},
     file,
 };
-use docent_files::{DataFile, ManagedFolder, FileIdentity};
+use docent_files::{DataFile, FileIdentity, ManagedFolder};
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
@@ -54,7 +54,13 @@ pub struct AuditLogSettings {
 
 impl Default for AuditLogSettings {
     fn default() -> Self {
-        Self { max_bytes: 16 << 20, keep: 5, on_full: WriteFailurePolicy::default(), key: None, sync: false }
+        Self {
+            max_bytes: 16 << 20,
+            keep: 5,
+            on_full: WriteFailurePolicy::default(),
+            key: None,
+            sync: false,
+        }
     }
 }
 
@@ -230,7 +236,10 @@ impl AuditLog {
 
     /// Retries until no other process is in the way, or one has been for too long. Waiting blocks no other caller: the
     /// state is unlocked between two attempts.
-    fn wait(&self, entry: Option<&AuditEntry<'_>>) -> (MutexGuard<'_, AuditLogState>, io::Result<()>) {
+    fn wait(
+        &self,
+        entry: Option<&AuditEntry<'_>>,
+    ) -> (MutexGuard<'_, AuditLogState>, io::Result<()>) {
         let began = Instant::now();
         file::wait(|| {
             let mut state = self.state();
@@ -393,7 +402,8 @@ impl AuditLog {
             // The lines before this one are in no file of the log.
             let moved = known.filter(|known| !known.turned && last != head);
             let from = moved.map(|known| known.first);
-            place.event = from.map(|from| AuditLogEvent::RotatedElsewhere { from, to: place.head.seq });
+            place.event =
+                from.map(|from| AuditLogEvent::RotatedElsewhere { from, to: place.head.seq });
         }
         if let Some(before) = before.filter(|_| place.regular && last.is_some()) {
             let first = place.head.seq.saturating_add(1);
@@ -435,8 +445,8 @@ impl AuditLog {
         if place.newline {
             buffer.push(b'\n');
         }
-        let dropped =
-            lost.map(|(count, since)| AuditLogEvent::Dropped { count: *count, since: since.clone() });
+        let dropped = lost
+            .map(|(count, since)| AuditLogEvent::Dropped { count: *count, since: since.clone() });
         let events = place.event.iter().chain(&place.begun).chain(&dropped);
         let events = events.map(|event| event.members(&time));
         for members in events.chain(entry.map(|entry| entry.members(&time))) {
@@ -459,7 +469,8 @@ impl AuditLog {
             }
             return Ok((file, place));
         }
-        state.known = Some(LastWrittenFile { turned: true, ..place.known(place.length, place.head) });
+        state.known =
+            Some(LastWrittenFile { turned: true, ..place.known(place.length, place.head) });
         drop(file);
         self.enter(state)
     }

@@ -127,7 +127,8 @@ impl<R: BufRead> RawLines<R> {
 
     pub(crate) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         self.buffer.clear();
-        let read = (&mut self.reader).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut self.buffer)?;
+        let read =
+            (&mut self.reader).take(MAX_LINE_BYTES as u64).read_until(b'\n', &mut self.buffer)?;
         if read == 0 {
             return Ok(None);
         }

@@ -1,7 +1,7 @@
 //! The last lines of a log, read backwards.
 
 use crate::{
-    AuditFilter, AuditLine, MAX_LINE_BYTES, AuditReadError,
+    AuditFilter, AuditLine, AuditReadError, MAX_LINE_BYTES,
     read::{self, LogFileSource},
 };
 use std::{
@@ -13,7 +13,11 @@ const TAIL_BLOCK_BYTES: u64 = 64 * 1024;
 
 /// The last `count` matching lines, oldest first, from as many files of the log as necessary. Unreadable lines are
 /// skipped.
-pub fn tail(path: &Path, count: usize, filter: &AuditFilter) -> Result<Vec<AuditLine>, AuditReadError> {
+pub fn tail(
+    path: &Path,
+    count: usize,
+    filter: &AuditFilter,
+) -> Result<Vec<AuditLine>, AuditReadError> {
     let mut found = Vec::new();
     if count == 0 {
         return Ok(found);

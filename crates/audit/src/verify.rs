@@ -2,9 +2,9 @@
 
 use crate::{
     AuditReadError,
-    chain::{HashChain, HashBytes, ChainHead, SealedLine, sha256},
-    event::{FileStart, AuditLogEvent},
-    read::{self, RawLine, LogFileSource},
+    chain::{ChainHead, HashBytes, HashChain, SealedLine, sha256},
+    event::{AuditLogEvent, FileStart},
+    read::{self, LogFileSource, RawLine},
 };
 use serde::Serialize;
 use std::{
@@ -157,15 +157,14 @@ impl fmt::Display for VerifyProblemKind {
                 f.write_str("does not follow the line before it: one of them was replaced")
             }
             Self::BeginsAnew => f.write_str("a new chain begins here"),
-            Self::TornGone => f.write_str("the truncated line that it describes is missing or was changed"),
+            Self::TornGone => {
+                f.write_str("the truncated line that it describes is missing or was changed")
+            }
             Self::Unexpected => {
                 f.write_str("has a different hash than expected: the log was rewritten")
             }
             Self::CutOff { expected } => {
-                write!(
-                    f,
-                    "the log ends before line {expected}, which existed: its end was cut off"
-                )
+                write!(f, "the log ends before line {expected}, which existed: its end was cut off")
             }
             Self::TooOld { expected } => {
                 write!(f, "line {expected} is older than these files; expect a later one")
@@ -232,11 +231,17 @@ pub fn verify(path: &Path, check: &VerifyOptions<'_>) -> Result<VerifyReport, Au
 }
 
 /// Verifies these files, oldest first.
-pub fn verify_files(files: &[PathBuf], check: &VerifyOptions<'_>) -> Result<VerifyReport, AuditReadError> {
+pub fn verify_files(
+    files: &[PathBuf],
+    check: &VerifyOptions<'_>,
+) -> Result<VerifyReport, AuditReadError> {
     walk(&read::named(files)?, check)
 }
 
-fn walk(sources: &[LogFileSource], check: &VerifyOptions<'_>) -> Result<VerifyReport, AuditReadError> {
+fn walk(
+    sources: &[LogFileSource],
+    check: &VerifyOptions<'_>,
+) -> Result<VerifyReport, AuditReadError> {
     let mut walk = LogVerification {
         chain: HashChain::new(check.key),
         expect: check.expect,
@@ -351,7 +356,9 @@ impl LogVerification {
                 self.notice(Some(seq), VerifyProblemKind::Torn { bytes: *bytes });
             }
             (Some(broken), _) => self.keep_problem(broken.problem),
-            (None, Some((AuditLogEvent::Torn { .. }, seq))) => self.problem(seq, VerifyProblemKind::TornGone),
+            (None, Some((AuditLogEvent::Torn { .. }, seq))) => {
+                self.problem(seq, VerifyProblemKind::TornGone)
+            }
             (None, _) => {}
         }
     }
@@ -461,7 +468,9 @@ impl LogVerification {
         self.explain_before();
         match self.broken.take() {
             // The process was killed in the middle of a line, and has not been restarted since.
-            Some(broken) if broken.open => self.notice(None, VerifyProblemKind::Torn { bytes: broken.bytes }),
+            Some(broken) if broken.open => {
+                self.notice(None, VerifyProblemKind::Torn { bytes: broken.bytes })
+            }
             Some(broken) => self.keep_problem(broken.problem),
             None => {}
         }

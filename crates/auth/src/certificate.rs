@@ -62,13 +62,17 @@ enum CertificateTest {
 impl CertificateRules {
     /// Validates configured rules. Rules with the same name identify one caller, who has one set of scopes.
     pub fn new(rules: Vec<CertificateRule>) -> Result<Self, IssuerSettingError> {
-        let rules: Vec<ParsedCertificateRule> = rules.into_iter().map(ParsedCertificateRule::check).collect::<Result<_, _>>()?;
+        let rules: Vec<ParsedCertificateRule> =
+            rules.into_iter().map(ParsedCertificateRule::check).collect::<Result<_, _>>()?;
         let mut known: HashMap<&str, BTreeSet<&String>> = HashMap::new();
         for rule in &rules {
             let scopes: BTreeSet<&String> = rule.scopes.iter().collect();
             if known.entry(&rule.name).or_insert_with(|| scopes.clone()) != &scopes {
                 let reason = "rules with this name have different scopes: give them the same scopes, or different names";
-                return Err(IssuerSettingError::new(format!("certificates.{:?}", rule.name), reason));
+                return Err(IssuerSettingError::new(
+                    format!("certificates.{:?}", rule.name),
+                    reason,
+                ));
             }
         }
         Ok(Self(rules))
@@ -87,8 +91,12 @@ impl CertificateRules {
     ) -> Option<(&str, &[String])> {
         let matches = |rule: &&ParsedCertificateRule| match &rule.test {
             CertificateTest::Fingerprint(wanted) => bool::from(wanted.ct_eq(fingerprint)),
-            CertificateTest::Name(wanted) => names.iter().any(|name| is_same(wanted, name.as_ref())),
-            CertificateTest::Below(suffix) => names.iter().any(|name| is_below(suffix, name.as_ref())),
+            CertificateTest::Name(wanted) => {
+                names.iter().any(|name| is_same(wanted, name.as_ref()))
+            }
+            CertificateTest::Below(suffix) => {
+                names.iter().any(|name| is_below(suffix, name.as_ref()))
+            }
         };
         self.0.iter().find(matches).map(|rule| (rule.name.as_str(), rule.scopes.as_slice()))
     }
@@ -97,7 +105,8 @@ impl CertificateRules {
 impl ParsedCertificateRule {
     fn check(rule: CertificateRule) -> Result<Self, IssuerSettingError> {
         let CertificateRule { name, matches, scopes } = rule;
-        let bad = |reason: String| IssuerSettingError::new(format!("certificates.{name:?}"), reason);
+        let bad =
+            |reason: String| IssuerSettingError::new(format!("certificates.{name:?}"), reason);
         if name.is_empty() || name.chars().any(char::is_control) {
             return Err(bad("name the rule in plain text".to_owned()));
         }
@@ -108,9 +117,11 @@ impl ParsedCertificateRule {
             return Err(bad("it grants nothing; add scopes such as \"code:*\"".to_owned()));
         }
         let test = match matches {
-            CertificateMatch::Fingerprint(text) => CertificateTest::Fingerprint(read_hex(&text).ok_or_else(|| {
-                bad(format!("{text:?} is not a SHA-256 fingerprint: write 64 hex digits"))
-            })?),
+            CertificateMatch::Fingerprint(text) => {
+                CertificateTest::Fingerprint(read_hex(&text).ok_or_else(|| {
+                    bad(format!("{text:?} is not a SHA-256 fingerprint: write 64 hex digits"))
+                })?)
+            }
             CertificateMatch::Name(text) => read_name(text).map_err(bad)?,
         };
         Ok(Self { name, test, scopes })
@@ -123,7 +134,9 @@ fn read_name(text: String) -> Result<CertificateTest, String> {
     }
     let Some(below) = text.strip_prefix("*.") else {
         if text.contains('*') {
-            return Err(format!("{text:?}: a star is allowed only at the start, as in *.example.com"));
+            return Err(format!(
+                "{text:?}: a star is allowed only at the start, as in *.example.com"
+            ));
         }
         return Ok(CertificateTest::Name(text));
     };
@@ -269,7 +282,11 @@ mod tests {
         };
         let both = |second: &[&str]| {
             let first = opens("a.example.com", &["*"]);
-            CertificateRules::new(vec![first, rule("x", named("x")), opens("b.example.com", second)])
+            CertificateRules::new(vec![
+                first,
+                rule("x", named("x")),
+                opens("b.example.com", second),
+            ])
         };
         let error = both(&["docs:*"]).unwrap_err().to_string();
         assert!(error.contains("\"ci\"") && error.contains("different scopes"), "{error}");

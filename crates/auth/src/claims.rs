@@ -52,7 +52,14 @@ pub(crate) fn check(
     }
     let granted: Vec<String> = scope::granted(claims).into_iter().map(str::to_owned).collect();
     let scopes = issuer.scopes().apply(granted.iter().map(String::as_str));
-    Ok(VerifiedToken { issuer: issuer.name().to_owned(), subject, client_id, granted, scopes, expires })
+    Ok(VerifiedToken {
+        issuer: issuer.name().to_owned(),
+        subject,
+        client_id,
+        granted,
+        scopes,
+        expires,
+    })
 }
 
 /// Rejects tokens that are not bearer access tokens.
@@ -96,7 +103,10 @@ fn check_times(
 }
 
 /// Seconds since 1970, whole or fractional (RFC 7519, section 2). A time before 1970 counts as 1970.
-fn time(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<SystemTime>, RejectionReason> {
+fn time(
+    claims: &Map<String, Value>,
+    claim: &'static str,
+) -> Result<Option<SystemTime>, RejectionReason> {
     let Some(value) = claims.get(claim) else { return Ok(None) };
     let since = match (value.as_u64(), value.as_f64()) {
         (Some(seconds), _) => Some(Duration::from_secs(seconds)),
@@ -121,10 +131,14 @@ fn is_for(claims: &Map<String, Value>, audiences: &[String]) -> Result<bool, Rej
 }
 
 /// A name that is safe in a log line.
-fn name(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<String>, RejectionReason> {
+fn name(
+    claims: &Map<String, Value>,
+    claim: &'static str,
+) -> Result<Option<String>, RejectionReason> {
     let Some(value) = claims.get(claim) else { return Ok(None) };
-    let fit =
-        |text: &&str| !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.chars().any(is_invisible);
+    let fit = |text: &&str| {
+        !text.is_empty() && text.len() <= MAX_NAME_BYTES && !text.chars().any(is_invisible)
+    };
     let text = value.as_str().filter(fit).ok_or(RejectionReason::BadClaim(claim))?;
     Ok(Some(text.to_owned()))
 }

@@ -1,10 +1,10 @@
 //! Locates an issuer's keys: metadata by RFC 8414 and by `OpenID` Connect Discovery.
 
 use crate::{
-    fetch::{DocumentFetcher, DocumentFetchError},
+    fetch::{DocumentFetchError, DocumentFetcher},
     issuer::TrustedIssuer,
     json,
-    keys::{KeySetError, KeySet},
+    keys::{KeySet, KeySetError},
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -31,9 +31,7 @@ pub enum KeyDiscoveryError {
         url: String,
     },
     /// The document is not issuer metadata.
-    #[error(
-        "{url} is not issuer metadata: it must be a JSON object with `issuer` and `jwks_uri`"
-    )]
+    #[error("{url} is not issuer metadata: it must be a JSON object with `issuer` and `jwks_uri`")]
     NotMetadata {
         /// The document's URL.
         url: String,
@@ -74,7 +72,10 @@ pub(crate) struct FetchedKeySet {
 }
 
 /// Finds the URL of the keys. If one document fails, the next is tried; the first failure is reported.
-pub(crate) fn find_keys(issuer: &TrustedIssuer, fetch: &dyn DocumentFetcher) -> Result<String, KeyDiscoveryError> {
+pub(crate) fn find_keys(
+    issuer: &TrustedIssuer,
+    fetch: &dyn DocumentFetcher,
+) -> Result<String, KeyDiscoveryError> {
     let [first, others @ ..] = &places(issuer);
     match ask(issuer, first, fetch) {
         Ok(found) => Ok(found),
@@ -82,10 +83,13 @@ pub(crate) fn find_keys(issuer: &TrustedIssuer, fetch: &dyn DocumentFetcher) -> 
     }
 }
 
-pub(crate) fn read_keys(url: &str, fetch: &dyn DocumentFetcher) -> Result<FetchedKeySet, KeyDiscoveryError> {
+pub(crate) fn read_keys(
+    url: &str,
+    fetch: &dyn DocumentFetcher,
+) -> Result<FetchedKeySet, KeyDiscoveryError> {
     let (body, max_age) = read(url, fetch)?;
-    let (keys, left_out) =
-        KeySet::parse(&body).map_err(|source| KeyDiscoveryError::Keys { url: url.to_owned(), source })?;
+    let (keys, left_out) = KeySet::parse(&body)
+        .map_err(|source| KeyDiscoveryError::Keys { url: url.to_owned(), source })?;
     Ok(FetchedKeySet { keys, left_out, max_age })
 }
 
@@ -103,7 +107,11 @@ fn places(issuer: &TrustedIssuer) -> [String; 3] {
     ]
 }
 
-fn ask(issuer: &TrustedIssuer, url: &str, fetch: &dyn DocumentFetcher) -> Result<String, KeyDiscoveryError> {
+fn ask(
+    issuer: &TrustedIssuer,
+    url: &str,
+    fetch: &dyn DocumentFetcher,
+) -> Result<String, KeyDiscoveryError> {
     let (body, _) = read(url, fetch)?;
     let document = json::object(&body);
     let field = |name| document.as_ref()?.get(name).and_then(Value::as_str);
@@ -111,7 +119,10 @@ fn ask(issuer: &TrustedIssuer, url: &str, fetch: &dyn DocumentFetcher) -> Result
         return Err(KeyDiscoveryError::NotMetadata { url: url.to_owned() });
     };
     if found != issuer.name() {
-        return Err(KeyDiscoveryError::OtherIssuer { url: url.to_owned(), found: found.to_owned() });
+        return Err(KeyDiscoveryError::OtherIssuer {
+            url: url.to_owned(),
+            found: found.to_owned(),
+        });
     }
     if !issuer.may_publish_at(jwks_uri) {
         let (url, jwks_uri) = (url.to_owned(), jwks_uri.to_owned());
@@ -120,9 +131,13 @@ fn ask(issuer: &TrustedIssuer, url: &str, fetch: &dyn DocumentFetcher) -> Result
     Ok(jwks_uri.to_owned())
 }
 
-fn read(url: &str, fetch: &dyn DocumentFetcher) -> Result<(Vec<u8>, Option<Duration>), KeyDiscoveryError> {
-    let fetched =
-        fetch.get(url).map_err(|source| KeyDiscoveryError::Fetch { url: url.to_owned(), source })?;
+fn read(
+    url: &str,
+    fetch: &dyn DocumentFetcher,
+) -> Result<(Vec<u8>, Option<Duration>), KeyDiscoveryError> {
+    let fetched = fetch
+        .get(url)
+        .map_err(|source| KeyDiscoveryError::Fetch { url: url.to_owned(), source })?;
     if fetched.body.len() > MAX_DOCUMENT_BYTES {
         return Err(KeyDiscoveryError::TooLarge { url: url.to_owned() });
     }
@@ -139,13 +154,15 @@ mod tests {
 
     impl DocumentFetcher for Documents {
         fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError> {
-            let body = self.0.get(url).ok_or_else(|| DocumentFetchError::new("404"))?.clone().into_bytes();
+            let body =
+                self.0.get(url).ok_or_else(|| DocumentFetchError::new("404"))?.clone().into_bytes();
             Ok(FetchedDocument { body, max_age: None })
         }
     }
 
     fn issuer(name: &str) -> TrustedIssuer {
-        TrustedIssuer::check(IssuerSettings::new(name, vec!["https://docent.example.com".into()])).unwrap()
+        TrustedIssuer::check(IssuerSettings::new(name, vec!["https://docent.example.com".into()]))
+            .unwrap()
     }
 
     #[test]

@@ -78,10 +78,16 @@ impl TrustedIssuer {
             return Err(IssuerSettingError::new("audiences", reason));
         }
         if settings.algorithms.is_empty() {
-            return Err(IssuerSettingError::new("algorithms", "allow at least one, such as \"RS256\""));
+            return Err(IssuerSettingError::new(
+                "algorithms",
+                "allow at least one, such as \"RS256\"",
+            ));
         }
         if settings.leeway > MAX_LEEWAY {
-            return Err(IssuerSettingError::new("leeway", "must be at most five minutes; synchronize the clocks"));
+            return Err(IssuerSettingError::new(
+                "leeway",
+                "must be at most five minutes; synchronize the clocks",
+            ));
         }
         let issuer = Self { settings, url };
         match &issuer.settings.jwks_uri {

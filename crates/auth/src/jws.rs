@@ -28,16 +28,18 @@ pub(crate) fn parse(token: &str) -> Result<UnverifiedToken<'_>, RejectionReason>
         [_, _, _, _, _] => return Err(RejectionReason::Encrypted),
         _ => return Err(RejectionReason::Malformed("expected three dot-separated parts")),
     };
-    let fields = json::object(&decode(header)?)
-        .ok_or(RejectionReason::Malformed("its header is not a JSON object, or has a duplicate key"))?;
+    let fields = json::object(&decode(header)?).ok_or(RejectionReason::Malformed(
+        "its header is not a JSON object, or has a duplicate key",
+    ))?;
     let (algorithm, declared) = read_header(&fields)?;
     let key_id = match fields.get("kid") {
         None => None,
         Some(Value::String(id)) => Some(id.clone()),
         Some(_) => return Err(RejectionReason::Malformed("its kid is not a string")),
     };
-    let claims = json::object(&decode(payload)?)
-        .ok_or(RejectionReason::Malformed("its claims are not a JSON object, or have a duplicate key"))?;
+    let claims = json::object(&decode(payload)?).ok_or(RejectionReason::Malformed(
+        "its claims are not a JSON object, or have a duplicate key",
+    ))?;
     let covered = header.len() + 1 + payload.len();
     let signed = token.as_bytes().get(..covered).unwrap_or_default();
     let signature = decode(signature)?;
@@ -98,7 +100,8 @@ mod tests {
         assert_eq!(got, *want, "{header}");
     }
 
-    const EXTENSION: RejectionReason = RejectionReason::Malformed("its header requires an unsupported extension");
+    const EXTENSION: RejectionReason =
+        RejectionReason::Malformed("its header requires an unsupported extension");
     const NESTED: RejectionReason = RejectionReason::Malformed("it contains another token");
 
     #[test]
@@ -124,7 +127,10 @@ mod tests {
         check(r#"{"alg":"RS256","cty":7}"#, &Err(NESTED));
         check(r#"{"alg":"RS256","cty":"json"}"#, &Ok((Algorithm::Rs256, false)));
         check(r#"{"alg":"dir","enc":"A256GCM"}"#, &Err(RejectionReason::Encrypted));
-        check(r#"{"alg":"RS256","kid":7}"#, &Err(RejectionReason::Malformed("its kid is not a string")));
+        check(
+            r#"{"alg":"RS256","kid":7}"#,
+            &Err(RejectionReason::Malformed("its kid is not a string")),
+        );
     }
 
     #[test]

@@ -100,25 +100,23 @@ impl KeySet {
 impl CandidateKey<'_> {
     /// Whether the signature of these bytes was made with the private half.
     pub(crate) fn verify(&self, signed: &[u8], signature: &[u8]) -> bool {
-        let checked =
-            match (&self.key.material, self.algorithm) {
-                (KeyMaterial::Rsa { n, e }, Algorithm::Rs256) => RsaPublicKeyComponents { n, e }
-                    .verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature),
-                (KeyMaterial::Rsa { n, e }, Algorithm::Ps256) => RsaPublicKeyComponents { n, e }
-                    .verify(&RSA_PSS_2048_8192_SHA256, signed, signature),
-                (KeyMaterial::P256(point), Algorithm::Es256) => {
-                    UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point)
-                        .verify(signed, signature)
-                }
-                (KeyMaterial::P384(point), Algorithm::Es384) => {
-                    UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, point)
-                        .verify(signed, signature)
-                }
-                (KeyMaterial::Ed25519(key), Algorithm::EdDsa) => {
-                    UnparsedPublicKey::new(&ED25519, key).verify(signed, signature)
-                }
-                _ => return false,
-            };
+        let checked = match (&self.key.material, self.algorithm) {
+            (KeyMaterial::Rsa { n, e }, Algorithm::Rs256) => RsaPublicKeyComponents { n, e }
+                .verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature),
+            (KeyMaterial::Rsa { n, e }, Algorithm::Ps256) => {
+                RsaPublicKeyComponents { n, e }.verify(&RSA_PSS_2048_8192_SHA256, signed, signature)
+            }
+            (KeyMaterial::P256(point), Algorithm::Es256) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature)
+            }
+            (KeyMaterial::P384(point), Algorithm::Es384) => {
+                UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, point).verify(signed, signature)
+            }
+            (KeyMaterial::Ed25519(key), Algorithm::EdDsa) => {
+                UnparsedPublicKey::new(&ED25519, key).verify(signed, signature)
+            }
+            _ => return false,
+        };
         checked.is_ok()
     }
 }

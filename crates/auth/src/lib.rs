@@ -19,11 +19,13 @@ mod scope;
 mod verifier;
 
 pub use algorithm::Algorithm;
-pub use certificate::{CertificateRule, CertificateRules, Fingerprint, CertificateMatch, fingerprint};
+pub use certificate::{
+    CertificateMatch, CertificateRule, CertificateRules, Fingerprint, fingerprint,
+};
 pub use claims::VerifiedToken;
 pub use discovery::KeyDiscoveryError;
-pub use fetch::{DocumentFetcher, DocumentFetchError, FetchedDocument};
-pub use issuer::{IssuerSettingError, TrustedIssuer, IssuerSettings};
+pub use fetch::{DocumentFetchError, DocumentFetcher, FetchedDocument};
+pub use issuer::{IssuerSettingError, IssuerSettings, TrustedIssuer};
 pub use keys::KeySetError;
 pub use rejected::{RejectionReason, TokenRejection};
 pub use resource::{metadata, metadata_url};

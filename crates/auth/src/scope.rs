@@ -19,8 +19,7 @@ impl ScopeMap {
     ) -> Result<Self, IssuerSettingError> {
         for (granted, own) in &opens {
             if !is_scope_token(granted) {
-                let reason =
-                    "an OAuth scope cannot contain spaces, quotes or backslashes; list each scope separately";
+                let reason = "an OAuth scope cannot contain spaces, quotes or backslashes; list each scope separately";
                 return Err(IssuerSettingError::new(format!("scopes.{granted:?}"), reason));
             }
             if let Some(wrong) = own.iter().find(|scope| !is_own(scope)) {

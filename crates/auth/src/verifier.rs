@@ -27,14 +27,19 @@ struct IssuerWithKeys {
 
 impl TokenVerifier {
     /// Starts without keys: the first token, or `warm`, fetches them.
-    pub fn new(issuers: Vec<TrustedIssuer>, fetch: Arc<dyn DocumentFetcher>) -> Result<Self, IssuerSettingError> {
+    pub fn new(
+        issuers: Vec<TrustedIssuer>,
+        fetch: Arc<dyn DocumentFetcher>,
+    ) -> Result<Self, IssuerSettingError> {
         let mut names = HashSet::new();
         if let Some(twice) = issuers.iter().find(|issuer| !names.insert(issuer.name())) {
             let reason = format!("{:?} is configured twice; merge the two entries", twice.name());
             return Err(IssuerSettingError::new("issuer", reason));
         }
-        let trusted =
-            issuers.into_iter().map(|issuer| IssuerWithKeys { issuer, key_cache: Arc::default() }).collect();
+        let trusted = issuers
+            .into_iter()
+            .map(|issuer| IssuerWithKeys { issuer, key_cache: Arc::default() })
+            .collect();
         Ok(Self { trusted, fetch })
     }
 
@@ -58,7 +63,9 @@ impl TokenVerifier {
         let (token, trusted) = self.parse(token)?;
         let keys = trusted.keyring.keys(now).ok_or(RejectionReason::NoKeys)?;
         let signed = match keys.find(token.key_id.as_deref(), token.algorithm) {
-            KeyLookup::Keys(keys) => keys.iter().any(|key| key.verify(token.signed, &token.signature)),
+            KeyLookup::Keys(keys) => {
+                keys.iter().any(|key| key.verify(token.signed, &token.signature))
+            }
             KeyLookup::OtherAlgorithm => return Err(RejectionReason::BadAlgorithm.into()),
             KeyLookup::Nothing => return Err(RejectionReason::UnknownKey.into()),
         };
@@ -125,11 +132,16 @@ impl TokenVerifier {
     }
 
     /// A token that an issuer could have made, as far as is known before its signature is checked.
-    fn parse<'t>(&self, token: &'t str) -> Result<(UnverifiedToken<'t>, &IssuerWithKeys), RejectionReason> {
+    fn parse<'t>(
+        &self,
+        token: &'t str,
+    ) -> Result<(UnverifiedToken<'t>, &IssuerWithKeys), RejectionReason> {
         let token = jws::parse(token)?;
         let issuer = token.claims.get("iss").ok_or(RejectionReason::MissingClaim("iss"))?;
-        let trusted =
-            issuer.as_str().and_then(|name| self.find(name)).ok_or(RejectionReason::UnknownIssuer)?;
+        let trusted = issuer
+            .as_str()
+            .and_then(|name| self.find(name))
+            .ok_or(RejectionReason::UnknownIssuer)?;
         if !trusted.issuer.settings.algorithms.contains(&token.algorithm) {
             return Err(RejectionReason::BadAlgorithm);
         }

@@ -37,7 +37,11 @@ impl AwaitedAnswers {
 }
 
 /// Delivers every message in `value` to the listener, and removes the ids that it answers.
-pub(crate) fn deliver(value: Value, awaited: &mut AwaitedAnswers, listener: &dyn TransportListener) {
+pub(crate) fn deliver(
+    value: Value,
+    awaited: &mut AwaitedAnswers,
+    listener: &dyn TransportListener,
+) {
     match value {
         Value::Array(values) => {
             for value in values {
@@ -72,7 +76,11 @@ fn deliver_one(mut value: Value, awaited: &mut AwaitedAnswers, listener: &dyn Tr
 }
 
 /// Delivers text that should be JSON.
-pub(crate) fn deliver_text(text: &[u8], awaited: &mut AwaitedAnswers, listener: &dyn TransportListener) {
+pub(crate) fn deliver_text(
+    text: &[u8],
+    awaited: &mut AwaitedAnswers,
+    listener: &dyn TransportListener,
+) {
     match message::parse(text) {
         Ok(value) => deliver(value, awaited, listener),
         Err(_) => listener.event(TransportEvent::Noise(shorten(&String::from_utf8_lossy(text)))),
@@ -104,7 +112,8 @@ mod tests {
     #[test]
     fn answers_remove_ids() {
         let check = |text: &str, awaited: Vec<Value>, left: &[Value], heard: &[&str]| {
-            let (listener, mut awaited) = (RecordingListener::default(), AwaitedAnswers::new(awaited));
+            let (listener, mut awaited) =
+                (RecordingListener::default(), AwaitedAnswers::new(awaited));
             deliver_text(text.as_bytes(), &mut awaited, &listener);
             assert_eq!(awaited.unanswered(), left, "{text}");
             assert_eq!(*listener.0.lock().unwrap(), heard, "{text}");

@@ -1,6 +1,9 @@
 //! Detects the transport of a URL: Streamable HTTP first, then the older HTTP with SSE.
 
-use crate::{TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running, http, sse};
+use crate::{
+    ClientTransport, HttpSettings, Outgoing, Running, TransportEvent, TransportFailure,
+    TransportListener, http, sse,
+};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio_util::task::TaskTracker;
@@ -62,7 +65,8 @@ impl TransportListener for DetectionListener {
                 DetectionState::Waiting { id: asked, .. },
             ) if id == asked => {
                 let failure = failure.clone();
-                let DetectionState::Waiting { fall_back, .. } = std::mem::replace(&mut *probe, DetectionState::Known)
+                let DetectionState::Waiting { fall_back, .. } =
+                    std::mem::replace(&mut *probe, DetectionState::Known)
                 else {
                     return;
                 };
@@ -71,7 +75,9 @@ impl TransportListener for DetectionListener {
                 return;
             }
             (TransportEvent::Message { .. }, _) => *probe = DetectionState::Known,
-            (TransportEvent::Lost { id, .. }, DetectionState::Waiting { id: asked, .. }) if id == asked => {
+            (TransportEvent::Lost { id, .. }, DetectionState::Waiting { id: asked, .. })
+                if id == asked =>
+            {
                 // The server is unreachable or failed otherwise, so its transport remains unknown.
                 *probe = DetectionState::Unknown;
             }

@@ -78,7 +78,11 @@ impl EventReader {
     }
 
     /// Parses bytes and appends the events that they complete to `events`. After an error the stream is unusable.
-    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), EventTooLong> {
+    pub fn push(
+        &mut self,
+        bytes: &[u8],
+        events: &mut Vec<ServerEvent>,
+    ) -> Result<(), EventTooLong> {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
             if self.after_cr {
@@ -122,7 +126,11 @@ impl EventReader {
         Ok(())
     }
 
-    fn take_line(&mut self, line: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), EventTooLong> {
+    fn take_line(
+        &mut self,
+        line: &[u8],
+        events: &mut Vec<ServerEvent>,
+    ) -> Result<(), EventTooLong> {
         if line.is_empty() {
             self.end_event(events);
             return Ok(());
@@ -178,7 +186,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(pieces: &[&[u8]], limit: usize) -> Result<(Vec<ServerEvent>, EventReader), EventTooLong> {
+    fn read(
+        pieces: &[&[u8]],
+        limit: usize,
+    ) -> Result<(Vec<ServerEvent>, EventReader), EventTooLong> {
         let mut reader = EventReader::new(limit);
         let mut events = Vec::new();
         for piece in pieces {

@@ -156,7 +156,9 @@ fn check_annotation(
     let Some(field) = property.get(HEADER_ANNOTATION) else { return Ok(()) };
     let invalid = |why: String| Err(format!("{ANNOTATION} of `{name}` {why}"));
     if !reachable {
-        return invalid("must be on a property that is reached through `properties` alone".to_owned());
+        return invalid(
+            "must be on a property that is reached through `properties` alone".to_owned(),
+        );
     }
     let Some(field) = field.as_str().filter(|field| is_token(field)) else {
         return invalid(format!("is {field}, which is not a valid header name"));
@@ -198,7 +200,9 @@ pub(crate) fn parse_configured(fields: &[(String, String)]) -> Result<HeaderMap,
     for (name, value) in fields {
         let parsed = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("`{name}` is not a valid header name"))?;
-        if RESERVED_HEADERS.contains(&parsed.as_str()) || parsed.as_str().starts_with("sec-websocket-") {
+        if RESERVED_HEADERS.contains(&parsed.as_str())
+            || parsed.as_str().starts_with("sec-websocket-")
+        {
             return Err(format!("the header `{name}` is set by the transport; leave it out"));
         }
         let mut value = HeaderValue::from_str(value).map_err(|_| {

@@ -3,12 +3,13 @@
 //! Supports revisions with and without sessions. With sessions there is also an event stream for messages that the
 //! server sends on its own, and broken streams are resumed; without sessions, closing a stream cancels its request.
 
-mod exchange;
 mod event_stream;
+mod exchange;
 
 pub use crate::http_sender::HttpSettings;
 use crate::{
-    TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing, Running, http_sender::HttpSender, http_sender::HttpRequestDraft, headers,
+    ClientTransport, Outgoing, Running, TransportEvent, TransportFailure, TransportListener,
+    headers, http_sender::HttpRequestDraft, http_sender::HttpSender,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
@@ -27,7 +28,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens the line. Nothing is sent before the first message.
-#[expect(clippy::unused_async, reason = "all transports have the same signature, and the others do wait")]
+#[expect(
+    clippy::unused_async,
+    reason = "all transports have the same signature, and the others do wait"
+)]
 pub async fn open(
     settings: HttpSettings,
     listener: Arc<dyn TransportListener>,
@@ -112,13 +116,17 @@ impl ClientTransport for HttpTransport {
                 return;
             }
             post.leave().await;
-            post.listener.event(TransportEvent::Closed(TransportFailure::Lost("docent closed it".into())));
+            post.listener
+                .event(TransportEvent::Closed(TransportFailure::Lost("docent closed it".into())));
         })
     }
 }
 
 impl HttpState {
-    fn new(settings: &HttpSettings, listener: Arc<dyn TransportListener>) -> Result<Self, TransportFailure> {
+    fn new(
+        settings: &HttpSettings,
+        listener: Arc<dyn TransportListener>,
+    ) -> Result<Self, TransportFailure> {
         Ok(Self {
             courier: HttpSender::new(settings)?,
             listener,
@@ -211,7 +219,10 @@ fn awaited(message: &Value) -> Vec<Value> {
 }
 
 /// Adds the headers of a message. The hub creates them, so an invalid one is an error of the message.
-fn add_configured_headers(fields: &mut HeaderMap, more: &[(String, String)]) -> Result<(), TransportFailure> {
+fn add_configured_headers(
+    fields: &mut HeaderMap,
+    more: &[(String, String)],
+) -> Result<(), TransportFailure> {
     for (name, value) in more {
         let field =
             HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());

@@ -65,7 +65,8 @@ const MAX_REDIRECTS: usize = 3;
 const MAX_CHALLENGES: usize = 2;
 
 pub(crate) const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
-pub(crate) const EVENT_STREAM_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("text/event-stream");
+pub(crate) const EVENT_STREAM_CONTENT_TYPE: HeaderValue =
+    HeaderValue::from_static("text/event-stream");
 pub(crate) const ACCEPTED_CONTENT_TYPES: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
@@ -107,7 +108,8 @@ pub(crate) struct HttpSender {
 impl HttpSender {
     pub(crate) fn new(settings: &HttpSettings) -> Result<Self, TransportFailure> {
         let url = web_url(&settings.url, &["http", "https"])?;
-        let fields = headers::parse_configured(&settings.headers).map_err(TransportFailure::Unreachable)?;
+        let fields =
+            headers::parse_configured(&settings.headers).map_err(TransportFailure::Unreachable)?;
         let client = client(settings.connect_timeout)?;
         Ok(Self {
             client,
@@ -121,7 +123,10 @@ impl HttpSender {
 
     /// Sends a request, signs in if the server requires it, and follows allowed redirects. The answer may have any
     /// other status.
-    pub(crate) async fn send(&self, draft: &HttpRequestDraft) -> Result<Response, TransportFailure> {
+    pub(crate) async fn send(
+        &self,
+        draft: &HttpRequestDraft,
+    ) -> Result<Response, TransportFailure> {
         let mut url = draft.url.clone();
         let (mut redirects, mut challenges) = (0, 0);
         loop {
@@ -166,7 +171,9 @@ impl HttpSender {
         }
         if let Some(token) = token {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-                TransportFailure::Unauthorized("the token contains characters that are not allowed in a header".into())
+                TransportFailure::Unauthorized(
+                    "the token contains characters that are not allowed in a header".into(),
+                )
             })?;
             value.set_sensitive(true);
             fields.insert(header::AUTHORIZATION, value);
@@ -178,7 +185,12 @@ impl HttpSender {
     }
 
     /// Returns the target of a redirect. A POST may only be repeated as a POST, and tokens must not leave this server.
-    fn redirected(&self, response: &Response, from: &Url, count: usize) -> Result<Url, TransportFailure> {
+    fn redirected(
+        &self,
+        response: &Response,
+        from: &Url,
+        count: usize,
+    ) -> Result<Url, TransportFailure> {
         let status = response.status().as_u16();
         let refused = |text: String| TransportFailure::Refused { status, text };
         let target = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
@@ -241,7 +253,10 @@ impl HttpSender {
         let message = serde_json::from_slice::<Value>(&body).ok().filter(is_error);
         let mut text = shorten(&String::from_utf8_lossy(&body));
         text.push_str(&after.unwrap_or_default());
-        HttpRefusal { message, failure: TransportFailure::Refused { status, text: text.trim().to_owned() } }
+        HttpRefusal {
+            message,
+            failure: TransportFailure::Refused { status, text: text.trim().to_owned() },
+        }
     }
 }
 

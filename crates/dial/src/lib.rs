@@ -4,21 +4,23 @@
 //! task that read it. This crate knows how messages are transported, not what they mean.
 
 mod answers;
-mod http_sender;
 mod detect;
 pub mod events;
 pub mod headers;
 pub mod http;
-mod transport;
+mod http_sender;
 mod message;
 pub mod oauth;
 pub mod pipes;
 mod sign_in;
 pub mod sse;
 mod tls;
+mod transport;
 pub mod websocket;
 
-pub use http_sender::HttpSettings;
 pub use detect::open_detecting;
-pub use transport::{TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing, Running};
+pub use http_sender::HttpSettings;
 pub use sign_in::{Challenge, SignIn};
+pub use transport::{
+    ClientTransport, Outgoing, Running, TransportEvent, TransportFailure, TransportListener,
+};

@@ -227,10 +227,7 @@ mod tests {
             let names: Vec<&str> =
                 tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
             assert_eq!(names, ["a", "b", "c"]);
-            assert!(
-                tools[1].to_string().contains(&"[".repeat(90)),
-                "its depth is still visible"
-            );
+            assert!(tools[1].to_string().contains(&"[".repeat(90)), "its depth is still visible");
         }
     }
 

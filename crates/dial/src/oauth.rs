@@ -6,14 +6,16 @@
 
 mod assertion;
 mod callback;
-mod login;
 mod guarded_client;
+mod login;
 mod store;
 
 pub use assertion::SigningAlgorithm;
 pub use store::{FileTokenStore, MemoryTokenStore, TokenRecord, TokenStore, TokenStoreError};
 
-use crate::{Challenge, TransportFailure, Running, SignIn, http_sender::shorten, http_sender::web_url};
+use crate::{
+    Challenge, Running, SignIn, TransportFailure, http_sender::shorten, http_sender::web_url,
+};
 use guarded_client::GuardedHttpClient;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, InMemoryCredentialStore,
@@ -113,7 +115,11 @@ pub struct OauthSettings {
 
 impl OauthSettings {
     /// Creates settings for an unregistered client without a browser.
-    pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn TokenStore>) -> Self {
+    pub fn new(
+        server: impl Into<String>,
+        url: impl Into<String>,
+        store: Arc<dyn TokenStore>,
+    ) -> Self {
         Self {
             server: server.into(),
             is_configured: true,
@@ -276,7 +282,10 @@ impl OauthSignIn {
     }
 
     /// Discovers the authorization server, every time, because it may have moved.
-    async fn discover(&self, challenge: &Challenge) -> Result<DiscoveredAuthority, TransportFailure> {
+    async fn discover(
+        &self,
+        challenge: &Challenge,
+    ) -> Result<DiscoveredAuthority, TransportFailure> {
         let outside = Arc::new(GuardedHttpClient::new(&self.url).await?);
         let client = Arc::clone(&outside) as Arc<dyn OAuthHttpClient>;
         let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), client);
@@ -304,7 +313,8 @@ impl OauthSignIn {
     ) -> Result<TokenRecord, TransportFailure> {
         let mut authority = self.discover(challenge).await?;
         let issuer = authority.issuer();
-        let record = self.load_stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
+        let record =
+            self.load_stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
         if challenge.status == 401
             && let Some(record) = &record
         {
@@ -339,7 +349,9 @@ impl OauthSignIn {
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
         let mut authority = self.discover(&challenge).await?;
         if authority.issuer() != record.issuer {
-            return Err(TransportFailure::Unauthorized("the authorization server has changed".to_owned()));
+            return Err(TransportFailure::Unauthorized(
+                "the authorization server has changed".to_owned(),
+            ));
         }
         self.refresh(&mut authority, &record).await
     }
@@ -350,7 +362,8 @@ impl OauthSignIn {
         record: &TokenRecord,
     ) -> Result<TokenRecord, TransportFailure> {
         let manager = &mut authority.manager;
-        let mut client = OAuthClientConfig::new(record.client_id.clone(), callback::callback_uri(0));
+        let mut client =
+            OAuthClientConfig::new(record.client_id.clone(), callback::callback_uri(0));
         if let Some(secret) = self.secret().or(record.client_secret.clone()) {
             client = client.with_client_secret(secret);
         }

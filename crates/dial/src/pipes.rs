@@ -1,6 +1,9 @@
 //! Pipes: one message per line, to the input of a program and from its output.
 
-use crate::{TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing, Running, message};
+use crate::{
+    ClientTransport, Outgoing, Running, TransportEvent, TransportFailure, TransportListener,
+    message,
+};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::{
@@ -180,7 +183,8 @@ fn deliver(line: &[u8], listener: &dyn TransportListener) {
         }
         _ => {
             let text = String::from_utf8_lossy(line);
-            listener.event(TransportEvent::Noise(text.trim().chars().take(MAX_NOISE_CHARS).collect()));
+            listener
+                .event(TransportEvent::Noise(text.trim().chars().take(MAX_NOISE_CHARS).collect()));
         }
     }
 }

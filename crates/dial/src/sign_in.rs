@@ -1,6 +1,6 @@
 //! Tokens for requests, and what to do when the server requires another one.
 
-use crate::{TransportFailure, Running};
+use crate::{Running, TransportFailure};
 
 /// A server's request for another token.
 #[derive(Clone)]

@@ -2,11 +2,12 @@
 //! ones.
 
 use crate::{
-    TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running,
+    ClientTransport, HttpSettings, Outgoing, Running, TransportEvent, TransportFailure,
+    TransportListener,
     answers::{self, AwaitedAnswers},
-    http_sender::{HttpSender, HttpRequestDraft, content_type, transport_failure},
     events::{EventReader, ServerEvent},
     headers,
+    http_sender::{HttpRequestDraft, HttpSender, content_type, transport_failure},
 };
 use http::HeaderMap;
 use reqwest::Response;
@@ -26,8 +27,9 @@ pub async fn open(
 ) -> Result<Arc<dyn ClientTransport>, TransportFailure> {
     let courier = HttpSender::new(&settings)?;
     let draft = HttpRequestDraft::listen(&courier.url, HeaderMap::new());
-    let response =
-        timeout(courier.idle_timeout, courier.send(&draft)).await.map_err(|_| no_endpoint_failure())??;
+    let response = timeout(courier.idle_timeout, courier.send(&draft))
+        .await
+        .map_err(|_| no_endpoint_failure())??;
     if !response.status().is_success() {
         return Err(courier.refusal(response).await.failure);
     }
@@ -35,8 +37,11 @@ pub async fn open(
     if kind != "text/event-stream" {
         return Err(TransportFailure::Malformed(format!("it is `{kind}`, not an event stream")));
     }
-    let mut stream =
-        SseEventStream { response, reader: EventReader::new(courier.message_bytes), ready: VecDeque::new() };
+    let mut stream = SseEventStream {
+        response,
+        reader: EventReader::new(courier.message_bytes),
+        ready: VecDeque::new(),
+    };
     let endpoint = timeout(courier.idle_timeout, endpoint(&mut stream, &courier.url))
         .await
         .map_err(|_| no_endpoint_failure())??;
@@ -158,7 +163,11 @@ impl SseConnection {
             match stream.next().await {
                 Ok(event) if event.name.is_empty() || event.name == "message" => {
                     let listener = self.listener.as_ref();
-                    answers::deliver_text(event.data.as_bytes(), &mut AwaitedAnswers::default(), listener);
+                    answers::deliver_text(
+                        event.data.as_bytes(),
+                        &mut AwaitedAnswers::default(),
+                        listener,
+                    );
                 }
                 // A second endpoint is ignored: the first one was checked, and messages are being sent to it.
                 Ok(_) => {}
@@ -188,7 +197,9 @@ impl SseEventStream {
             let read = self.reader.push(&chunk, &mut events);
             self.ready.extend(events);
             if self.ready.is_empty() {
-                read.map_err(|long| TransportFailure::Malformed(format!("its stream contains {long}")))?;
+                read.map_err(|long| {
+                    TransportFailure::Malformed(format!("its stream contains {long}"))
+                })?;
             }
         }
     }
@@ -202,7 +213,9 @@ async fn endpoint(stream: &mut SseEventStream, base: &Url) -> Result<Url, Transp
             continue;
         }
         let target = base.join(event.data.trim()).map_err(|error| {
-            TransportFailure::Malformed(format!("the endpoint for messages is not a valid URL ({error})"))
+            TransportFailure::Malformed(format!(
+                "the endpoint for messages is not a valid URL ({error})"
+            ))
         })?;
         if target.origin() != base.origin() {
             let origin = target.origin().ascii_serialization();

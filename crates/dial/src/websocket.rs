@@ -1,10 +1,11 @@
 //! WebSocket: one message per frame in both directions, with the subprotocol `mcp`.
 
 use crate::{
-    TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running,
+    ClientTransport, HttpSettings, Outgoing, Running, TransportEvent, TransportFailure,
+    TransportListener,
     answers::{self, AwaitedAnswers},
-    http_sender::{shorten, web_url},
     headers,
+    http_sender::{shorten, web_url},
     sign_in::Challenge,
     tls,
 };
@@ -141,7 +142,9 @@ impl WebSocketConnection {
                     return TransportFailure::Lost("the server did not answer a ping".to_owned());
                 }
                 asked = true;
-                if let Err(failure) = self.send_frame(Message::Ping(Vec::new().into()), self.idle).await {
+                if let Err(failure) =
+                    self.send_frame(Message::Ping(Vec::new().into()), self.idle).await
+                {
                     return failure;
                 }
                 continue;
@@ -150,7 +153,11 @@ impl WebSocketConnection {
             let listener = self.listener.as_ref();
             match next {
                 Some(Ok(Message::Text(text))) => {
-                    answers::deliver_text(text.as_bytes(), &mut AwaitedAnswers::default(), listener);
+                    answers::deliver_text(
+                        text.as_bytes(),
+                        &mut AwaitedAnswers::default(),
+                        listener,
+                    );
                 }
                 Some(Ok(Message::Binary(bytes))) => {
                     answers::deliver_text(&bytes, &mut AwaitedAnswers::default(), listener);
@@ -195,7 +202,11 @@ async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Transport
         let attempt = upgrade(settings, url, token.as_deref());
         let limit = settings.connect_timeout.saturating_add(settings.idle_timeout);
         let response = match timeout(limit, attempt).await {
-            Err(_) => return Err(TransportFailure::Unreachable("the WebSocket upgrade timed out".to_owned())),
+            Err(_) => {
+                return Err(TransportFailure::Unreachable(
+                    "the WebSocket upgrade timed out".to_owned(),
+                ));
+            }
             Ok(Ok(Ok(socket))) => return Ok(socket),
             Ok(Ok(Err(response))) => response,
             Ok(Err(failure)) => return Err(failure),
@@ -211,7 +222,9 @@ async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Transport
                 sign_in.challenged(challenge).await?;
             }
             _ if status == 401 => {
-                return Err(TransportFailure::Unauthorized("it answered 401 to the upgrade".to_owned()));
+                return Err(TransportFailure::Unauthorized(
+                    "it answered 401 to the upgrade".to_owned(),
+                ));
             }
             _ => {
                 let body = response.body().as_deref().unwrap_or_default();
@@ -232,11 +245,15 @@ async fn upgrade(
     let unusable = |error: &dyn std::fmt::Display| TransportFailure::Unreachable(error.to_string());
     let mut request = url.as_str().into_client_request().map_err(|error| unusable(&error))?;
     let fields = request.headers_mut();
-    fields.extend(headers::parse_configured(&settings.headers).map_err(TransportFailure::Unreachable)?);
+    fields.extend(
+        headers::parse_configured(&settings.headers).map_err(TransportFailure::Unreachable)?,
+    );
     fields.insert(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-            TransportFailure::Unauthorized("the token contains characters that are not allowed in a header".into())
+            TransportFailure::Unauthorized(
+                "the token contains characters that are not allowed in a header".into(),
+            )
         })?;
         fields.insert(header::AUTHORIZATION, value);
     }
@@ -254,7 +271,8 @@ async fn upgrade(
 }
 
 async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn ByteStream>, TransportFailure> {
-    let unreachable = |error: &dyn std::fmt::Display| TransportFailure::Unreachable(error.to_string());
+    let unreachable =
+        |error: &dyn std::fmt::Display| TransportFailure::Unreachable(error.to_string());
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let port = url.port_or_known_default().unwrap_or(80);
@@ -264,7 +282,8 @@ async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn ByteStream>, TransportF
         return Ok(Box::new(stream));
     }
     let name = ServerName::try_from(bare.to_owned()).map_err(|error| unreachable(&error))?;
-    let connector = tokio_rustls::TlsConnector::from(tls::client().map_err(TransportFailure::Unreachable)?);
+    let connector =
+        tokio_rustls::TlsConnector::from(tls::client().map_err(TransportFailure::Unreachable)?);
     let stream = connector.connect(name, stream).await.map_err(|error| {
         if tls::is_missing(&error) {
             return TransportFailure::Unreachable(tls::NO_TLS_HINT.to_owned());

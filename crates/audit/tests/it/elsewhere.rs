@@ -1,7 +1,7 @@
 //! Other tools that move, empty, cut or replace the file while docent writes.
 
 use crate::{LogFolder, write};
-use docent_audit::{VerifyOptions, AuditLog, AuditLogSettings, VerifyProblemKind, verify_files};
+use docent_audit::{AuditLog, AuditLogSettings, VerifyOptions, VerifyProblemKind, verify_files};
 use std::fs::{self, OpenOptions};
 
 fn log(place: &LogFolder) -> AuditLog {
@@ -31,7 +31,8 @@ fn a_moved_file_is_continued() {
     assert_eq!(whats(&report.notices), [What::OlderGone { to: 5 }, moved.clone()]);
     assert_eq!(report.last.unwrap().seq, 8);
     // With the moved file in its place, nothing is missing.
-    let both = verify_files(&[place.file("moved"), place.log()], &VerifyOptions::default()).unwrap();
+    let both =
+        verify_files(&[place.file("moved"), place.log()], &VerifyOptions::default()).unwrap();
     assert!(both.is_intact(), "{both}");
     assert_eq!((whats(&both.notices), both.lines), (vec![moved], 8));
 }
@@ -49,7 +50,8 @@ fn an_emptied_or_deleted_file_is_continued() {
             empty(&place);
         }
         write(&log, 1);
-        let both = verify_files(&[place.file("copy"), place.log()], &VerifyOptions::default()).unwrap();
+        let both =
+            verify_files(&[place.file("copy"), place.log()], &VerifyOptions::default()).unwrap();
         assert!(both.is_intact(), "{both}");
         assert_eq!(whats(&both.notices), [What::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
         // Lines that are in no file are listed.

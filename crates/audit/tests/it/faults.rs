@@ -1,7 +1,7 @@
 //! Each operation on a file fails once. The chain stays intact, and what is missing is in it.
 
 use crate::{LogFolder, entry, small, write};
-use docent_audit::{AuditLog, WriteFailurePolicy, AuditLogSettings, VerifyProblemKind};
+use docent_audit::{AuditLog, AuditLogSettings, VerifyProblemKind, WriteFailurePolicy};
 use docent_files::{FileOperation, faults::FileFaults};
 use std::{collections::BTreeMap, process::Command};
 
@@ -21,7 +21,9 @@ fn run(log: &AuditLog) -> usize {
 }
 
 fn dropped(place: &LogFolder) -> u64 {
-    let count = |what: &VerifyProblemKind| if let VerifyProblemKind::Dropped { count } = what { *count } else { 0 };
+    let count = |what: &VerifyProblemKind| {
+        if let VerifyProblemKind::Dropped { count } = what { *count } else { 0 }
+    };
     place.verify().notices.iter().map(|notice| count(&notice.what)).sum()
 }
 

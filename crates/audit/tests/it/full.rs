@@ -1,7 +1,7 @@
 //! No space, no permission, no folder: never silent, and refused if that is the policy.
 
 use crate::{LogFolder, entry, lines, write};
-use docent_audit::{AuditLog, WriteFailurePolicy, AuditLogSettings, VerifyProblemKind};
+use docent_audit::{AuditLog, AuditLogSettings, VerifyProblemKind, WriteFailurePolicy};
 use std::{
     fs,
     io::Write,

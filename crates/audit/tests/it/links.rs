@@ -1,7 +1,7 @@
 //! A log whose file or folder is replaced by a link between two lines.
 
 use crate::{LogFolder, entry, full::capture_logs, small, write};
-use docent_audit::{VerifyOptions, AuditLog, WriteFailurePolicy, AuditLogSettings, verify};
+use docent_audit::{AuditLog, AuditLogSettings, VerifyOptions, WriteFailurePolicy, verify};
 use std::{fs, os::unix::fs::symlink};
 
 #[test]
@@ -10,7 +10,10 @@ fn a_file_that_became_a_link_is_not_written_through_and_is_reported() {
         let place = LogFolder::new();
         let victim = place.file("victim");
         fs::write(&victim, "precious\n").unwrap();
-        let log = AuditLog::open(place.log(), AuditLogSettings { on_full, ..AuditLogSettings::default() });
+        let log = AuditLog::open(
+            place.log(),
+            AuditLogSettings { on_full, ..AuditLogSettings::default() },
+        );
         write(&log, 2);
         fs::rename(place.log(), place.file("moved")).unwrap();
         symlink(&victim, place.log()).unwrap();

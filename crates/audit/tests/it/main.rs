@@ -10,7 +10,10 @@ mod reading;
 mod tampering;
 mod writing;
 
-use docent_audit::{VerifyOptions, AuditEntry, AuditFilter, AuditLog, VerifyReport, AuditLogSettings, stats, tail, verify};
+use docent_audit::{
+    AuditEntry, AuditFilter, AuditLog, AuditLogSettings, VerifyOptions, VerifyReport, stats, tail,
+    verify,
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,9 @@
 //! The last lines, lines as they come, and sums.
 
 use crate::{LogFolder, entry, small, write};
-use docent_audit::{AuditEntry, AuditFilter, LogFollower, AuditLine, AuditLog, AuditLogSettings, files, stats, tail};
+use docent_audit::{
+    AuditEntry, AuditFilter, AuditLine, AuditLog, AuditLogSettings, LogFollower, files, stats, tail,
+};
 use std::{fs, io::Write, ops::ControlFlow, time::Duration, time::SystemTime};
 
 fn seqs(lines: &[AuditLine]) -> Vec<u64> {

@@ -1,7 +1,10 @@
 //! Every way to change a log, and that verification detects it.
 
 use crate::{LogFolder, entry, small, write, write_up_to};
-use docent_audit::{VerifyOptions, ChainHead, AuditLog, VerifyReport, AuditLogSettings, VerifyProblemKind, files, verify, verify_files};
+use docent_audit::{
+    AuditLog, AuditLogSettings, ChainHead, VerifyOptions, VerifyProblemKind, VerifyReport, files,
+    verify, verify_files,
+};
 use std::{fs, ops::Range, path::PathBuf};
 
 /// A log of 200 lines in several files, as it was written.
@@ -32,7 +35,11 @@ impl WrittenLog {
     }
 
     /// The same with some of its lines alone: a check looks at a line and the one before it.
-    fn changed_in(&self, some: Range<usize>, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> VerifyReport {
+    fn changed_in(
+        &self,
+        some: Range<usize>,
+        change: impl FnOnce(&mut Vec<Vec<u8>>),
+    ) -> VerifyReport {
         let all = self.files.iter().flat_map(|(_, lines)| lines.clone());
         let mut all: Vec<Vec<u8>> = all.skip(some.start).take(some.len()).collect();
         change(&mut all);
@@ -103,7 +110,11 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
             _ => assert_eq!(gone.problems[0].what, What::Missing { from: seq, to: seq }, "{seq}"),
         }
         let doubled = changed(&|lines| lines.insert(at, lines[at].clone()));
-        let twice = if at == 0 { VerifyProblemKind::BeginsAnew } else { VerifyProblemKind::OutOfOrder { after: seq } };
+        let twice = if at == 0 {
+            VerifyProblemKind::BeginsAnew
+        } else {
+            VerifyProblemKind::OutOfOrder { after: seq }
+        };
         assert_eq!(doubled.problems[0].what, twice, "{seq}");
         let foreign = changed(&|lines| lines.insert(at, b"{\"tool\":\"x\"}\n".to_vec()));
         assert_eq!(foreign.problems[0].what, What::NotALine, "{seq}");
@@ -178,7 +189,8 @@ fn wrong(settings: &AuditLogSettings, harm: impl FnOnce(&LogFolder)) -> Vec<Veri
 
 #[test]
 fn missing_first_lines_and_oldest_files_are_detected() {
-    let keyed = |max_bytes, keep| AuditLogSettings { key: Some(b"key".to_vec()), ..small(max_bytes, keep) };
+    let keyed =
+        |max_bytes, keep| AuditLogSettings { key: Some(b"key".to_vec()), ..small(max_bytes, keep) };
     let first = |path: PathBuf| crate::lines(&path)[0]["seq"].as_u64().unwrap();
     let cut = |path: &PathBuf, lines: usize| {
         let text = fs::read_to_string(path).unwrap();
@@ -239,8 +251,9 @@ fn without_the_key_nothing_can_be_forged() {
     let key = b"a key that the writer of the file has not".as_slice();
     let settings =
         |key: Option<&[u8]>| AuditLogSettings { key: key.map(<[u8]>::to_vec), ..small(20_000, 20) };
-    let check =
-        |place: &LogFolder, key| verify(&place.log(), &VerifyOptions { key, ..VerifyOptions::default() }).unwrap();
+    let check = |place: &LogFolder, key| {
+        verify(&place.log(), &VerifyOptions { key, ..VerifyOptions::default() }).unwrap()
+    };
     let place = LogFolder::new();
     write_up_to(&AuditLog::open(place.log(), settings(Some(key))), 100);
     assert!(check(&place, Some(key)).is_intact());

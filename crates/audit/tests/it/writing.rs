@@ -1,7 +1,9 @@
 //! One process, one log.
 
 use crate::{LogFolder, entry, lines, small, write};
-use docent_audit::{AuditEntry, AuditLog, MAX_LINE_BYTES, AuditLogSettings, VerifyProblemKind, files};
+use docent_audit::{
+    AuditEntry, AuditLog, AuditLogSettings, MAX_LINE_BYTES, VerifyProblemKind, files,
+};
 use serde_json::json;
 use std::fs;
 
@@ -182,7 +184,8 @@ fn a_truncated_line_is_terminated_recorded_and_not_tampering() {
         }
         write(&AuditLog::open(place.log(), AuditLogSettings::default()), 1);
         let report = place.intact();
-        let whats: Vec<&VerifyProblemKind> = report.notices.iter().map(|notice| &notice.what).collect();
+        let whats: Vec<&VerifyProblemKind> =
+            report.notices.iter().map(|notice| &notice.what).collect();
         let (seq, want) = match cut {
             cut if cut == third => (3, vec![]),
             cut if cut == whole.len() - 1 => (4, vec![]),
@@ -217,7 +220,8 @@ fn untrusted_names_stay_in_their_line() {
         megabyte.as_str(),
     ];
     for name in bad {
-        let entry = AuditEntry { principal: name, client: Some(name), uri: Some(name), ..entry(name) };
+        let entry =
+            AuditEntry { principal: name, client: Some(name), uri: Some(name), ..entry(name) };
         log.append(&entry).unwrap();
     }
     let text = fs::read_to_string(place.log()).unwrap();
@@ -260,13 +264,20 @@ fn a_file_that_cannot_be_removed_is_ignored() {
 #[test]
 fn each_line_can_wait_for_the_disk() {
     let place = LogFolder::new();
-    write(&AuditLog::open(place.log(), AuditLogSettings { sync: true, ..AuditLogSettings::default() }), 3);
+    write(
+        &AuditLog::open(
+            place.log(),
+            AuditLogSettings { sync: true, ..AuditLogSettings::default() },
+        ),
+        3,
+    );
     assert_eq!(place.intact().lines, 3);
 }
 
 #[test]
 fn settings_never_show_the_key() {
-    let settings = AuditLogSettings { key: Some(b"hush-hush".to_vec()), ..AuditLogSettings::default() };
+    let settings =
+        AuditLogSettings { key: Some(b"hush-hush".to_vec()), ..AuditLogSettings::default() };
     let log = AuditLog::open("/nowhere/audit.jsonl", settings.clone());
     let shown = format!("{settings:?} {log:?}");
     let digits = format!("{:?}", b"hush-hush");

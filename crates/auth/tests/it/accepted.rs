@@ -4,7 +4,9 @@ use crate::{
     issuer::{AUDIENCE, NAME, PublishedDocuments, START, at, claims, holding, settings, verifier},
     signer::Signer,
 };
-use docent_auth::{Algorithm, TrustedIssuer, IssuerSettings, RejectionReason, VerifiedToken, TokenVerifier};
+use docent_auth::{
+    Algorithm, IssuerSettings, RejectionReason, TokenVerifier, TrustedIssuer, VerifiedToken,
+};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::SystemTime};
 

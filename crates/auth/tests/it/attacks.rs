@@ -73,7 +73,9 @@ fn a_published_secret_checks_nothing() {
     published.put(crate::issuer::KEYS, &set, None);
     let verifier = verifier(settings(), &published);
     assert!(verifier.warm(at(0)).is_empty());
-    for (name, want) in [("HS256", RejectionReason::BadAlgorithm), ("RS256", RejectionReason::UnknownKey)] {
+    for (name, want) in
+        [("HS256", RejectionReason::BadAlgorithm), ("RS256", RejectionReason::UnknownKey)]
+    {
         let token = shared_secret_token(secret, &Forger::header(name), &claims().to_string());
         assert_eq!(verifier.verify(&token, at(0)).unwrap_err().reason, want);
     }
@@ -114,7 +116,10 @@ fn key_names_lead_nowhere() {
         "\u{202e}k",
     ] {
         let header = json!({"alg": "EdDSA", "kid": kid}).to_string();
-        forger.check(&forger.signer.sign(&header, &claims().to_string()), &RejectionReason::UnknownKey);
+        forger.check(
+            &forger.signer.sign(&header, &claims().to_string()),
+            &RejectionReason::UnknownKey,
+        );
     }
 }
 
@@ -125,7 +130,8 @@ fn a_token_does_not_bring_its_key() {
     let verifier = verifier(settings(), &published);
     assert!(verifier.warm(at(0)).is_empty());
     published.asked();
-    for (kid, want) in [("k", RejectionReason::BadSignature), ("new", RejectionReason::UnknownKey)] {
+    for (kid, want) in [("k", RejectionReason::BadSignature), ("new", RejectionReason::UnknownKey)]
+    {
         for (name, value) in [
             ("jwk", forged.jwk()),
             ("jku", json!("https://evil.example/keys")),
@@ -152,7 +158,8 @@ fn what_is_said_twice_or_asks_for_more() {
     let forger = Forger::new(Algorithm::EdDsa);
     let good = claims().to_string();
     let header = Forger::header("EdDSA");
-    let twice = RejectionReason::Malformed("its claims are not a JSON object, or have a duplicate key");
+    let twice =
+        RejectionReason::Malformed("its claims are not a JSON object, or have a duplicate key");
     for extra in [r#""aud":"x","#, r#""sub":"evil","#, r#""a":{"b":1,"b":2},"#] {
         let text = good.replacen('{', &format!("{{{extra}"), 1);
         forger.check(&forger.signer.sign(&header, &text), &twice);
@@ -160,7 +167,8 @@ fn what_is_said_twice_or_asks_for_more() {
     forger.check(&forger.signer.sign(&header, "[]"), &twice);
     forger.check(&forger.signer.sign(&header, &"[".repeat(4000)), &twice);
     let text = header.replacen('{', r#"{"alg":"none","#, 1);
-    let want = RejectionReason::Malformed("its header is not a JSON object, or has a duplicate key");
+    let want =
+        RejectionReason::Malformed("its header is not a JSON object, or has a duplicate key");
     forger.check(&forger.signer.sign(&text, &good), &want);
     for extra in [r#""crit":["b64"],"b64":false,"#, r#""crit":["exp"],"exp":1,"#, r#""b64":false,"#]
     {
@@ -193,7 +201,8 @@ fn other_issuers_and_other_kinds() {
     claims["at_hash"] = json!("x");
     for typ in ["id+jwt", "id_token", "refresh+jwt", "dpop+jwt", "secevent+jwt", "at+jwt "] {
         let header = json!({"alg": "EdDSA", "kid": "k", "typ": typ}).to_string();
-        forger.check(&forger.signer.sign(&header, &claims.to_string()), &RejectionReason::WrongType);
+        forger
+            .check(&forger.signer.sign(&header, &claims.to_string()), &RejectionReason::WrongType);
     }
 }
 

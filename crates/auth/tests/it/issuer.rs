@@ -1,7 +1,10 @@
 //! An in-memory issuer: what it publishes, for how long, and how often it was queried.
 
 use crate::signer::Signer;
-use docent_auth::{DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, IssuerSettings, ScopeMap, TokenVerifier};
+use docent_auth::{
+    DocumentFetchError, DocumentFetcher, FetchedDocument, IssuerSettings, ScopeMap, TokenVerifier,
+    TrustedIssuer,
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -79,7 +82,10 @@ pub(crate) fn settings() -> IssuerSettings {
     settings
 }
 
-pub(crate) fn verifier(settings: IssuerSettings, published: &Arc<PublishedDocuments>) -> TokenVerifier {
+pub(crate) fn verifier(
+    settings: IssuerSettings,
+    published: &Arc<PublishedDocuments>,
+) -> TokenVerifier {
     let issuer = TrustedIssuer::check(settings).unwrap();
     TokenVerifier::new(vec![issuer], Arc::clone(published) as Arc<dyn DocumentFetcher>).unwrap()
 }

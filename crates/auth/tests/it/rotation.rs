@@ -4,7 +4,10 @@ use crate::{
     issuer::{AUDIENCE, KEYS, METADATA, NAME, PublishedDocuments, START, at, settings, verifier},
     signer::Signer,
 };
-use docent_auth::{Algorithm, DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, RejectionReason, TokenVerifier};
+use docent_auth::{
+    Algorithm, DocumentFetchError, DocumentFetcher, FetchedDocument, RejectionReason,
+    TokenVerifier, TrustedIssuer,
+};
 use serde_json::{Value, json};
 use std::{
     sync::{

@@ -8,9 +8,9 @@ use super::{
 use crate::{
     TransportFailure,
     answers::AwaitedAnswers,
-    http_sender::{HttpRequestDraft, content_type, insert_if_valid},
     events::EventReader,
     headers,
+    http_sender::{HttpRequestDraft, content_type, insert_if_valid},
 };
 use std::sync::Arc;
 use tokio::{
@@ -89,7 +89,10 @@ impl HttpState {
         };
         let status = response.status();
         if status.is_server_error() && status != http::StatusCode::NOT_IMPLEMENTED {
-            return Ok(StreamEnd { made_progress: false, how: format!("the server answered {status}") });
+            return Ok(StreamEnd {
+                made_progress: false,
+                how: format!("the server answered {status}"),
+            });
         }
         if let Some(session) = &terms.session
             && status == http::StatusCode::NOT_FOUND
@@ -112,6 +115,7 @@ impl HttpState {
         reader.restart();
         let read = self.read(response, reader, &mut AwaitedAnswers::default()).await;
         // An event that is too long ends this connection, not the stream.
-        Ok(read.unwrap_or_else(|failure| StreamEnd { made_progress: false, how: failure.to_string() }))
+        Ok(read
+            .unwrap_or_else(|failure| StreamEnd { made_progress: false, how: failure.to_string() }))
     }
 }

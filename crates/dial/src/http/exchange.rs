@@ -1,12 +1,13 @@
 //! Sends one message and handles its answer.
 
-use super::{Outgoing, HttpState, SessionTerms, add_configured_headers, locked};
+use super::{HttpState, Outgoing, SessionTerms, add_configured_headers, locked};
 use crate::{
     TransportEvent, TransportFailure,
     answers::{self, AwaitedAnswers},
-    http_sender::{HttpRequestDraft, content_type, insert_if_valid, transport_failure},
     events::EventReader,
-    headers, message,
+    headers,
+    http_sender::{HttpRequestDraft, content_type, insert_if_valid, transport_failure},
+    message,
 };
 use reqwest::Response;
 use serde_json::Value;
@@ -35,7 +36,9 @@ impl HttpState {
         let outcome = self.round_trip(&outgoing, &mut awaited).await;
         let failure = match outcome {
             Ok(()) if awaited.is_empty() => return,
-            Ok(()) => TransportFailure::Malformed("it contains no answer to the request".to_owned()),
+            Ok(()) => {
+                TransportFailure::Malformed("it contains no answer to the request".to_owned())
+            }
             Err(failure) => failure,
         };
         for id in awaited.unanswered() {
@@ -44,7 +47,10 @@ impl HttpState {
     }
 
     /// Sends a notification, or an answer to a server's request, and waits until the server acknowledges it.
-    pub(super) async fn send_one_way(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), TransportFailure> {
+    pub(super) async fn send_one_way(
+        self: &Arc<Self>,
+        outgoing: Outgoing,
+    ) -> Result<(), TransportFailure> {
         let limit = self.courier.idle_timeout;
         let sending = timeout(limit, self.post(&outgoing));
         let outcome = self.ending.run_until_cancelled(sending).await;
@@ -101,14 +107,19 @@ impl HttpState {
         let draft = HttpRequestDraft::post(&self.courier.url, body.into(), fields);
         let response = self.courier.send(&draft).await?;
         if starts && response.status().is_success() {
-            let given = response.headers().get(headers::SESSION_HEADER).and_then(|id| id.to_str().ok());
+            let given =
+                response.headers().get(headers::SESSION_HEADER).and_then(|id| id.to_str().ok());
             locked(&self.terms).session = given.map(str::to_owned);
             terms.session = given.map(str::to_owned);
         }
         Ok((response, SentMessage { terms, stateless }))
     }
 
-    async fn round_trip(&self, outgoing: &Outgoing, awaited: &mut AwaitedAnswers) -> Result<(), TransportFailure> {
+    async fn round_trip(
+        &self,
+        outgoing: &Outgoing,
+        awaited: &mut AwaitedAnswers,
+    ) -> Result<(), TransportFailure> {
         let (response, sent) = self.post(outgoing).await?;
         let status = response.status();
         if !status.is_success() {
@@ -122,12 +133,15 @@ impl HttpState {
                 if body.is_empty() {
                     return self.accept_empty_answer(status.as_u16(), awaited);
                 }
-                let value = message::parse(&body)
-                    .map_err(|error| TransportFailure::Malformed(format!("it is not valid JSON: {error}")))?;
+                let value = message::parse(&body).map_err(|error| {
+                    TransportFailure::Malformed(format!("it is not valid JSON: {error}"))
+                })?;
                 answers::deliver(value, awaited, self.listener.as_ref());
                 Ok(())
             }
-            _ if matches!(status.as_u16(), 202 | 204) => self.accept_empty_answer(status.as_u16(), awaited),
+            _ if matches!(status.as_u16(), 202 | 204) => {
+                self.accept_empty_answer(status.as_u16(), awaited)
+            }
             other => Err(TransportFailure::Malformed(format!(
                 "it is `{other}`, neither JSON nor an event stream; is this the address of an MCP server?"
             ))),
@@ -135,7 +149,11 @@ impl HttpState {
     }
 
     /// Handles a request that was accepted without an answer. Some servers send the answer on the event stream.
-    fn accept_empty_answer(&self, status: u16, awaited: &mut AwaitedAnswers) -> Result<(), TransportFailure> {
+    fn accept_empty_answer(
+        &self,
+        status: u16,
+        awaited: &mut AwaitedAnswers,
+    ) -> Result<(), TransportFailure> {
         if locked(&self.event_stream).is_some() {
             awaited.clear();
             return Ok(());
@@ -144,7 +162,12 @@ impl HttpState {
     }
 
     /// Handles a refusal: an answer, if it contains one, the end of the session, or a lost request.
-    async fn handle_refusal(&self, response: Response, sent: &SentMessage, awaited: &mut AwaitedAnswers) -> TransportFailure {
+    async fn handle_refusal(
+        &self,
+        response: Response,
+        sent: &SentMessage,
+        awaited: &mut AwaitedAnswers,
+    ) -> TransportFailure {
         const METHOD_NOT_FOUND: i64 = -32601;
         let status = response.status().as_u16();
         let refusal = self.courier.refusal(response).await;
@@ -154,7 +177,10 @@ impl HttpState {
             && code != Some(METHOD_NOT_FOUND)
         {
             self.session_over(session);
-            return TransportFailure::Refused { status, text: "it no longer knows the session".to_owned() };
+            return TransportFailure::Refused {
+                status,
+                text: "it no longer knows the session".to_owned(),
+            };
         }
         if let Some(message) = refusal.message
             && !awaited.is_empty()
@@ -182,7 +208,9 @@ impl HttpState {
                 fruitless += 1;
             }
             if fruitless >= MAX_FRUITLESS_RESUMES {
-                return Err(TransportFailure::Lost(format!("the stream broke {RESUMES} times in a row")));
+                return Err(TransportFailure::Lost(format!(
+                    "the stream broke {RESUMES} times in a row"
+                )));
             }
             sleep(resume_pause(reader.retry_ms(), fruitless)).await;
             ended = match self.resume(&mut reader, sent).await? {
@@ -212,7 +240,9 @@ impl HttpState {
         let draft = HttpRequestDraft::listen(&self.courier.url, fields);
         let response = match self.courier.send(&draft).await {
             Ok(response) => response,
-            Err(TransportFailure::Unreachable(why) | TransportFailure::Lost(why)) => return Ok(Err(why)),
+            Err(TransportFailure::Unreachable(why) | TransportFailure::Lost(why)) => {
+                return Ok(Err(why));
+            }
             Err(failure) => return Err(failure),
         };
         let status = response.status();
@@ -255,8 +285,18 @@ impl HttpState {
             };
             let chunk = match chunk {
                 Ok(Some(chunk)) => chunk,
-                Ok(None) => return Ok(StreamEnd { made_progress: heard, how: "the stream ended".to_owned() }),
-                Err(error) => return Ok(StreamEnd { made_progress: heard, how: transport_failure(error).to_string() }),
+                Ok(None) => {
+                    return Ok(StreamEnd {
+                        made_progress: heard,
+                        how: "the stream ended".to_owned(),
+                    });
+                }
+                Err(error) => {
+                    return Ok(StreamEnd {
+                        made_progress: heard,
+                        how: transport_failure(error).to_string(),
+                    });
+                }
             };
             let before = reader.last_id().map(str::to_owned);
             let read = reader.push(&chunk, &mut events);
@@ -266,7 +306,9 @@ impl HttpState {
                     answers::deliver_text(event.data.as_bytes(), awaited, self.listener.as_ref());
                 }
             }
-            read.map_err(|too_long| TransportFailure::Malformed(format!("its stream contains {too_long}")))?;
+            read.map_err(|too_long| {
+                TransportFailure::Malformed(format!("its stream contains {too_long}"))
+            })?;
         }
     }
 }

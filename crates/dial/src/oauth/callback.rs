@@ -56,12 +56,16 @@ impl CallbackListener {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else { continue };
             let mut stream = BufReader::new(stream);
-            let Ok(Some(target)) = timeout(REQUEST_HEAD_TIMEOUT, target(&mut stream)).await else { continue };
+            let Ok(Some(target)) = timeout(REQUEST_HEAD_TIMEOUT, target(&mut stream)).await else {
+                continue;
+            };
             let verdict = parse_redirect(&target, state);
             let (status, text) = match &verdict {
                 None => ("404 Not Found", "Not found."),
                 Some(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
-                Some(Err(_)) => ("400 Bad Request", "Sign-in failed. See the terminal for the reason."),
+                Some(Err(_)) => {
+                    ("400 Bad Request", "Sign-in failed. See the terminal for the reason.")
+                }
             };
             let page =
                 format!("<!doctype html><meta charset=utf-8><title>docent</title><p>{text}</p>");
@@ -95,7 +99,10 @@ async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 /// Parses a request: not the redirect, a code, or an error.
-fn parse_redirect(target: &str, state: &str) -> Option<Result<CallbackParameters, TransportFailure>> {
+fn parse_redirect(
+    target: &str,
+    state: &str,
+) -> Option<Result<CallbackParameters, TransportFailure>> {
     let url = Url::parse("http://127.0.0.1").and_then(|base| base.join(target)).ok()?;
     if url.path() != CALLBACK_PATH {
         return None;

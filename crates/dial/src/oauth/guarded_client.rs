@@ -142,7 +142,8 @@ impl GuardedHttpClient {
         let host = url.host_str().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let found = lookup_host((bare, 0)).await;
-        let found = found.map_err(|error| TransportFailure::Unreachable(format!("{host}: {error}")))?;
+        let found =
+            found.map_err(|error| TransportFailure::Unreachable(format!("{host}: {error}")))?;
         let guard = NetworkDepthGuard { deepest: deepest(found.map(|address| address.ip())) };
         let follow = Policy::custom(move |attempt: Attempt<'_>| {
             if attempt.previous().len() > MAX_REDIRECTS || !guard.allows_url(attempt.url()) {
@@ -191,16 +192,23 @@ impl GuardedHttpClient {
     }
 
     /// Posts a form, and reads the answer up to a limit.
-    pub(super) async fn post_form(&self, url: &Url, form: String) -> Result<(u16, Vec<u8>), TransportFailure> {
+    pub(super) async fn post_form(
+        &self,
+        url: &Url,
+        form: String,
+    ) -> Result<(u16, Vec<u8>), TransportFailure> {
         if !self.guard.allows_url(url) {
             return Err(TransportFailure::Unauthorized(internal_address_error().to_string()));
         }
         let kind = "application/x-www-form-urlencoded";
-        let request = self.non_redirecting.post(url.clone()).header(http::header::CONTENT_TYPE, kind);
+        let request =
+            self.non_redirecting.post(url.clone()).header(http::header::CONTENT_TYPE, kind);
         let request = request.header(http::header::ACCEPT, "application/json").body(form);
         let response = request.send().await.map_err(transport_failure)?;
         let status = response.status().as_u16();
-        let body = read_body(response).await.map_err(|error| TransportFailure::Malformed(error.to_string()))?;
+        let body = read_body(response)
+            .await
+            .map_err(|error| TransportFailure::Malformed(error.to_string()))?;
         Ok((status, body))
     }
 }
@@ -245,7 +253,9 @@ fn is_place_of(place: &Url, issuer: &str) -> bool {
         })
 }
 
-async fn read_body(mut response: Response) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+async fn read_body(
+    mut response: Response,
+) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
         if body.len().saturating_add(chunk.len()) > MAX_BODY_BYTES {

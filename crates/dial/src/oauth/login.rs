@@ -1,6 +1,9 @@
 //! Gets a first token, or one with more scopes: through the browser, or with the client's own credentials.
 
-use super::{DiscoveredAuthority, OauthClient, OauthSignIn, TokenRecord, assertion, callback, now, guarded_client::GuardedHttpClient};
+use super::{
+    DiscoveredAuthority, OauthClient, OauthSignIn, TokenRecord, assertion, callback,
+    guarded_client::GuardedHttpClient, now,
+};
 use crate::{Challenge, TransportFailure, http_sender::shorten};
 use rmcp::transport::auth::{
     AuthorizationMetadata, ClientCredentialsConfig, OAuthClientConfig, OAuthTokenResponse,
@@ -55,8 +58,8 @@ impl OauthSignIn {
                 blank(id).with_token(&response.map_err(|error| self.told(&error))?)
             }
             OauthClient::MachineKey { id, key_pem, algorithm } => {
-                let assertion =
-                    assertion::sign_assertion(id, &issuer, key_pem, *algorithm).map_err(|why| {
+                let assertion = assertion::sign_assertion(id, &issuer, key_pem, *algorithm)
+                    .map_err(|why| {
                         TransportFailure::Unauthorized(format!("{}: {why}", self.settings.server))
                     })?;
                 let response = self.vouch(&authority.metadata, &assertion, &scopes).await?;
@@ -121,7 +124,8 @@ impl OauthSignIn {
             .settings
             .redirect_port
             .or(registered.as_ref().and_then(|record| record.redirect_port));
-        let door = callback::CallbackListener::open(wished, self.settings.redirect_port.is_none()).await?;
+        let door =
+            callback::CallbackListener::open(wished, self.settings.redirect_port.is_none()).await?;
         let registered = registered.filter(|record| record.redirect_port == Some(door.port()));
         let uri = callback::callback_uri(door.port());
         let client = self.client(authority, &uri, &blank.scopes, registered).await?;
@@ -143,9 +147,7 @@ impl OauthSignIn {
             })
             .unwrap_or_default();
         browser.open(&page).map_err(|why| {
-            TransportFailure::Unauthorized(format!(
-                "{server}: cannot show the sign-in page: {why}"
-            ))
+            TransportFailure::Unauthorized(format!("{server}: cannot show the sign-in page: {why}"))
         })?;
         let back = timeout(self.settings.patience, door.wait(&state)).await.map_err(|_| {
             let waited = self.settings.patience.as_secs();
@@ -164,7 +166,9 @@ impl OauthSignIn {
         let server = &self.settings.server;
         let has_oauth = is_published || matches!(self.settings.client, Client::Registered { .. });
         match (has_oauth, self.settings.is_configured) {
-            (true, true) => TransportFailure::Unauthorized(format!("run `docent servers login {server}`")),
+            (true, true) => {
+                TransportFailure::Unauthorized(format!("run `docent servers login {server}`"))
+            }
             (true, false) => TransportFailure::Unauthorized(format!(
                 "add it with `docent servers add NAME --url {}`, then run `docent servers login NAME`",
                 self.url
@@ -194,7 +198,9 @@ impl OauthSignIn {
         };
         let OauthClient::Unknown { metadata_url } = &self.settings.client else {
             let OauthClient::Registered { id, secret } = &self.settings.client else {
-                return Err(TransportFailure::Unauthorized("this client does not sign in with a browser".into()));
+                return Err(TransportFailure::Unauthorized(
+                    "this client does not sign in with a browser".into(),
+                ));
             };
             return Ok(config(id, secret.clone()));
         };

@@ -1,6 +1,6 @@
 //! Stores tokens between runs.
 
-use docent_files::{FileAccess, Durability, ManagedFolder};
+use docent_files::{Durability, FileAccess, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -76,7 +76,11 @@ pub struct TokenStoreError {
 /// Stores records, one per server and issuer. Calls are short, and never concurrent for one server.
 pub trait TokenStore: Send + Sync {
     /// Loads the record of a server at an issuer; without an issuer, the one that was written last.
-    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<TokenRecord>, TokenStoreError>;
+    fn load(
+        &self,
+        resource: &str,
+        issuer: Option<&str>,
+    ) -> Result<Option<TokenRecord>, TokenStoreError>;
 
     /// Writes a record, replacing the previous one.
     fn save(&self, record: &TokenRecord) -> Result<(), TokenStoreError>;
@@ -98,7 +102,11 @@ impl MemoryTokenStore {
 }
 
 impl TokenStore for MemoryTokenStore {
-    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<TokenRecord>, TokenStoreError> {
+    fn load(
+        &self,
+        resource: &str,
+        issuer: Option<&str>,
+    ) -> Result<Option<TokenRecord>, TokenStoreError> {
         let records = self.records();
         let fits = |record: &&TokenRecord| {
             record.resource == resource && issuer.is_none_or(|issuer| record.issuer == issuer)
@@ -177,7 +185,11 @@ impl FileTokenStore {
 }
 
 impl TokenStore for FileTokenStore {
-    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<TokenRecord>, TokenStoreError> {
+    fn load(
+        &self,
+        resource: &str,
+        issuer: Option<&str>,
+    ) -> Result<Option<TokenRecord>, TokenStoreError> {
         if let Some(issuer) = issuer {
             let record = self.read(&file_name(resource, issuer), resource)?;
             return Ok(record.filter(|record| record.issuer == issuer));

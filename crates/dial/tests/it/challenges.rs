@@ -2,10 +2,12 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ReceivedRequest, ScriptedHttpServer, ResponseStep, json, whole, with},
+    server::{ReceivedRequest, ResponseStep, ScriptedHttpServer, json, whole, with},
     streamable::{answer, notification, request},
 };
-use docent_dial::{Challenge, TransportFailure, HttpSettings, Running, SignIn, http, sse, websocket};
+use docent_dial::{
+    Challenge, HttpSettings, Running, SignIn, TransportFailure, http, sse, websocket,
+};
 use std::sync::{Arc, Mutex};
 
 /// Has a new token after each challenge, until it gives up.
@@ -80,9 +82,15 @@ async fn a_challenge_is_answered_and_the_message_sent_again() {
 
 #[tokio::test]
 async fn challenges_have_an_end() {
-    let check = |steps: fn() -> Vec<ResponseStep>, gives_up: bool, count: usize, expected: &'static str| async move {
+    let check = |steps: fn() -> Vec<ResponseStep>,
+                 gives_up: bool,
+                 count: usize,
+                 expected: &'static str| async move {
         let server = ScriptedHttpServer::start(move |_| steps()).await;
-        let (heard, clerk) = (RecordedEvents::new(), Arc::new(ScriptedSignIn { gives_up, ..ScriptedSignIn::default() }));
+        let (heard, clerk) = (
+            RecordedEvents::new(),
+            Arc::new(ScriptedSignIn { gives_up, ..ScriptedSignIn::default() }),
+        );
         let line = http::open(settings(server.url("/"), &clerk), heard.clone()).await.unwrap();
         line.send(request(1, "x")).await.unwrap();
         let (_, failure) = heard.lost().await;
@@ -111,11 +119,13 @@ async fn every_way_signs_in() {
     })
     .await;
     let clerk = Arc::new(ScriptedSignIn::default());
-    let failure = sse::open(settings(server.url("/"), &clerk), RecordedEvents::new()).await.err().unwrap();
+    let failure =
+        sse::open(settings(server.url("/"), &clerk), RecordedEvents::new()).await.err().unwrap();
     assert!(matches!(failure, Failure::Refused { status: 418, .. }), "{failure:?}");
     let clerk = Arc::new(ScriptedSignIn::default());
     let url = server.url("/").replace("http", "ws");
-    let failure = websocket::open(settings(url, &clerk), RecordedEvents::new()).await.err().unwrap();
+    let failure =
+        websocket::open(settings(url, &clerk), RecordedEvents::new()).await.err().unwrap();
     assert!(matches!(failure, Failure::Refused { status: 418, .. }), "{failure:?}");
     assert_eq!(clerk.challenges.lock().unwrap().len(), 1);
 }

@@ -29,7 +29,10 @@ impl RecordedEvents {
     }
 
     pub(crate) async fn next(&self) -> TransportEvent {
-        timeout(EVENT_TIMEOUT, self.events.lock().await.recv()).await.expect("no event came").unwrap()
+        timeout(EVENT_TIMEOUT, self.events.lock().await.recv())
+            .await
+            .expect("no event came")
+            .unwrap()
     }
 
     pub(crate) async fn message(&self) -> Value {

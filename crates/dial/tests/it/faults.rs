@@ -2,10 +2,10 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ScriptedHttpServer, ResponseStep, json, send, stream, whole, with},
+    server::{ResponseStep, ScriptedHttpServer, json, send, stream, whole, with},
     streamable::{answer, line, notification, request},
 };
-use docent_dial::{TransportFailure, HttpSettings, http, websocket};
+use docent_dial::{HttpSettings, TransportFailure, http, websocket};
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -14,7 +14,9 @@ use tokio::{
 
 #[tokio::test]
 async fn a_fault_is_the_loss_of_one_request() {
-    let check = |steps: fn() -> Vec<ResponseStep>, kind: fn(&TransportFailure) -> bool, expected: &'static str| async move {
+    let check = |steps: fn() -> Vec<ResponseStep>,
+                 kind: fn(&TransportFailure) -> bool,
+                 expected: &'static str| async move {
         let server = ScriptedHttpServer::start(move |seen| match seen.rpc().as_str() {
             "bad" => steps(),
             _ => json(&answer(2)),
@@ -117,12 +119,8 @@ async fn a_refusal_says_what_the_server_said() {
         "slow down (retry after 7 s)",
     )
     .await;
-    check(
-        || with("Retry-After: 7\r\n", "429 Too Many Requests", "", ""),
-        429,
-        "(retry after 7 s)",
-    )
-    .await;
+    check(|| with("Retry-After: 7\r\n", "429 Too Many Requests", "", ""), 429, "(retry after 7 s)")
+        .await;
     check(
         || vec![send("HTTP/1.1 500 Oops\r\nContent-Length: 9999999999\r\n\r\nhalf"), Step::Cut],
         500,
@@ -133,8 +131,10 @@ async fn a_refusal_says_what_the_server_said() {
 
 #[tokio::test]
 async fn without_a_sign_in_a_challenge_says_that_the_key_is_refused() {
-    let server =
-        ScriptedHttpServer::start(|_| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", "")).await;
+    let server = ScriptedHttpServer::start(|_| {
+        with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", "")
+    })
+    .await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();

@@ -2,10 +2,13 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ScriptedHttpServer, ResponseStep, json, send, status, stream, whole, with},
+    server::{ResponseStep, ScriptedHttpServer, json, send, status, stream, whole, with},
     streamable::{answer, notification, request},
 };
-use docent_dial::{TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, open_detecting, sse};
+use docent_dial::{
+    ClientTransport, HttpSettings, TransportEvent, TransportFailure, TransportListener,
+    open_detecting, sse,
+};
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 
@@ -117,7 +120,11 @@ async fn a_stream_that_is_not_what_it_should_be_is_refused() {
     check(|| with("Location: http://127.0.0.1:1/\r\n", "307 x", "", ""), "another server").await;
 }
 
-async fn detecting(server: &ScriptedHttpServer, path: &str, heard: &Arc<RecordedEvents>) -> Arc<dyn ClientTransport> {
+async fn detecting(
+    server: &ScriptedHttpServer,
+    path: &str,
+    heard: &Arc<RecordedEvents>,
+) -> Arc<dyn ClientTransport> {
     let heard: Arc<dyn TransportListener> = heard.clone();
     open_detecting(HttpSettings::new(server.url(path)), heard).await.unwrap()
 }
@@ -144,17 +151,22 @@ async fn a_server_without_streamable_http_is_detected() {
 
 #[tokio::test]
 async fn only_a_first_initialize_is_tried_twice() {
-    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
-        ("POST", "server/discover") => status("405 Method Not Allowed"),
-        ("POST", "initialize") if seen.json()["id"] == 2 => json(&answer(2)),
-        ("POST", "broken") => vec![Step::Cut],
-        _ => status("404 Not Found"),
-    })
-    .await;
+    let server =
+        ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+            ("POST", "server/discover") => status("405 Method Not Allowed"),
+            ("POST", "initialize") if seen.json()["id"] == 2 => json(&answer(2)),
+            ("POST", "broken") => vec![Step::Cut],
+            _ => status("404 Not Found"),
+        })
+        .await;
     let heard = RecordedEvents::new();
     let line = detecting(&server, "/", &heard).await;
     line.send(request(1, "server/discover")).await.unwrap();
-    assert_eq!(heard.lost().await.0, 1, "this is reported, so that the client tries the other protocol mode");
+    assert_eq!(
+        heard.lost().await.0,
+        1,
+        "this is reported, so that the client tries the other protocol mode"
+    );
     line.send(request(2, "initialize")).await.unwrap();
     assert_eq!(heard.message().await["id"], 2);
     line.send(request(3, "initialize")).await.unwrap();

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod challenges;
-mod faults;
 mod events;
+mod faults;
 mod legacy;
 mod oauth;
 mod server;

@@ -2,15 +2,15 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ReceivedRequest, ScriptedHttpServer, ResponseStep, json as answered, whole, with},
+    server::{ReceivedRequest, ResponseStep, ScriptedHttpServer, json as answered, whole, with},
     streamable::{answer, request},
 };
 use base64::{Engine, prelude::BASE64_STANDARD, prelude::BASE64_URL_SAFE_NO_PAD};
 use docent_dial::{
-    TransportFailure, HttpSettings, SignIn, http,
+    HttpSettings, SignIn, TransportFailure, http,
     oauth::{
-        Browser, OauthClient, FileTokenStore, MemoryTokenStore, OauthSettings, OauthSignIn, SigningAlgorithm,
-        TokenStore,
+        Browser, FileTokenStore, MemoryTokenStore, OauthClient, OauthSettings, OauthSignIn,
+        SigningAlgorithm, TokenStore,
     },
 };
 use ring::{
@@ -325,7 +325,9 @@ async fn many_requests_wait_for_one_sign_in() {
 
 #[tokio::test]
 async fn a_token_that_ends_is_refreshed_and_kept() {
-    let (server, _) = authority(AuthServerBehavior { expires_in: Some(5), ..AuthServerBehavior::default() }).await;
+    let (server, _) =
+        authority(AuthServerBehavior { expires_in: Some(5), ..AuthServerBehavior::default() })
+            .await;
     let (store, person) = (memory(), person(true));
     let (outcomes, sign_in) =
         ask(settings(&server, &store, Some(&person)), &["ping", "ping"]).await;
@@ -352,7 +354,8 @@ async fn a_token_that_is_refused_is_refreshed() {
 /// The tokens of an issuer are not sent to a server that only claims to be that issuer.
 #[tokio::test]
 async fn a_claimed_issuer_is_not_trusted() {
-    let (server, _) = authority(AuthServerBehavior { impostor: true, ..AuthServerBehavior::default() }).await;
+    let (server, _) =
+        authority(AuthServerBehavior { impostor: true, ..AuthServerBehavior::default() }).await;
     let store = memory();
     let url = server.url("/mcp");
     let kept = json!({"resource": url, "issuer": OTHER, "client_id": "me", "client_secret": "secret-own",
@@ -372,7 +375,8 @@ async fn a_claimed_issuer_is_not_trusted() {
 
 #[tokio::test]
 async fn without_a_browser_the_error_names_the_command() {
-    let (server, authority) = authority(AuthServerBehavior { no_refresh: true, ..AuthServerBehavior::default() }).await;
+    let (server, authority) =
+        authority(AuthServerBehavior { no_refresh: true, ..AuthServerBehavior::default() }).await;
     let store = memory();
     let check = |outcomes: &[Result<(), TransportFailure>]| match &outcomes[0] {
         Err(TransportFailure::Unauthorized(text)) => {
@@ -438,7 +442,9 @@ async fn a_token_with_insufficient_scopes_is_stepped_up_once() {
         ask(settings(&server, &store, Some(&person)), &["ping", "write", "never"]).await;
     assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
     match &outcomes[2] {
-        Err(TransportFailure::Unauthorized(text)) => assert!(text.contains("permissions already"), "{text}"),
+        Err(TransportFailure::Unauthorized(text)) => {
+            assert!(text.contains("permissions already"), "{text}")
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(person.pages.load(Ordering::SeqCst), 2);
@@ -462,8 +468,18 @@ async fn a_sign_in_that_fails_says_why() {
         assert_eq!(sign_in.token().await, None);
         assert_eq!(count(&server, "/token"), 0);
     };
-    check(AuthServerBehavior { denies: true, ..AuthServerBehavior::default() }, true, "access_denied").await;
-    check(AuthServerBehavior { wrong_issuer: true, ..AuthServerBehavior::default() }, true, "issuer").await;
+    check(
+        AuthServerBehavior { denies: true, ..AuthServerBehavior::default() },
+        true,
+        "access_denied",
+    )
+    .await;
+    check(
+        AuthServerBehavior { wrong_issuer: true, ..AuthServerBehavior::default() },
+        true,
+        "issuer",
+    )
+    .await;
     check(AuthServerBehavior::default(), false, "no sign-in within").await;
 }
 
@@ -492,7 +508,8 @@ async fn machines_sign_in_by_themselves() {
             (other, _) => panic!("{other:?}"),
         }
     };
-    let machine = |id: &str, secret: &str| OauthClient::Machine { id: id.into(), secret: secret.into() };
+    let machine =
+        |id: &str, secret: &str| OauthClient::Machine { id: id.into(), secret: secret.into() };
     check(machine("machine", "secret-own"), true).await;
     check(machine("machine", "secret-other"), false).await;
     let keyed = |id: &str| OauthClient::MachineKey {
@@ -509,7 +526,8 @@ async fn a_client_that_is_registered_does_not_register() {
     let (server, _) = authority(AuthServerBehavior::default()).await;
     let person = person(true);
     let mut settings = settings(&server, &memory(), Some(&person));
-    settings.client = OauthClient::Registered { id: "known".into(), secret: Some("secret-own".into()) };
+    settings.client =
+        OauthClient::Registered { id: "known".into(), secret: Some("secret-own".into()) };
     settings.scopes = vec!["read".into(), "extra".into()];
     let (outcomes, _) = ask(settings, &["ping"]).await;
     assert!(outcomes[0].is_ok(), "{outcomes:?}");

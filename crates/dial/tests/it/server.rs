@@ -115,7 +115,9 @@ struct ScriptedServerState {
 }
 
 impl ScriptedHttpServer {
-    pub(crate) async fn start(script: impl Fn(&ReceivedRequest) -> Vec<ResponseStep> + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        script: impl Fn(&ReceivedRequest) -> Vec<ResponseStep> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(ScriptedServerState {
@@ -146,13 +148,21 @@ impl ScriptedHttpServer {
     /// Waits for N more requests.
     pub(crate) async fn arrived(&self, count: u32) {
         let waiting = self.arrived.acquire_many(count);
-        timeout(crate::events::EVENT_TIMEOUT, waiting).await.expect("no request came").unwrap().forget();
+        timeout(crate::events::EVENT_TIMEOUT, waiting)
+            .await
+            .expect("no request came")
+            .unwrap()
+            .forget();
     }
 
     /// Waits until a client disconnects while a script is waiting.
     pub(crate) async fn gone(&self) {
         let waiting = self.gone.acquire();
-        timeout(crate::events::EVENT_TIMEOUT, waiting).await.expect("no client disconnected").unwrap().forget();
+        timeout(crate::events::EVENT_TIMEOUT, waiting)
+            .await
+            .expect("no client disconnected")
+            .unwrap()
+            .forget();
     }
 }
 

@@ -2,10 +2,13 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ReceivedRequest, ScriptedHttpServer, ResponseStep, json, send, status, stream, whole, whole_stream, with},
+    server::{
+        ReceivedRequest, ResponseStep, ScriptedHttpServer, json, send, status, stream, whole,
+        whole_stream, with,
+    },
     streamable::{answer, line, notification, request},
 };
-use docent_dial::{TransportEvent, TransportFailure, ClientTransport};
+use docent_dial::{ClientTransport, TransportEvent, TransportFailure};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -27,14 +30,15 @@ async fn greet(line: &dyn ClientTransport, heard: &RecordedEvents) {
 
 #[tokio::test]
 async fn a_session_is_kept_and_ended() {
-    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
-        ("POST", "initialize") => greeted(seen),
-        ("POST", "notifications/initialized") => status("202 Accepted"),
-        ("POST", _) => json(&answer(seen.json()["id"].clone())),
-        ("GET", _) => status("405 Method Not Allowed"),
-        _ => status("200 OK"),
-    })
-    .await;
+    let server =
+        ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+            ("POST", "initialize") => greeted(seen),
+            ("POST", "notifications/initialized") => status("202 Accepted"),
+            ("POST", _) => json(&answer(seen.json()["id"].clone())),
+            ("GET", _) => status("405 Method Not Allowed"),
+            _ => status("200 OK"),
+        })
+        .await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
@@ -68,12 +72,13 @@ async fn a_session_is_kept_and_ended() {
 
 #[tokio::test]
 async fn an_event_stream_without_a_head_blocks_nothing() {
-    let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
-        ("POST", "initialize") => greeted(seen),
-        ("GET", _) => vec![Step::Hold],
-        _ => status("202 Accepted"),
-    })
-    .await;
+    let server =
+        ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+            ("POST", "initialize") => greeted(seen),
+            ("GET", _) => vec![Step::Hold],
+            _ => status("202 Accepted"),
+        })
+        .await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
@@ -85,21 +90,22 @@ async fn an_event_stream_without_a_head_blocks_nothing() {
 async fn the_event_stream_is_resumed() {
     let gets = Arc::new(AtomicUsize::new(0));
     let count = gets.clone();
-    let server = ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
-        ("POST", "initialize") => greeted(seen),
-        ("GET", _) => match count.fetch_add(1, Ordering::SeqCst) {
-            0 => stream(&format!("id: 7\nretry: 1\ndata: {NEWS}\n\n")),
-            1 => vec![Step::Cut],
-            2 => status("503 Service Unavailable"),
-            _ => {
-                let mut steps = stream(&format!("data: {NEWS}\n\n"));
-                steps.push(ResponseStep::Hold);
-                steps
-            }
-        },
-        _ => status("202 Accepted"),
-    })
-    .await;
+    let server =
+        ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+            ("POST", "initialize") => greeted(seen),
+            ("GET", _) => match count.fetch_add(1, Ordering::SeqCst) {
+                0 => stream(&format!("id: 7\nretry: 1\ndata: {NEWS}\n\n")),
+                1 => vec![Step::Cut],
+                2 => status("503 Service Unavailable"),
+                _ => {
+                    let mut steps = stream(&format!("data: {NEWS}\n\n"));
+                    steps.push(ResponseStep::Hold);
+                    steps
+                }
+            },
+            _ => status("202 Accepted"),
+        })
+        .await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;
@@ -231,20 +237,21 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
 async fn a_request_that_is_only_accepted_may_be_answered_on_the_event_stream() {
     let go = Arc::new(tokio::sync::Semaphore::new(0));
     let hold = go.clone();
-    let server = ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
-        ("POST", "initialize") => greeted(seen),
-        ("GET", _) => {
-            let mut steps = stream("");
-            steps.extend([
-                ResponseStep::Await(hold.clone()),
-                send(format!("data: {}\n\n", answer(1))),
-                ResponseStep::Hold,
-            ]);
-            steps
-        }
-        _ => status("202 Accepted"),
-    })
-    .await;
+    let server =
+        ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
+            ("POST", "initialize") => greeted(seen),
+            ("GET", _) => {
+                let mut steps = stream("");
+                steps.extend([
+                    ResponseStep::Await(hold.clone()),
+                    send(format!("data: {}\n\n", answer(1))),
+                    ResponseStep::Hold,
+                ]);
+                steps
+            }
+            _ => status("202 Accepted"),
+        })
+        .await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/mcp"), &heard).await;
     greet(line.as_ref(), &heard).await;

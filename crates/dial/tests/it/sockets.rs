@@ -2,10 +2,10 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ScriptedHttpServer, ResponseStep, send, whole, with},
+    server::{ResponseStep, ScriptedHttpServer, send, whole, with},
     streamable::{answer, notification, request},
 };
-use docent_dial::{TransportEvent, TransportFailure, HttpSettings, websocket};
+use docent_dial::{HttpSettings, TransportEvent, TransportFailure, websocket};
 use futures::{SinkExt, StreamExt};
 use http::HeaderValue;
 use std::time::Duration;
@@ -105,7 +105,9 @@ async fn the_end_is_reported() {
         let line = websocket::open(settings, heard.clone()).await.unwrap();
         line.send(notification(method)).await.unwrap();
         match heard.next().await {
-            TransportEvent::Closed(failure) => assert!(failure.to_string().contains(expected), "{failure}"),
+            TransportEvent::Closed(failure) => {
+                assert!(failure.to_string().contains(expected), "{failure}")
+            }
             other => panic!("{other:?}"),
         }
         assert!(matches!(line.send(notification("x")).await, Err(Failure::Unreachable(_))));
@@ -138,7 +140,9 @@ async fn a_server_that_hangs_is_given_up() {
     settings.idle_timeout = Duration::from_millis(50);
     let _line = websocket::open(settings, heard.clone()).await.unwrap();
     match heard.next().await {
-        TransportEvent::Closed(failure) => assert!(failure.to_string().contains("did not answer a ping"), "{failure}"),
+        TransportEvent::Closed(failure) => {
+            assert!(failure.to_string().contains("did not answer a ping"), "{failure}")
+        }
         other => panic!("{other:?}"),
     }
     server.gone().await;
@@ -156,8 +160,10 @@ async fn a_failed_upgrade_is_reported() {
     check(|| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", ""), "sign-in").await;
     check(|| vec![Step::Cut], "upgrade failed").await;
     check(|| vec![send(format!("{UPGRADE}\r\n"))], "upgrade failed").await;
-    let failure = websocket::open(HttpSettings::new("http://127.0.0.1:1/"), RecordedEvents::new()).await;
+    let failure =
+        websocket::open(HttpSettings::new("http://127.0.0.1:1/"), RecordedEvents::new()).await;
     assert!(failure.err().unwrap().to_string().contains("scheme"));
-    let failure = websocket::open(HttpSettings::new("ws://127.0.0.1:1/"), RecordedEvents::new()).await;
+    let failure =
+        websocket::open(HttpSettings::new("ws://127.0.0.1:1/"), RecordedEvents::new()).await;
     assert!(matches!(failure.err().unwrap(), Failure::Unreachable(_)));
 }

@@ -2,10 +2,12 @@
 
 use crate::{
     events::RecordedEvents,
-    server::{ScriptedHttpServer, ResponseStep, json, send, status, stream, whole, whole_stream, with},
+    server::{
+        ResponseStep, ScriptedHttpServer, json, send, status, stream, whole, whole_stream, with,
+    },
 };
 use docent_dial::{
-    TransportEvent, TransportFailure, HttpSettings, ClientTransport, Outgoing,
+    ClientTransport, HttpSettings, Outgoing, TransportEvent, TransportFailure,
     headers::{FIRST_STATELESS_REVISION, VERSION_META_KEY},
     http,
 };
@@ -102,7 +104,8 @@ async fn answers_come_in_every_shape() {
     ];
     for (steps, expected) in cases {
         let steps = std::sync::Mutex::new(Some(steps));
-        let server = ScriptedHttpServer::start(move |_| steps.lock().unwrap().take().unwrap()).await;
+        let server =
+            ScriptedHttpServer::start(move |_| steps.lock().unwrap().take().unwrap()).await;
         let heard = RecordedEvents::new();
         let line = line(server.url("/"), &heard).await;
         line.send(request(1, "x")).await.unwrap();
@@ -116,9 +119,10 @@ async fn answers_come_in_every_shape() {
 
 #[tokio::test]
 async fn text_in_a_stream_that_is_not_a_message_is_ignored() {
-    let server =
-        ScriptedHttpServer::start(|_| whole_stream(&format!("data: oops\n\ndata: 5\n\n{}", event(&answer(1)))))
-            .await;
+    let server = ScriptedHttpServer::start(|_| {
+        whole_stream(&format!("data: oops\n\ndata: 5\n\n{}", event(&answer(1))))
+    })
+    .await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
@@ -243,7 +247,8 @@ async fn redirects_stay_on_the_server() {
 
 #[tokio::test]
 async fn a_batch_is_one_exchange() {
-    let server = ScriptedHttpServer::start(|_| json(&format!("[{},{}]", answer(2), answer(1)))).await;
+    let server =
+        ScriptedHttpServer::start(|_| json(&format!("[{},{}]", answer(2), answer(1)))).await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     let batch: Vec<_> = [1, 2, 3].map(|id| request(id, "x").message).into();
