@@ -240,7 +240,7 @@ pub(crate) fn once(
     if fs::read_to_string(&mark).is_ok_and(|found| found == stamp) {
         return Ok(());
     }
-    eprintln!("installing into {}", workspace.shown(folder));
+    eprintln!("installing into {}", workspace.display_path(folder));
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("emptying {}", folder.display()))?;
     }

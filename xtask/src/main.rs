@@ -72,7 +72,7 @@ enum XtaskCommand {
     /// Take screenshots of each inspector view: dark, light and phone width
     Screenshots(screenshots::Options),
     /// Run a downstream server for the soak test
-    #[command(name = soak::desk::SUBCOMMAND, hide = true)]
+    #[command(name = soak::flaky_server::SUBCOMMAND, hide = true)]
     SoakDesk {
         /// The server's name
         name: String,

@@ -137,7 +137,7 @@ mod tests {
         let mut report = CheckReport::default();
         report.step("first", || anyhow::bail!("no luck"));
         report.step("second", || Ok(CheckCounts::ONE_PASSED));
-        assert_eq!(report.total(), Counts { passed: 1, failed: 1, skipped: 0 });
+        assert_eq!(report.total(), CheckCounts { passed: 1, failed: 1, skipped: 0 });
     }
 
     #[test]
@@ -145,6 +145,6 @@ mod tests {
         let passed = CheckCounts { passed: 2, ..CheckCounts::default() };
         assert_eq!(passed.with_status(true).failed, 0);
         assert_eq!(passed.with_status(false).failed, 1);
-        assert_eq!(Counts { failed: 3, ..passed }.with_status(false).failed, 3);
+        assert_eq!(CheckCounts { failed: 3, ..passed }.with_status(false).failed, 3);
     }
 }

@@ -35,6 +35,6 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool>
         command.arg("--only").arg(word);
     }
     let done = process::run(&mut command, RUN_LIMIT, OutputMode::Shown)?;
-    println!("screenshots are in {}", workspace.shown(&folder));
+    println!("screenshots are in {}", workspace.display_path(&folder));
     Ok(done.success)
 }

@@ -125,8 +125,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(found.tools(), Path::new("/t/xtask"));
-        assert_eq!(found.shown(Path::new("/r/crates/a.rs")).to_string(), "crates/a.rs");
-        assert_eq!(found.shown(Path::new("/elsewhere/a.rs")).to_string(), "/elsewhere/a.rs");
-        assert!(Workspace::from_metadata(br#"{"workspace_root":"/r"}"#).is_err());
+        assert_eq!(found.display_path(Path::new("/r/crates/a.rs")).to_string(), "crates/a.rs");
+        assert_eq!(found.display_path(Path::new("/elsewhere/a.rs")).to_string(), "/elsewhere/a.rs");
+        assert!(XtaskWorkspace::from_metadata(br#"{"workspace_root":"/r"}"#).is_err());
     }
 }

@@ -199,7 +199,7 @@ mod tests {
             "1:b1a95943733d635f7479398fdaaeca380161837fbf31182d879df39cf28118bb"
         );
         assert_eq!(
-            sealed(&Chain::new(Some(b"")), Head::NONE).1,
+            sealed(&HashChain::new(Some(b"")), ChainHead::NONE).1,
             head,
             "an empty key counts as no key"
         );
@@ -213,7 +213,7 @@ mod tests {
         let read = SealedLine::parse(line.strip_suffix(b"\n").unwrap()).unwrap();
         assert_eq!((read.head(), read.prev), (second, first.hash));
         assert_eq!(read.members, b",\"time\":\"t\",\"bytes\":5");
-        assert!(chain.fits(&read) && !Chain::new(None).fits(&read));
+        assert!(chain.matches_hash(&read) && !HashChain::new(None).matches_hash(&read));
         assert_eq!(seq_of(&line[..20]), Some(2));
     }
 
@@ -235,7 +235,7 @@ mod tests {
             text.strip_suffix('}').unwrap().into(),
             text.chars().take(90).collect(),
         ] {
-            assert_eq!(Sealed::parse(bad.as_bytes()), None, "{bad}");
+            assert_eq!(SealedLine::parse(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(seq_of(b"{\"seq\":12"), None, "the number may continue");
     }
@@ -245,7 +245,7 @@ mod tests {
         let head = ChainHead { seq: 12, hash: sha256(b"x") };
         assert_eq!(head.to_string().parse(), Ok(head));
         for bad in ["", "12", ":", "x:00", "12:00", "1:2:3"] {
-            assert!(bad.parse::<Head>().unwrap_err().contains("SEQ:HASH"), "{bad}");
+            assert!(bad.parse::<ChainHead>().unwrap_err().contains("SEQ:HASH"), "{bad}");
         }
     }
 }

@@ -88,6 +88,6 @@ mod tests {
         };
         // The chain adds `seq`, `prev` and `hash`: less than 300 bytes.
         let bytes = entry.members(text).bytes().len();
-        assert!(bytes > 30_000 && bytes + 300 < MAX_LINE, "{bytes}");
+        assert!(bytes > 30_000 && bytes + 300 < MAX_LINE_BYTES, "{bytes}");
     }
 }

@@ -122,7 +122,7 @@ mod tests {
             AuditLogEvent::Dropped { count: 3, since: "2026-01-01T00:00:00.000Z".into() },
             AuditLogEvent::Begun(FileStart { file: 9, first: 800, oldest: 4 }),
         ] {
-            assert_eq!(Event::parse(event.members("now").bytes()), Some(event));
+            assert_eq!(AuditLogEvent::parse(event.members("now").bytes()), Some(event));
         }
         for other in [
             &b",\"time\":\"now\",\"tool\":\",\\\"kind\\\":\""[..],
@@ -131,7 +131,7 @@ mod tests {
             b",\"kind\":",
             b"",
         ] {
-            assert_eq!(Event::parse(other), None);
+            assert_eq!(AuditLogEvent::parse(other), None);
         }
     }
     #[test]

@@ -287,7 +287,7 @@ mod tests {
         for cut in end + 1..whole.len() - 1 {
             let torn = &whole[end..cut];
             let want = Some((torn.len() as u64, sha256(torn)));
-            assert_eq!(ends(&whole[..cut]), Ending { head: Some(first), open: true, torn: want });
+            assert_eq!(ends(&whole[..cut]), FileTail { head: Some(first), open: true, torn: want });
         }
         let newline_cut = FileTail { head: Some(second), open: true, torn: None };
         assert_eq!(ends(&whole[..whole.len() - 1]), newline_cut);

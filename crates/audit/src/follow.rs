@@ -58,7 +58,7 @@ impl FollowedFile {
             (self.at, self.skipping) = (0, false);
             self.rest.clear();
         }
-        let mut block = vec![0; BLOCK];
+        let mut block = vec![0; READ_BLOCK_BYTES];
         loop {
             self.file.seek(SeekFrom::Start(self.at))?;
             let read = self.file.read(&mut block)?;

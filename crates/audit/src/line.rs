@@ -53,26 +53,26 @@ impl AuditLine {
 impl fmt::Display for AuditLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |name: &str| self.text(name).unwrap_or("-");
-        write!(f, "{} ", Shown(word("time")))?;
+        write!(f, "{} ", TerminalSafe(word("time")))?;
         if let Some(kind) = self.kind() {
-            write!(f, "[{}]", Shown(kind))?;
+            write!(f, "[{}]", TerminalSafe(kind))?;
             let own = ["seq", "prev", "hash", "kind", "time", "torn_digest"];
             for (name, value) in self.0.iter().filter(|(name, _)| !own.contains(&name.as_str())) {
-                write!(f, " {}={}", Shown(name), Shown(&value.to_string()))?;
+                write!(f, " {}={}", TerminalSafe(name), TerminalSafe(&value.to_string()))?;
             }
             return Ok(());
         }
-        write!(f, "{} ", Shown(word("principal")))?;
+        write!(f, "{} ", TerminalSafe(word("principal")))?;
         if let Some(client) = self.text("client") {
-            write!(f, "({}) ", Shown(client))?;
+            write!(f, "({}) ", TerminalSafe(client))?;
         }
-        write!(f, "{} {} ", Shown(word("method")), Shown(self.target().unwrap_or("-")))?;
-        write!(f, "{}", Shown(word("outcome")))?;
+        write!(f, "{} {} ", TerminalSafe(word("method")), TerminalSafe(self.target().unwrap_or("-")))?;
+        write!(f, "{}", TerminalSafe(word("outcome")))?;
         if let Some(reason) = self.text("reason") {
-            write!(f, " ({})", Shown(reason))?;
+            write!(f, " ({})", TerminalSafe(reason))?;
         }
         if let Some(reference) = self.text("reference") {
-            write!(f, " [{}]", Shown(reference))?;
+            write!(f, " [{}]", TerminalSafe(reference))?;
         }
         let (took, bytes) = (self.duration_ms().unwrap_or(0.0), self.number("bytes").unwrap_or(0));
         write!(f, " {took:.1} ms {bytes} B")
@@ -191,8 +191,8 @@ mod tests {
             let again = serde_json::to_string(&line(given)).unwrap();
             assert_eq!(line(&again), line(given));
         }
-        assert_eq!(Line::parse(b"[1]"), None);
-        assert_eq!(Line::parse(b"{"), None);
+        assert_eq!(AuditLine::parse(b"[1]"), None);
+        assert_eq!(AuditLine::parse(b"{"), None);
     }
 
     #[test]

@@ -503,7 +503,7 @@ impl AuditLog {
         }
         for old in &place.beyond {
             if let Err(error) = self.folder.remove(old)
-                && is_log_due(&mut state.told_of_size)
+                && is_log_due(&mut state.size_logged_at)
             {
                 let path = self.path.with_file_name(old);
                 let path = path.display();

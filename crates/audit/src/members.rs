@@ -110,7 +110,7 @@ mod tests {
             let value = read(&members);
             let kept = value["t"].as_str().unwrap();
             let (words, said) = kept.split_once("...[").unwrap();
-            assert!(words.len() <= MOST_TEXT && text.starts_with(words), "{}", words.len());
+            assert!(words.len() <= MAX_TEXT_BYTES && text.starts_with(words), "{}", words.len());
             assert_eq!(said, format!("{} bytes]", text.len()));
         }
     }

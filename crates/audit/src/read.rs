@@ -165,9 +165,9 @@ mod tests {
         let none: [&str; 0] = [];
         assert_eq!(pieces(b""), none);
         assert_eq!(pieces(b"a\n\nb"), ["a", "", "b|"]);
-        let long = [&b"a\n"[..], &vec![b'x'; 3 * MAX_LINE], b"\nb\n"].concat();
-        assert_eq!(pieces(&long), ["a", &format!("<{}>", 3 * MAX_LINE + 1), "b"]);
-        assert_eq!(pieces(&vec![b'x'; MAX_LINE]), [format!("<{MAX_LINE}>")]);
+        let long = [&b"a\n"[..], &vec![b'x'; 3 * MAX_LINE_BYTES], b"\nb\n"].concat();
+        assert_eq!(pieces(&long), ["a", &format!("<{}>", 3 * MAX_LINE_BYTES + 1), "b"]);
+        assert_eq!(pieces(&vec![b'x'; MAX_LINE_BYTES]), [format!("<{MAX_LINE_BYTES}>")]);
     }
 
     #[test]

@@ -126,8 +126,8 @@ impl fmt::Display for AuditStats {
             f,
             "{} call{calls} from {} to {} in {} file{files}",
             self.calls,
-            Shown(&from),
-            Shown(&to),
+            TerminalSafe(&from),
+            TerminalSafe(&to),
             self.files
         )?;
         writeln!(
@@ -146,7 +146,7 @@ impl fmt::Display for AuditStats {
             let mut names: Vec<_> = names.iter().collect();
             names.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             for (name, count) in names {
-                write!(f, "\n{title:<10} {count:>8}  {}", Shown(name))?;
+                write!(f, "\n{title:<10} {count:>8}  {}", TerminalSafe(name))?;
             }
         }
         Ok(())
@@ -167,7 +167,7 @@ const SUB_BUCKET_BITS: u32 = 5;
 
 impl Default for DurationHistogram {
     fn default() -> Self {
-        Self { counts: vec![0; (64 << FINE) as usize], total: 0, max: 0.0 }
+        Self { counts: vec![0; (64 << SUB_BUCKET_BITS) as usize], total: 0, max: 0.0 }
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         values.push(u64::MAX);
         for value in values {
             let at = bucket(value);
-            assert!(at < 64 << FINE, "{value}");
+            assert!(at < 64 << SUB_BUCKET_BITS, "{value}");
             let high = top(at);
             assert!(high >= value && high - value <= value / 32, "{value} {high}");
             assert!(at == 0 || top(at - 1) < value, "{value}");
@@ -249,7 +249,7 @@ mod tests {
             assert!(got >= want && got <= want * 1.032, "{got} {want}");
         }
         assert!((max - 1000.0).abs() < f64::EPSILON);
-        assert_eq!(Histogram::default().durations(), Durations::default());
+        assert_eq!(DurationHistogram::default().durations(), DurationStats::default());
         let mut odd = DurationHistogram::default();
         for ms in [f64::NAN, f64::INFINITY, -1.0, f64::MAX] {
             odd.add(ms);
@@ -264,8 +264,8 @@ mod tests {
             count(&mut names, &n.to_string(), 1);
             count(&mut names, "0", 1);
         }
-        assert_eq!(names.len(), MOST_NAMES + 1);
-        assert_eq!(names[OTHERS], MOST_NAMES as u64);
-        assert_eq!(names["0"], 2 * MOST_NAMES as u64 + 1);
+        assert_eq!(names.len(), MAX_COUNTED_NAMES + 1);
+        assert_eq!(names[OTHER_NAMES], MAX_COUNTED_NAMES as u64);
+        assert_eq!(names["0"], 2 * MAX_COUNTED_NAMES as u64 + 1);
     }
 }

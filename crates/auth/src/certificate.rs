@@ -209,8 +209,8 @@ mod tests {
     fn the_first_rule_that_matches() {
         let colons = vec!["aB"; 32].join(":");
         let rules = CertificateRules::new(vec![
-            rule("pinned", Match::Fingerprint("07".repeat(32))),
-            rule("colons", Match::Fingerprint(colons)),
+            rule("pinned", CertificateMatch::Fingerprint("07".repeat(32))),
+            rule("colons", CertificateMatch::Fingerprint(colons)),
             rule("build", named("ci.example.com")),
             rule("host", named("*.example.com")),
             rule("uri", named("spiffe://example.com/Agent")),
@@ -266,11 +266,11 @@ mod tests {
             named("a\nb"),
         ] {
             let text = format!("{matches:?}");
-            assert!(Certificates::new(vec![rule("a", matches)]).is_err(), "{text}");
+            assert!(CertificateRules::new(vec![rule("a", matches)]).is_err(), "{text}");
         }
         for scopes in [vec![], vec!["co de".to_owned()]] {
             let rule = CertificateRule { scopes, ..rule("a", named("b")) };
-            assert!(Certificates::new(vec![rule]).is_err());
+            assert!(CertificateRules::new(vec![rule]).is_err());
         }
     }
 

@@ -25,7 +25,7 @@ pub enum KeyDiscoveryError {
         source: DocumentFetchError,
     },
     /// The document is too large.
-    #[error("{url} is larger than {MAX_DOCUMENT} bytes")]
+    #[error("{url} is larger than {MAX_DOCUMENT_BYTES} bytes")]
     TooLarge {
         /// The document's URL.
         url: String,
@@ -214,7 +214,7 @@ mod tests {
         check(&[(OAUTH, twice)], Err("no metadata"));
         check(&[(OAUTH, r#"{"issuer":"https://a.example/t"}"#)], Err("no metadata"));
         check(&[(OAUTH, "<html>")], Err("no metadata"));
-        let long = format!("{good}{}", " ".repeat(MAX_DOCUMENT));
+        let long = format!("{good}{}", " ".repeat(MAX_DOCUMENT_BYTES));
         check(&[(OAUTH, &long)], Err("is larger than"));
         check(&[], Err("cannot read"));
     }

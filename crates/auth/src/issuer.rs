@@ -69,7 +69,7 @@ impl TrustedIssuer {
     pub fn check(mut settings: IssuerSettings) -> Result<Self, IssuerSettingError> {
         let url =
             endpoint(&settings.issuer).filter(|url| url.query().is_none()).ok_or_else(|| {
-                IssuerSettingError::new("issuer", format!("{:?} {NO_ENDPOINT}", settings.issuer))
+                IssuerSettingError::new("issuer", format!("{:?} {BAD_ENDPOINT_MESSAGE}", settings.issuer))
             })?;
         settings.audiences.iter_mut().for_each(|audience| *audience = plain(audience).to_owned());
         if settings.audiences.is_empty() || settings.audiences.iter().any(String::is_empty) {
@@ -92,7 +92,7 @@ impl TrustedIssuer {
         let issuer = Self { settings, url };
         match &issuer.settings.jwks_uri {
             Some(uri) if !issuer.may_publish_at(uri) => {
-                Err(IssuerSettingError::new("jwks_uri", format!("{uri:?} {NO_ENDPOINT}")))
+                Err(IssuerSettingError::new("jwks_uri", format!("{uri:?} {BAD_ENDPOINT_MESSAGE}")))
             }
             _ => Ok(issuer),
         }

@@ -17,7 +17,7 @@ pub enum RejectionReason {
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
     /// Longer than any valid token.
-    #[error("the token is longer than {} bytes", crate::MAX_TOKEN)]
+    #[error("the token is longer than {} bytes", crate::MAX_TOKEN_BYTES)]
     TooLong,
     /// Encrypted tokens are not supported.
     #[error("the token is encrypted; send a signed one")]

@@ -46,14 +46,14 @@ impl TokenVerifier {
     /// Adopts the keys of issuers that another verifier trusts too and reads from the same URL. From now on they are
     /// fetched in this one's own way.
     pub fn adopt_keys(&mut self, last: &Self) {
-        for IssuerWithKeys { issuer, keyring } in &mut self.trusted {
+        for IssuerWithKeys { issuer, key_cache } in &mut self.trusted {
             let known = last.find(issuer.name()).filter(|known| {
                 // An issuer without keys was queried in vain, and would wait before the next query.
                 known.issuer.settings.jwks_uri == issuer.settings.jwks_uri
-                    && known.keyring.holds_keys()
+                    && known.key_cache.holds_keys()
             });
             if let Some(known) = known {
-                *keyring = Arc::clone(&known.keyring);
+                *key_cache = Arc::clone(&known.key_cache);
             }
         }
     }
@@ -61,7 +61,7 @@ impl TokenVerifier {
     /// Verifies a token with the cached keys, without network access.
     pub fn verify(&self, token: &str, now: SystemTime) -> Result<VerifiedToken, TokenRejection> {
         let (token, trusted) = self.parse(token)?;
-        let keys = trusted.keyring.keys(now).ok_or(RejectionReason::NoKeys)?;
+        let keys = trusted.key_cache.keys(now).ok_or(RejectionReason::NoKeys)?;
         let signed = match keys.find(token.key_id.as_deref(), token.algorithm) {
             KeyLookup::Keys(keys) => {
                 keys.iter().any(|key| key.verify(token.signed, &token.signature))
@@ -81,7 +81,7 @@ impl TokenVerifier {
     pub fn refresh_keys(&self, token: &str, now: SystemTime) -> bool {
         let Ok((token, trusted)) = self.parse(token) else { return false };
         let has_it = |keys: &KeySet| {
-            !matches!(keys.find(token.key_id.as_deref(), token.algorithm), Found::Nothing)
+            !matches!(keys.find(token.key_id.as_deref(), token.algorithm), KeyLookup::Nothing)
         };
         let IssuerWithKeys { issuer, key_cache: keyring } = trusted;
         let outcome = keyring.refresh(issuer, self.fetch.as_ref(), now, has_it);
@@ -95,10 +95,10 @@ impl TokenVerifier {
     /// Fetches the keys of every issuer that has none cached. Blocks. Returns the issuers that failed, by name.
     pub fn warm(&self, now: SystemTime) -> Vec<(String, KeyDiscoveryError)> {
         let mut failed = Vec::new();
-        for IssuerWithKeys { issuer, keyring } in &self.trusted {
-            let outcome = keyring.refresh(issuer, self.fetch.as_ref(), now, |_| true);
+        for IssuerWithKeys { issuer, key_cache } in &self.trusted {
+            let outcome = key_cache.refresh(issuer, self.fetch.as_ref(), now, |_| true);
             if let Some(Err(error)) = outcome {
-                log_failure(issuer, &error, keyring.keys(now).is_some());
+                log_failure(issuer, &error, key_cache.keys(now).is_some());
                 failed.push((issuer.name().to_owned(), error));
             }
         }

@@ -98,7 +98,7 @@ impl TransportDetector {
         let message = &outgoing.message;
         let Some(id) = message.get("id") else { return };
         let mut probe = self.gate.probe();
-        if !matches!(*probe, Probe::Unknown) || message["method"] != "initialize" {
+        if !matches!(*probe, DetectionState::Unknown) || message["method"] != "initialize" {
             return;
         }
         // Weak, so that a pending probe does not keep a dropped line alive.
@@ -139,7 +139,7 @@ impl ClientTransport for DetectingTransport {
     }
 
     fn set_revision(&self, version: &str) {
-        self.0.line().agreed(version);
+        self.0.line().set_revision(version);
     }
 
     fn cancels_by_closing(&self) -> bool {

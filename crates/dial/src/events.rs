@@ -99,7 +99,7 @@ impl EventReader {
             self.after_cr = tail.first() == Some(&b'\r');
             rest = tail.get(1..).unwrap_or_default();
             if self.line.is_empty() && !self.at_start {
-                self.bounded(head.len())?;
+                self.check_length(head.len())?;
                 self.take_line(head, events)?;
             } else {
                 self.keep(head)?;
@@ -121,7 +121,7 @@ impl EventReader {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
-        self.bounded(self.line.len().saturating_add(bytes.len()))?;
+        self.check_length(self.line.len().saturating_add(bytes.len()))?;
         self.line.extend_from_slice(bytes);
         Ok(())
     }
@@ -267,10 +267,10 @@ mod tests {
         let fits = format!("data: {}\n\n", "x".repeat(100));
         assert_eq!(read(&[fits.as_bytes()], 100).unwrap().0[0].data.len(), 100);
         let long = format!("data: {}\n\n", "x".repeat(101));
-        assert_eq!(read(&[long.as_bytes()], 100).unwrap_err(), TooLong(100));
-        assert_eq!(read(&["x".repeat(200).as_bytes()], 100).unwrap_err(), TooLong(100));
+        assert_eq!(read(&[long.as_bytes()], 100).unwrap_err(), EventTooLong(100));
+        assert_eq!(read(&["x".repeat(200).as_bytes()], 100).unwrap_err(), EventTooLong(100));
         let lines = "data: 12345\n".repeat(30);
-        assert_eq!(read(&[lines.as_bytes()], 100).unwrap_err(), TooLong(100));
+        assert_eq!(read(&[lines.as_bytes()], 100).unwrap_err(), EventTooLong(100));
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {

@@ -89,7 +89,7 @@ pub fn argument_headers(input_schema: &Value, arguments: &Value) -> Vec<(String,
                 Value::Null | Value::Array(_) | Value::Object(_) => None,
             };
             if let (Some(field), Some(text)) = (field.filter(|field| is_token(field)), text) {
-                fields.push((format!("{PARAMETER}{field}"), encode_value(&text)));
+                fields.push((format!("{PARAMETER_HEADER_PREFIX}{field}"), encode_value(&text)));
             }
             open.push((property, value));
         }
@@ -101,7 +101,7 @@ pub fn argument_headers(input_schema: &Value, arguments: &Value) -> Vec<(String,
 pub fn check_schema(input_schema: &Value) -> Result<(), String> {
     let Some(schema) = input_schema.as_object() else { return Ok(()) };
     if schema.contains_key(HEADER_ANNOTATION) {
-        return Err(format!("{ANNOTATION} is for properties, not for the whole schema"));
+        return Err(format!("{HEADER_ANNOTATION} is for properties, not for the whole schema"));
     }
     let mut seen = HashSet::new();
     check_properties(schema, true, &mut seen)
@@ -154,7 +154,7 @@ fn check_annotation(
     seen: &mut HashSet<String>,
 ) -> Result<(), String> {
     let Some(field) = property.get(HEADER_ANNOTATION) else { return Ok(()) };
-    let invalid = |why: String| Err(format!("{ANNOTATION} of `{name}` {why}"));
+    let invalid = |why: String| Err(format!("{HEADER_ANNOTATION} of `{name}` {why}"));
     if !reachable {
         return invalid(
             "must be on a property that is reached through `properties` alone".to_owned(),
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn values_are_encoded_where_they_must_be() {
-        let check = |value: &str, expected: &str| assert_eq!(encoded(value), expected);
+        let check = |value: &str, expected: &str| assert_eq!(encode_value(value), expected);
         check("", "");
         check("plain value", "plain value");
         check(" padded", "=?base64?IHBhZGRlZA==?=");
@@ -306,8 +306,8 @@ mod tests {
             ("Mcp-Param-Region", "=?base64?w6k=?="),
         ];
         assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        assert_eq!(of_arguments(&schema, &json!({"region": null})), []);
-        assert_eq!(of_arguments(&json!(true), &json!(1)), []);
+        assert_eq!(argument_headers(&schema, &json!({"region": null})), []);
+        assert_eq!(argument_headers(&json!(true), &json!(1)), []);
     }
 
     #[test]

@@ -85,9 +85,9 @@ impl ClientTransport for HttpTransport {
             }
             let awaited = awaited(&outgoing.message);
             if awaited.is_empty() {
-                return post.tell(outgoing).await;
+                return post.send_one_way(outgoing).await;
             }
-            post.ask(outgoing, awaited);
+            post.start_request(outgoing, awaited);
             Ok(())
         })
     }
@@ -115,7 +115,7 @@ impl ClientTransport for HttpTransport {
             if post.closed.swap(true, Ordering::AcqRel) {
                 return;
             }
-            post.leave().await;
+            post.end_session().await;
             post.listener
                 .event(TransportEvent::Closed(TransportFailure::Lost("docent closed it".into())));
         })

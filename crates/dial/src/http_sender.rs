@@ -209,7 +209,7 @@ impl HttpSender {
             )));
         }
         if count > MAX_REDIRECTS {
-            return Err(refused(format!("more than {REDIRECTS} redirects")));
+            return Err(refused(format!("more than {MAX_REDIRECTS} redirects")));
         }
         Ok(target)
     }
@@ -246,7 +246,7 @@ impl HttpSender {
     pub(crate) async fn refusal(&self, response: Response) -> HttpRefusal {
         let status = response.status().as_u16();
         let after = response.headers().get(header::RETRY_AFTER).and_then(|at| at.to_str().ok());
-        let after = after.map(|after| format!(" (retry after {} s)", shortened(after)));
+        let after = after.map(|after| format!(" (retry after {} s)", shorten(after)));
         // The status is reported even if the body can't be read.
         let limit = self.message_bytes.min(MAX_REFUSAL_BYTES);
         let body = self.body(response, limit).await.unwrap_or_default();
@@ -395,10 +395,10 @@ mod tests {
 
     #[test]
     fn texts_are_shortened() {
-        assert_eq!(shortened("  a\n\tb\u{1b}[0m  "), "a b [0m");
-        assert_eq!(shortened(""), "");
-        assert_eq!(shortened(&"é".repeat(5000)).chars().count(), TEXT_CHARS + 1);
-        assert_eq!(shortened(&"ab ".repeat(5000)).chars().count(), TEXT_CHARS + 1);
+        assert_eq!(shorten("  a\n\tb\u{1b}[0m  "), "a b [0m");
+        assert_eq!(shorten(""), "");
+        assert_eq!(shorten(&"é".repeat(5000)).chars().count(), MAX_ERROR_TEXT_CHARS + 1);
+        assert_eq!(shorten(&"ab ".repeat(5000)).chars().count(), MAX_ERROR_TEXT_CHARS + 1);
     }
 
     #[test]

@@ -289,10 +289,10 @@ impl OauthSignIn {
         let outside = Arc::new(GuardedHttpClient::new(&self.url).await?);
         let client = Arc::clone(&outside) as Arc<dyn OAuthHttpClient>;
         let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), client);
-        let mut manager = made.await.map_err(|error| self.told(&error))?;
+        let mut manager = made.await.map_err(|error| self.auth_failure(&error))?;
         let header = Some(challenge.www_authenticate.as_str()).filter(|header| !header.is_empty());
         let found = manager.resolve_metadata_from_challenge(header).await;
-        let found = found.map_err(|error| self.told(&error))?;
+        let found = found.map_err(|error| self.auth_failure(&error))?;
         let (metadata, is_published) = (found.metadata, found.source.is_discovered());
         if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
             return Err(TransportFailure::Unauthorized(format!(
@@ -367,7 +367,7 @@ impl OauthSignIn {
         if let Some(secret) = self.secret().or(record.client_secret.clone()) {
             client = client.with_client_secret(secret);
         }
-        manager.configure_client(client).map_err(|error| self.told(&error))?;
+        manager.configure_client(client).map_err(|error| self.auth_failure(&error))?;
         let scratch = InMemoryCredentialStore::new();
         let held = json!({
             "access_token": record.access_token.as_deref().unwrap_or_default(),
@@ -383,14 +383,14 @@ impl OauthSignIn {
             None,
         );
         let saved = scratch.save(credentials.with_issuer(Some(record.issuer.clone()))).await;
-        saved.map_err(|error| self.told(&error))?;
+        saved.map_err(|error| self.auth_failure(&error))?;
         manager.set_credential_store(scratch);
         let response = match manager.refresh_token().await {
             Ok(response) => response,
             Err(AuthError::TokenRefreshFailed(why)) => {
                 return Err(TransportFailure::Lost(format!(
                     "cannot refresh the token: {}",
-                    shortened(&why)
+                    shorten(&why)
                 )));
             }
             Err(error @ AuthError::TokenRefreshRejected(_)) => {
@@ -435,7 +435,7 @@ impl OauthSignIn {
         TransportFailure::Unauthorized(format!(
             "{}: {}",
             self.settings.server,
-            shortened(&error.to_string())
+            shorten(&error.to_string())
         ))
     }
 }

@@ -249,7 +249,7 @@ mod tests {
         tokio::io::AsyncReadExt::read_exact(&mut back, &mut sent).await.unwrap();
         assert_eq!(sent, b"{\"id\":9}\n");
         line.close().await;
-        assert!(matches!(line.send(json!({}).into()).await, Err(Failure::Unreachable(_))));
+        assert!(matches!(line.send(json!({}).into()).await, Err(TransportFailure::Unreachable(_))));
     }
 
     #[tokio::test]

@@ -101,7 +101,7 @@ impl ClientTransport for SseTransport {
             let id =
                 outgoing.message.get("id").filter(|_| outgoing.message.get("method").is_some());
             if let Some(id) = id.cloned() {
-                way.ask(outgoing, id);
+                way.start_request(outgoing, id);
                 return Ok(());
             }
             let sending = timeout(way.courier.idle_timeout, way.post(&outgoing));

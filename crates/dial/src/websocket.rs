@@ -96,7 +96,7 @@ impl ClientTransport for WebSocketTransport {
             if way.ending.is_cancelled() {
                 return Err(TransportFailure::Unreachable("the connection is closed".to_owned()));
             }
-            let sending = way.say(Message::text(outgoing.message.to_string()), way.idle);
+            let sending = way.send_frame(Message::text(outgoing.message.to_string()), way.idle);
             match way.ending.run_until_cancelled(sending).await {
                 Some(outcome) => outcome,
                 None => Err(TransportFailure::Lost("the connection is closed".to_owned())),
@@ -109,7 +109,7 @@ impl ClientTransport for WebSocketTransport {
             let way = &self.way;
             if !way.ending.is_cancelled() {
                 let goodbye = CloseFrame { code: CloseCode::Normal, reason: "".into() };
-                if let Err(failure) = way.say(Message::Close(Some(goodbye)), CLOSE_TIMEOUT).await {
+                if let Err(failure) = way.send_frame(Message::Close(Some(goodbye)), CLOSE_TIMEOUT).await {
                     tracing::debug!("failed to send the close frame: {failure}");
                 }
             }

@@ -115,7 +115,7 @@ impl Hub {
             let old = before.iter().find(|server| server.name() == spec.name);
             let new = DownstreamServer::new(spec, Arc::clone(&self.shared));
             if let Some(old) = old {
-                new.follow_on(old);
+                new.inherit_watches(old);
             }
             next.push(new);
         }
@@ -129,7 +129,7 @@ impl Hub {
             return;
         }
         for server in &new {
-            server.begin();
+            server.start_if_needed();
         }
         tokio::spawn(async move {
             futures::future::join_all(gone.iter().map(|server| server.close())).await;

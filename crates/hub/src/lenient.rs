@@ -111,7 +111,7 @@ fn normalize_params(method: &str, params: &mut Map<String, Value>) {
             }
             for message in objects(params.get_mut("messages")) {
                 // One block, or several.
-                for block in objects(normalize_message.get_mut("content")) {
+                for block in objects(message.get_mut("content")) {
                     rename_item(block);
                 }
             }

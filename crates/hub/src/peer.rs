@@ -52,7 +52,7 @@ const MAX_SHOWN_MESSAGE_CHARS: usize = 2000;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RequestError {
     /// The server answered with an error.
-    #[error("{} ({code})", cut(.message))]
+    #[error("{} ({code})", truncate_message(.message))]
     Rpc {
         /// Its code.
         code: i64,
@@ -181,7 +181,7 @@ impl PeerCore {
         let mut tasks = self.tasks();
         let id = params.get("taskId").and_then(Value::as_str);
         let Some(task) = id.and_then(|id| tasks.get_mut(id)) else { return };
-        task.heard.notify_one();
+        task.activity.notify_one();
         let said = params.get("statusMessage").or_else(|| params.get("status"));
         let message = said.and_then(Value::as_str).unwrap_or_default().to_owned();
         task.done += TASK_STATUS_STEP;
@@ -217,10 +217,10 @@ impl PeerCore {
         if let Some(Value::String(method)) = fields.remove("method") {
             let params = fields.remove("params").unwrap_or_default();
             match id {
-                Some(id) => self.events.asked(id, &method, params, self.stream_of(request)),
+                Some(id) => self.events.on_request(id, &method, params, self.stream_of(request)),
                 None if method == "notifications/progress" => self.progress(&params),
                 None if method == "notifications/tasks/status" => self.report_task_status(&params),
-                None => self.events.told(&method, params, self.stream_of(request)),
+                None => self.events.on_notification(&method, params, self.stream_of(request)),
             }
             return;
         }
@@ -236,7 +236,7 @@ impl PeerCore {
             && let Some(part) = result.as_ref().filter(|result| CollectedParts::is_partial(result))
             && let Some(pending) = all.get_mut(&id)
         {
-            pending.heard.notify_one();
+            pending.activity.notify_one();
             // Once the answer is too large, the rest is dropped.
             let is_full =
                 pending.reply.is_some() && !pending.parts.get_or_insert_default().add(part.clone());
@@ -285,7 +285,7 @@ impl PeerCore {
             ))
         });
         self.fail_all(failure);
-        self.events.overrun(failure);
+        self.events.on_overrun(failure);
     }
 
     fn progress(&self, params: &Value) {
@@ -299,12 +299,12 @@ impl PeerCore {
         extra.retain(|name, _| name != "progressToken" && name != "message");
         let step = Progress { done, total, message, extra };
         if let Some(known) = pending.get(&token) {
-            known.heard.notify_one();
+            known.activity.notify_one();
             if let Some(tell) = &known.progress {
                 tell(step);
             }
         } else if let Some(task) = tasks.values_mut().find(|task| task.token == token) {
-            task.heard.notify_one();
+            task.activity.notify_one();
             task.done = step.done.max(task.done);
             (task.progress)(step);
         } else {
@@ -327,7 +327,7 @@ impl TransportListener for PeerCore {
             TransportEvent::Message { message, request } => self.handle_message(message, request.as_ref()),
             TransportEvent::Noise(text) => {
                 self.note(TrafficKind::Noise, &text, None);
-                self.events.noise(text);
+                self.events.on_noise(text);
             }
             TransportEvent::Lost { id, failure } => {
                 self.note(TrafficKind::Lost, &failure.to_string(), Some(&id));
@@ -336,12 +336,12 @@ impl TransportListener for PeerCore {
                     lost.fail(failure.into());
                 }
             }
-            TransportEvent::SessionLost => self.events.session_lost(),
+            TransportEvent::SessionLost => self.events.on_session_lost(),
             TransportEvent::Closed(failure) => {
                 let failure = self.closed.get_or_init(|| failure);
                 self.note(TrafficKind::Closed, &failure.to_string(), None);
                 self.fail_all(failure);
-                self.events.closed(failure);
+                self.events.on_closed(failure);
             }
         }
     }
@@ -417,7 +417,7 @@ impl DownstreamPeer {
     }
 
     pub(crate) fn set_protocol(&self, era: &ProtocolMode) {
-        self.transport.agreed(era.version());
+        self.transport.set_revision(era.version());
         if let Some(tap) = &self.core.tap {
             tap.speaks(era.version());
         }
@@ -506,7 +506,7 @@ impl DownstreamPeer {
     }
 
     async fn send(&self, outgoing: Outgoing, more: TrafficDetails) -> Result<(), TransportFailure> {
-        self.core.sees_sent(&outgoing.message, more);
+        self.core.record_sent(&outgoing.message, more);
         self.transport.send(outgoing).await
     }
 
@@ -552,7 +552,7 @@ impl DownstreamPeer {
         }
         self.transport.close().await;
         let failure = TransportFailure::Lost("docent closed the connection".into());
-        self.core.lose(self.core.closed.get_or_init(|| failure));
+        self.core.fail_all(self.core.closed.get_or_init(|| failure));
     }
 }
 
@@ -585,7 +585,7 @@ impl Drop for InFlight<'_> {
             let params = json!({"requestId": id, "reason": "the caller no longer waits for the answer"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            core.sees_sent(&message, TrafficDetails::default());
+            core.record_sent(&message, TrafficDetails::default());
             if let Err(failure) = line.send(message.into()).await {
                 tracing::debug!(%failure, "failed to send a cancellation to the server");
             }

@@ -153,7 +153,7 @@ impl ServerStateStore {
 
     /// Loads the state of a server for its configured transport.
     pub fn load(&self, spec: &ServerSpec) -> Option<StoredServerState> {
-        let known = self.kept(&spec.name)?;
+        let known = self.load_any(&spec.name)?;
         // A placeholder for unreadable approvals applies to every transport.
         (known.way == spec.digest() || !known.is_learned()).then_some(known)
     }
@@ -228,7 +228,7 @@ impl ServerStateStore {
 
     /// Refuses definitions that are held back, so that they are not offered for approval again. Returns their names.
     pub fn refuse(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
-        self.decide(name, |known| known.held_of(tools), StoredServerState::refuse)
+        self.decide(name, |known| known.select_held(tools), StoredServerState::refuse)
     }
 
     fn decide(
@@ -327,13 +327,13 @@ mod tests {
             StoredServerState { way: spec.digest(), era: Some(ProtocolMode::Stateless), ..StoredServerState::default() };
         memory.save(&spec.name, &known);
         assert_eq!(memory.load(&spec), Some(known.clone()));
-        assert_eq!(memory.load(&Spec::new("a/b", way("http://127.0.0.1:2/"))), None);
-        assert_eq!(memory.load(&Spec::new("a_b", way("http://127.0.0.1:1/"))), None);
+        assert_eq!(memory.load(&ServerSpec::new("a/b", way("http://127.0.0.1:2/"))), None);
+        assert_eq!(memory.load(&ServerSpec::new("a_b", way("http://127.0.0.1:1/"))), None);
         let mut elsewhere = ServerSpec::new("a/b", way("http://127.0.0.1:2/"));
-        assert_eq!(memory.approved(&elsewhere), None);
+        assert_eq!(memory.load_approved(&elsewhere), None);
         elsewhere.keeps_pins = true;
         assert_eq!(memory.load(&elsewhere), None, "what it offers must be listed again");
-        assert_eq!(memory.approved(&elsewhere), Some(known));
+        assert_eq!(memory.load_approved(&elsewhere), Some(known));
         memory.forget("a/b");
         assert_eq!(memory.load(&spec), None);
     }
@@ -422,7 +422,7 @@ mod tests {
         memory.save("s", &known);
         assert_eq!(fs::read(&victim).unwrap(), before);
         assert!(memory.read("s").unwrap_err().to_string().contains("symbolic link"));
-        assert_eq!(memory.kept("s").map(|kept| kept.doubted), Some(true));
+        assert_eq!(memory.load_any("s").map(|kept| kept.doubted), Some(true));
         assert!(path.is_symlink());
         // A link in place of the folder is refused.
         let elsewhere = place.path().join("elsewhere");
@@ -453,7 +453,7 @@ mod tests {
         let path = memory.file("s").unwrap().path();
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let doubted = StoredServerState { doubted: true, ..StoredServerState::default() };
-        assert_eq!(memory.kept("s"), Some(doubted.clone()));
+        assert_eq!(memory.load_any("s"), Some(doubted.clone()));
         assert!(path.with_extension("damaged-1").exists());
         assert_eq!(memory.read("s").unwrap(), Some(doubted));
     }
@@ -466,7 +466,7 @@ mod tests {
         let doubted = StoredServerState { doubted: true, ..StoredServerState::default() };
         // A link to itself can't be opened by any user.
         symlink(&path, &path).unwrap();
-        assert_eq!(memory.kept("s"), Some(doubted.clone()));
+        assert_eq!(memory.load_any("s"), Some(doubted.clone()));
         memory.save("s", &doubted);
         assert!(path.is_symlink());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is kept aside");
@@ -475,7 +475,7 @@ mod tests {
         let known = StoredServerState { era: era.clone(), ..StoredServerState::default() };
         memory.save("s", &known);
         memory.save("s", &StoredServerState { era, ..doubted });
-        assert_eq!(memory.kept("s"), Some(known), "it could be read again");
+        assert_eq!(memory.load_any("s"), Some(known), "it could be read again");
     }
 
     #[test]

@@ -313,7 +313,7 @@ mod tests {
             ("a*c*e", "aec", false),
         ];
         for (pattern, name, want) in cases {
-            assert_eq!(fits(pattern, name), want, "{pattern} {name}");
+            assert_eq!(matches_pattern(pattern, name), want, "{pattern} {name}");
         }
     }
 }

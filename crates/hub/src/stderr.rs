@@ -97,9 +97,9 @@ mod tests {
     fn a_program_that_writes_a_lot_is_logged_more_quietly_for_a_while() {
         let (mut pace, now) = (LogThrottle::default(), Instant::now());
         let levels: Vec<ThrottleDecision> = (0..LogThrottle::LINES_PER_WINDOW + 2).map(|_| pace.next(now)).collect();
-        assert!(levels[..Pace::MOST - 1].iter().all(|one| *one == Told::Aloud));
-        assert_eq!(levels[Pace::MOST - 1..], [Told::Last, Told::Quietly, Told::Quietly]);
-        assert_eq!(pace.next(now + Pace::WHILE), Told::Aloud);
+        assert!(levels[..LogThrottle::LINES_PER_WINDOW - 1].iter().all(|one| *one == ThrottleDecision::Normal));
+        assert_eq!(levels[LogThrottle::LINES_PER_WINDOW - 1..], [ThrottleDecision::LastNormal, ThrottleDecision::Quiet, ThrottleDecision::Quiet]);
+        assert_eq!(pace.next(now + LogThrottle::WINDOW), ThrottleDecision::Normal);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         let last = (MAX_KEPT_LINES + 4).to_string();
         assert_eq!(tail.last(1), [last.as_str()]);
         let (new, seen) = tail.since(0);
-        assert_eq!((new.len(), seen), (LINES, LINES + 5), "the oldest are gone");
+        assert_eq!((new.len(), seen), (MAX_KEPT_LINES, MAX_KEPT_LINES + 5), "the oldest are gone");
         assert_eq!(tail.since(seen).0, [""; 0]);
         assert_eq!(tail.since(seen - 1).0, [last.as_str()]);
     }

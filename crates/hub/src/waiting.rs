@@ -135,7 +135,7 @@ mod tests {
         let (_reply, answered) = oneshot::channel();
         let heard = Notify::new();
         let limit = TimeLimit::new(SECOND);
-        let mut waiting = std::pin::pin!(for_answer(answered, Some(SECOND), &heard, Some(&limit)));
+        let mut waiting = std::pin::pin!(wait_for_answer(answered, Some(SECOND), &heard, Some(&limit)));
         for _ in 0..10_000 {
             heard.notify_one();
             tokio::time::advance(Duration::from_millis(1)).await;

@@ -158,8 +158,8 @@ impl AnalyzedQuery {
         let forms = vec![Vec::new(); terms.len()];
         let (text, exact) = (text.to_lowercase(), exact_names(text));
         let mut question = Self { text, terms, whole, keys, forms, exact, pairs, vector };
-        for (at, count, forms) in synonyms.within(&order) {
-            question.stand_for(slots.get(at..at + count).unwrap_or_default(), &forms);
+        for (at, count, forms) in synonyms.find_entries(&order) {
+            question.add_forms(slots.get(at..at + count).unwrap_or_default(), &forms);
         }
         question
     }

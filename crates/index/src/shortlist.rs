@@ -153,6 +153,6 @@ mod tests {
             assert_eq!(found.first().map(|(place, _)| *place), Some(want), "{question}: {found:?}");
         }
         assert!(list.search("", 3).is_empty());
-        assert!(Shortlist::new(Table::built_in(), &[]).search("file", 3).is_empty());
+        assert!(Shortlist::new(EmbeddingTable::built_in(), &[]).search("file", 3).is_empty());
     }
 }

@@ -211,7 +211,7 @@ mod tests {
         for (question, want) in cases {
             let terms: Vec<String> =
                 question_terms(question).into_iter().map(|(term, _)| term).collect();
-            let found = synonyms.within(&terms);
+            let found = synonyms.find_entries(&terms);
             let shown: Vec<(usize, usize, String)> = found
                 .into_iter()
                 .flat_map(|(at, count, forms)| {

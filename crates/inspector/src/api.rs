@@ -21,13 +21,13 @@ const LONG_POLL_TIMEOUT: Duration = Duration::from_secs(20);
 const CLOCK_SLACK_MICROS: u64 = 50_000;
 
 pub(crate) async fn about(state: State) -> Response {
-    let targets = state.desk.targets();
+    let targets = state.backend.targets();
     let first = targets.first().map(|target| target.name.clone());
     answer(&json!({
         "version": env!("CARGO_PKG_VERSION"),
         "target": first,
         "targets": targets,
-        "docent": state.desk.is_docent(),
+        "docent": state.backend.is_docent(),
         "capture": state.traffic.capture(),
     }))
 }
@@ -73,7 +73,7 @@ pub(crate) async fn call(state: State, Query(which): Query<MessageQuery>) -> Res
     let entries = state.traffic.call(which.seq);
     let Some(first) = entries.first() else { return entry_evicted() };
     let span = span(first, &entries);
-    let desk = Arc::clone(&state.desk);
+    let desk = Arc::clone(&state.backend);
     let traces = spawn_blocking(move || desk.traces(&span)).await.unwrap_or_default();
     answer(&json!({
         "entries": entries.iter().map(|entry| &**entry).collect::<Vec<_>>(),
@@ -103,17 +103,17 @@ pub(crate) async fn capture(state: State, body: Bytes) -> Response {
 }
 
 pub(crate) async fn health(state: State) -> Response {
-    if !state.desk.is_docent() {
+    if !state.backend.is_docent() {
         return not_inside();
     }
-    answer(&state.desk.health())
+    answer(&state.backend.health())
 }
 
 pub(crate) async fn config(state: State) -> Response {
-    if !state.desk.is_docent() {
+    if !state.backend.is_docent() {
         return not_inside();
     }
-    let desk = Arc::clone(&state.desk);
+    let desk = Arc::clone(&state.backend);
     match spawn_blocking(move || desk.config()).await {
         Ok(Ok(config)) => answer(&config),
         Ok(Err(why)) => refused(StatusCode::CONFLICT, &why),
@@ -122,10 +122,10 @@ pub(crate) async fn config(state: State) -> Response {
 }
 
 pub(crate) async fn doctor(state: State) -> Response {
-    if !state.desk.is_docent() {
+    if !state.backend.is_docent() {
         return not_inside();
     }
-    let desk = Arc::clone(&state.desk);
+    let desk = Arc::clone(&state.backend);
     match spawn_blocking(move || desk.doctor()).await {
         Ok(report) => answer(&report),
         Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
@@ -155,7 +155,7 @@ struct HeldTools {
 pub(crate) async fn approve(state: State, body: Bytes) -> Response {
     match read::<ShownDefinitions>(&body) {
         Ok(seen) if seen.tools.is_empty() => no_tools_named(),
-        Ok(seen) => decision_response(state.desk.approve(&seen.server, &seen.tools)),
+        Ok(seen) => decision_response(state.backend.approve(&seen.server, &seen.tools)),
         Err(why) => refused(StatusCode::BAD_REQUEST, &why),
     }
 }
@@ -163,7 +163,7 @@ pub(crate) async fn approve(state: State, body: Bytes) -> Response {
 pub(crate) async fn refuse(state: State, body: Bytes) -> Response {
     match read::<HeldTools>(&body) {
         Ok(held) if held.tools.is_empty() => no_tools_named(),
-        Ok(held) => decision_response(state.desk.refuse(&held.server, &held.tools)),
+        Ok(held) => decision_response(state.backend.refuse(&held.server, &held.tools)),
         Err(why) => refused(StatusCode::BAD_REQUEST, &why),
     }
 }

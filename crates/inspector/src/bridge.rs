@@ -63,7 +63,7 @@ fn choose(targets: Vec<InspectorTarget>, wish: &BridgeQuery) -> Result<Inspector
 async fn run(state: State, wish: BridgeQuery, socket: WebSocket) {
     let (mut sink, mut frames) = socket.split();
     let (to_page, mut from_server) = mpsc::channel::<Value>(PAGE_QUEUE_CAPACITY);
-    let opened = match choose(state.desk.targets(), &wish) {
+    let opened = match choose(state.backend.targets(), &wish) {
         Ok(target) => open(&state, &target, to_page.clone()).await,
         Err(why) => Err(why),
     };
@@ -93,13 +93,13 @@ async fn run(state: State, wish: BridgeQuery, socket: WebSocket) {
                 Some(Ok(Message::Close(_)) | Err(_)) | None => break,
             },
             Some(said) = from_server.recv() => said,
-            () = bridge.ear.behind.notified() => {
+            () = bridge.events.page_overflow.notified() => {
                 json!({"closed": "the page is too slow for the server's messages"})
             }
             _ = looks.tick() => {
                 let Some(more) = &mut stderr else { continue };
                 for line in more() {
-                    bridge.ear.tell(json!({"stderr": line}));
+                    bridge.events.send_to_page(json!({"stderr": line}));
                 }
                 continue;
             }
@@ -126,11 +126,11 @@ async fn open(
     page_sender: mpsc::Sender<Value>,
 ) -> Result<(Arc<Bridge>, Stderr), String> {
     let (behind, line, tap, openings) = Default::default();
-    let ear = Arc::new(BridgeEvents { page_sender: told: page_sender, page_overflow: behind, line, tap, openings });
-    let opening = state.desk.open(target, Arc::clone(&ear) as Arc<dyn TransportListener>);
+    let ear = Arc::new(BridgeEvents { page_sender, page_overflow: behind, line, tap, openings });
+    let opening = state.backend.open(target, Arc::clone(&ear) as Arc<dyn TransportListener>);
     let TargetConnection { line, via, stderr } = tokio::time::timeout(CONNECT_TIMEOUT, opening)
         .await
-        .map_err(|_| format!("the server did not start within {} s", PATIENCE.as_secs()))??;
+        .map_err(|_| format!("the server did not start within {} s", CONNECT_TIMEOUT.as_secs()))??;
     let peer = target.name.clone();
     let tap = via.map(|via| state.traffic.connection(ConnectionInfo { hop: Hop::Server, peer, via }));
     ear.line.get_or_init(|| Arc::downgrade(&line));
@@ -157,7 +157,7 @@ impl Bridge {
             if let Err(failure) = self.send(message).await
                 && let Some(id) = id
             {
-                self.ear.lost(&id, &failure);
+                self.events.report_lost(&id, &failure);
             }
             if page_sender.is_closed() {
                 return;
@@ -263,7 +263,7 @@ impl TransportListener for BridgeEvents {
                 if let Some(version) = self.settle_revision(&message)
                     && let Some(line) = self.line.get().and_then(Weak::upgrade)
                 {
-                    line.agreed(&version);
+                    line.set_revision(&version);
                 }
                 if let Some(tap) = tap {
                     tap.saw_value(Direction::In, &message, TrafficDetails::default());
@@ -310,15 +310,15 @@ mod tests {
     fn responses_determine_the_revision() {
         let (page_sender, _receiver) = mpsc::channel(1);
         let (behind, line, tap, openings) = Default::default();
-        let ear = BridgeEvents { page_sender: told: page_sender, page_overflow: behind, line, tap, openings };
+        let ear = BridgeEvents { page_sender, page_overflow: behind, line, tap, openings };
         ear.opens(&json!(1), "initialize");
         ear.opens(&json!("1"), "server/discover");
         let initialized = json!({"id": 1, "result": {"protocolVersion": "2024-11-05"}});
-        assert_eq!(ear.settled(&json!({"id": 2, "result": {}})), None);
-        assert_eq!(ear.settled(&initialized).as_deref(), Some("2024-11-05"));
-        assert_eq!(ear.settled(&initialized), None, "once");
+        assert_eq!(ear.settle_revision(&json!({"id": 2, "result": {}})), None);
+        assert_eq!(ear.settle_revision(&initialized).as_deref(), Some("2024-11-05"));
+        assert_eq!(ear.settle_revision(&initialized), None, "once");
         assert!(!ear.is_stateless());
-        assert_eq!(ear.settled(&json!({"id": "1", "result": {}})).as_deref(), Some("2026-07-28"));
+        assert_eq!(ear.settle_revision(&json!({"id": "1", "result": {}})).as_deref(), Some("2026-07-28"));
         assert!(ear.is_stateless());
     }
 }

@@ -178,7 +178,7 @@ fn serve_asset(name: &str, policy: &'static str, asked: &HeaderMap) -> Response 
     };
     let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     let packs = accepted.is_some_and(|ways| ways.contains("gzip"));
-    let body = if packs { asset.packed() } else { asset.bytes };
+    let body = if packs { asset.gzipped() } else { asset.bytes };
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.mime));

@@ -129,7 +129,7 @@ impl SupervisorLoop {
     /// Waits for events and handles them. False when docent is gone and no process is left.
     fn run_once(&mut self) -> bool {
         for at in self.wait() {
-            self.hear_program(at);
+            self.read_program_socket(at);
         }
         // Signals are read before the sweep: a later one causes another turn.
         let mut seen = [0; 64];
@@ -195,7 +195,7 @@ impl SupervisorLoop {
     fn close(&mut self) {
         self.docent = None;
         for program in &mut self.programs {
-            program.let_go(self.grace);
+            program.end_now(self.grace);
         }
     }
 
@@ -205,9 +205,9 @@ impl SupervisorLoop {
             let Some(socket) = &program.socket else { return };
             match program.inbox.receive(socket.as_fd(), false) {
                 Ok(ReceiveOutcome::Part) => {}
-                Ok(ReceiveOutcome::Message(message)) => self.obey(at, &message),
+                Ok(ReceiveOutcome::Message(message)) => self.handle_request(at, &message),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Ok(ReceiveOutcome::End) | Err(_) => program.let_go(self.grace),
+                Ok(ReceiveOutcome::End) | Err(_) => program.end_now(self.grace),
             }
         }
     }
@@ -218,7 +218,7 @@ impl SupervisorLoop {
         match (serde_json::from_slice(&message.bytes), &program.state) {
             (Ok(SupervisorRequest::Start(order)), ProgramState::Fresh) => {
                 match self.starter.start(*order, running) {
-                    Ok(started) => program.started(started, self.grace),
+                    Ok(started) => program.record_start(started, self.grace),
                     Err(failed) => program.refuse(failed),
                 }
             }
@@ -230,7 +230,7 @@ impl SupervisorLoop {
             (Err(error), ProgramState::Fresh) => {
                 program.refuse(LaunchError::Order { reason: error.to_string() });
             }
-            (Ok(_) | Err(_), _) => program.let_go(self.grace),
+            (Ok(_) | Err(_), _) => program.end_now(self.grace),
         }
     }
 
@@ -241,7 +241,7 @@ impl SupervisorLoop {
                 // Before it is reaped, because until then no other group can get its number.
                 program.kill();
                 let ended = family::reap(pid).unwrap_or(ProgramEnd::KeeperGone);
-                program.ended(ended);
+                program.record_end(ended);
             }
         }
     }

@@ -100,7 +100,7 @@ pub(crate) struct PacketInbox {
 impl PacketInbox {
     /// Reads one packet; blocks only if `wait` is set. A malformed packet is an error.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<ReceiveOutcome> {
-        let mut packet = vec![0; PART + 1];
+        let mut packet = vec![0; MAX_PART_BYTES + 1];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC;
@@ -127,7 +127,7 @@ impl PacketInbox {
     }
 
     fn add(&mut self, head: u8, part: &[u8], descriptors: Vec<OwnedFd>) -> io::Result<ReceiveOutcome> {
-        let odd = !matches!(head, LAST | MORE) || head == MORE_PARTS && !descriptors.is_empty();
+        let odd = !matches!(head, LAST_PART | MORE_PARTS) || head == MORE_PARTS && !descriptors.is_empty();
         if odd || self.bytes.len() + part.len() > MAX_MESSAGE_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -186,16 +186,16 @@ mod tests {
         check(&[&[2]]);
         check(&[b"\xffxyz"]);
         check(&[&[1, 65], &[7]]);
-        check(&[&vec![0; PART + 2]]);
+        check(&[&vec![0; MAX_PART_BYTES + 2]]);
     }
 
     #[test]
     fn a_message_without_end_is_refused_at_the_bound() {
         let mut inbox = PacketInbox::default();
-        let part = vec![0; PART];
+        let part = vec![0; MAX_PART_BYTES];
         let whole = MAX_MESSAGE_BYTES / MAX_PART_BYTES;
-        assert!((0..whole).all(|_| inbox.add(MORE, &part, Vec::new()).is_ok()));
-        assert!(inbox.add(MORE, &part, Vec::new()).is_err());
+        assert!((0..whole).all(|_| inbox.add(MORE_PARTS, &part, Vec::new()).is_ok()));
+        assert!(inbox.add(MORE_PARTS, &part, Vec::new()).is_err());
     }
 
     #[test]

@@ -169,7 +169,7 @@ mod tests {
             r#"{"signal":9}"#,
             &"[".repeat(10_000),
         ] {
-            assert!(serde_json::from_str::<Request>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<SupervisorRequest>(text).is_err(), "{text}");
         }
     }
 }

@@ -134,7 +134,7 @@ impl Supervisor {
     ///
     /// A supervisor that fails after its start is detected by the first [`Supervisor::spawn`].
     pub fn start(settings: SupervisorSettings) -> io::Result<Self> {
-        UnconfiguredSupervisor::start(&settings.executable)?.settle(settings)
+        UnconfiguredSupervisor::start(&settings.executable)?.configure(settings)
     }
 
     /// Returns the pid of the guard, whose child the supervisor is.
@@ -211,7 +211,7 @@ impl Supervisor {
         let order = serde_json::to_vec(&SupervisorRequest::Start(Box::new(LaunchOrder::of(launch))))
             .map_err(|error| wrong(error.to_string()))?;
         if order.len() > packet::MAX_MESSAGE_BYTES {
-            return Err(wrong(format!("it is longer than {} bytes", packet::LONGEST)));
+            return Err(wrong(format!("it is longer than {} bytes", packet::MAX_MESSAGE_BYTES)));
         }
         let (ours, theirs) = packet::pair().map_err(LaunchError::Unreachable)?;
         self.hand_over(theirs).await?;

@@ -171,7 +171,7 @@ mod tests {
             ("4000::1", AddressClass::Reserved),
         ] {
             let parsed = address.parse().unwrap();
-            assert_eq!(Class::of(parsed), want, "{address}");
+            assert_eq!(AddressClass::of(parsed), want, "{address}");
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
         for (address, want) in
             [("127.0.0.1", true), ("10.0.0.1", true), ("fd00::1", true), ("169.254.169.254", false)]
         {
-            assert_eq!(Class::of(address.parse().unwrap()).at_home(), want, "{address}");
+            assert_eq!(AddressClass::of(address.parse().unwrap()).at_home(), want, "{address}");
         }
     }
 }

@@ -228,7 +228,7 @@ impl GuardedClient {
         let deadline = self.deadline();
         let mut at = url.clone();
         for _ in 0..=self.limits.redirects {
-            let answer = self.hop(&FetchRequest::get(at.clone()), conditional, body, deadline)?;
+            let answer = self.fetch_hop(&FetchRequest::get(at.clone()), conditional, body, deadline)?;
             let Some(next) = answer.redirect()? else { return Ok(answer) };
             at = check_downgrade(&at, next)?;
         }
@@ -248,7 +248,7 @@ impl GuardedClient {
         let mut request = request.clone();
         let first = request.url.clone();
         for _ in 0..=self.limits.redirects {
-            let answer = self.hop(&request, &nothing, body, deadline)?;
+            let answer = self.fetch_hop(&request, &nothing, body, deadline)?;
             let Some(next) = answer.redirect()? else { return Ok(answer) };
             if request.stays() {
                 let to = format!("{}://{}", next.scheme(), host_of(&next));
@@ -292,7 +292,7 @@ impl GuardedClient {
                 head = head.header(name, value);
             }
         }
-        if let Some((name, value)) = request.sealed()? {
+        if let Some((name, value)) = request.secret_header()? {
             head = head.header(name, value);
         }
         let answer = match &request.body {
@@ -452,7 +452,7 @@ mod tests {
         let got = client.get_body(&url, &CacheValidators::default(), BodyLimit::First(9));
         let sent = client.send(&FetchRequest::get(url), BodyLimit::First(9));
         for error in [got.unwrap_err(), sent.unwrap_err()] {
-            assert!(matches!(error, FetchError::Refused(Refusal::Downgrade { .. })), "{error:?}");
+            assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Downgrade { .. })), "{error:?}");
         }
     }
 
@@ -483,7 +483,7 @@ mod tests {
         let to = |text| response(&[("location", text)]).redirect();
         assert_eq!(to("../z#part"), Ok(Some(Url::parse("https://a.test/z").unwrap())));
         assert_eq!(to("https://["), Ok(None));
-        assert_eq!(to("//2130706433/"), Err(Refusal::Notation { address: [127, 0, 0, 1].into() }));
+        assert_eq!(to("//2130706433/"), Err(FetchRefusal::Notation { address: [127, 0, 0, 1].into() }));
         let raw = |place: &[u8]| {
             let mut answer = response(&[]);
             answer.headers.append("location", http::HeaderValue::from_bytes(place).unwrap());
@@ -500,6 +500,6 @@ mod tests {
         assert_eq!(raw("//\u{ff11}27.0.0.1/".as_bytes()), notation);
         let long = Box::leak("x".repeat(MAX_VALIDATOR_BYTES + 1).into_boxed_str());
         let pairs = response(&[("etag", long), ("last-modified", "then")]).validators();
-        assert_eq!(pairs, Validators { etag: None, last_modified: Some("then".to_owned()) });
+        assert_eq!(pairs, CacheValidators { etag: None, last_modified: Some("then".to_owned()) });
     }
 }

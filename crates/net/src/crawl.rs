@@ -157,7 +157,7 @@ pub fn crawl(
     client.policy().check(&site.start)?;
     let start = scope.admit(site.start.clone());
     let start = start.ok_or_else(|| CrawlError::Start { url: site.start.to_string() })?;
-    let saved = shelf.saved()?;
+    let saved = shelf.load()?;
     let robots = RobotsCache::default().rules(client, &start)?.clone();
     let pace = RequestPacer::new(site.delay.max(robots.delay.unwrap_or_default()));
     let mut crawl = RunningCrawl {
@@ -224,7 +224,7 @@ fn now() -> u64 {
 impl RunningCrawl<'_, '_> {
     fn begin(&mut self, saved: &SavedCrawl) -> Result<(), CrawlError> {
         for (url, page) in saved.after() {
-            self.place(url, page);
+            self.keep_page(url, page);
         }
         let site = self.site.fingerprint();
         let resumed = saved.events.iter().any(|event| match event {
@@ -238,17 +238,17 @@ impl RunningCrawl<'_, '_> {
             return Ok(());
         }
         self.save()?;
-        self.found(self.start.clone(), 0)?;
+        self.enqueue(self.start.clone(), 0)?;
         let pages: Vec<String> = self.pages.keys().cloned().collect();
         for page in pages {
             match Url::parse(&page).ok().and_then(|url| self.scope.admit(url)) {
-                Some(url) => self.found(url, 0)?,
-                None => self.settle(&page, UrlOutcome::Gone, None)?,
+                Some(url) => self.enqueue(url, 0)?,
+                None => self.finish_url(&page, UrlOutcome::Gone, None)?,
             }
         }
         self.read_sitemaps()?;
         // Written last: a crawl that was killed earlier restarts.
-        self.shelf.note(&CrawlEvent::Begun { site, at: now() })?;
+        self.store.note(&CrawlEvent::Begun { site, at: now() })?;
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl RunningCrawl<'_, '_> {
         let listed = Sitemap::gather(client, &roots, &mut problem, &mut go_on);
         for entry in listed {
             if let Some(url) = self.scope.admit(entry.url) {
-                self.found(url, 0)?;
+                self.enqueue(url, 0)?;
             }
         }
         Ok(())
@@ -312,7 +312,7 @@ impl RunningCrawl<'_, '_> {
             (self.watch.progress)(self.result.done(), self.known.len());
         };
         self.result.end = end;
-        if matches!(end, End::Complete | End::Full) {
+        if matches!(end, CrawlEnd::Complete | CrawlEnd::Full) {
             self.save()?;
         }
         Ok(self.result)
@@ -329,7 +329,7 @@ impl RunningCrawl<'_, '_> {
         if self.known.len() >= most || self.known.contains(url.as_str()) {
             return Ok(());
         }
-        self.shelf.note(&CrawlEvent::Found { url: url.to_string(), hops })?;
+        self.store.note(&CrawlEvent::Found { url: url.to_string(), hops })?;
         self.known.insert(url.to_string());
         self.queue.push_back(QueuedUrl { url, hops });
         Ok(())
@@ -341,7 +341,7 @@ impl RunningCrawl<'_, '_> {
         for link in &links.follow {
             let page = join_url(&base, link).ok().and_then(|url| self.scope.admit(url));
             if let Some(page) = page.filter(|page| !media::is_other(page.path())) {
-                self.found(page, 0)?;
+                self.enqueue(page, 0)?;
             }
         }
         Ok(())
@@ -360,11 +360,11 @@ impl RunningCrawl<'_, '_> {
                 self.copies.remove(&before.digest);
             }
             if page.as_ref().is_none_or(|page| page.file != before.file) {
-                self.shelf.remove(&before.file)?;
+                self.store.remove(&before.file)?;
             }
         }
         let event = CrawlEvent::Done { url: url.to_owned(), outcome, page: page.clone() };
-        self.shelf.note(&event)?;
+        self.store.note(&event)?;
         match page {
             Some(page) => self.keep_page(url.to_owned(), page),
             None => {

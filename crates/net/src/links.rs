@@ -261,10 +261,10 @@ mod tests {
         );
         assert_eq!(links.base.as_deref(), Some("/b/"));
         assert_eq!(links.canonical.as_deref(), Some("/x"));
-        assert_eq!(links.asks, Asks { no_index: true, no_follow: false });
+        assert_eq!(links.asks, RobotsDirectives { no_index: true, no_follow: false });
         let none = scan("<meta content=none name=docent>").asks;
-        assert_eq!(none, Asks { no_index: true, no_follow: true });
-        assert_eq!(scan("<meta name=other content=noindex>").asks, Asks::default());
+        assert_eq!(none, RobotsDirectives { no_index: true, no_follow: true });
+        assert_eq!(scan("<meta name=other content=noindex>").asks, RobotsDirectives::default());
     }
 
     #[test]
@@ -272,10 +272,10 @@ mod tests {
         let size = 1 << 20;
         for piece in ["<", "<a ", "<a a=\"", "<!--", "<script>", "</", "&", "<a href=&", "<div>"] {
             let html = piece.repeat(size / piece.len());
-            assert!(scan(&html).follow.len() <= MOST_LINKS, "{piece}");
+            assert!(scan(&html).follow.len() <= MAX_LINKS, "{piece}");
         }
         let attributes: Vec<String> = (0..100_000).map(|number| format!("x{number}")).collect();
         check(&format!("<a {} href=x>", attributes.join(" ")), &[]);
-        assert_eq!(scan(&"<a href=x>".repeat(30_000)).follow.len(), MOST_LINKS);
+        assert_eq!(scan(&"<a href=x>".repeat(30_000)).follow.len(), MAX_LINKS);
     }
 }

@@ -39,7 +39,7 @@ pub enum FetchRefusal {
         setting: PolicySetting,
     },
     /// The host resolves to a non-public address.
-    #[error("{host} resolves to {address}, a {class} address; {}", way_inside(*class, setting))]
+    #[error("{host} resolves to {address}, a {class} address; {}", how_to_allow(*class, setting))]
     Inside {
         /// The host name.
         host: String,

@@ -96,7 +96,7 @@ impl Resolver for GuardedResolver {
         // Parsed again from the sent URL, so that two parsers can't disagree.
         let url = Url::parse(&uri.to_string()).map_err(|error| Error::BadUri(error.to_string()))?;
         let refuse = |refusal: FetchRefusal| Error::Other(Box::new(refusal));
-        let leave = self.policy.leave(&url).map_err(refuse)?;
+        let leave = self.policy.permit(&url).map_err(refuse)?;
         let found = self.look_up(&leave, timeout)?;
         check_addresses(&leave, &found).map_err(refuse)?;
         let mut addresses = self.empty();

@@ -54,7 +54,7 @@ pub enum BadSitemap {
         status: u16,
     },
     /// The uncompressed size exceeds the limit.
-    #[error("the sitemap is larger than {MOST_BYTES} bytes uncompressed")]
+    #[error("the sitemap is larger than {MAX_SITEMAP_BYTES} bytes uncompressed")]
     TooLarge,
     /// It can't be decompressed.
     #[error("cannot decompress the sitemap")]
@@ -203,6 +203,6 @@ mod tests {
         // Deep XML is XML; it only has to end.
         drop(Sitemap::parse(closed.as_bytes()));
         assert!(pages(b"").is_empty());
-        assert_eq!(pages("https://a.test/\n".repeat(MOST_URLS + 9).as_bytes()).len(), MOST_URLS);
+        assert_eq!(pages("https://a.test/\n".repeat(MAX_URLS + 9).as_bytes()).len(), MAX_URLS);
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn read_bounded(
 fn read_up_to(reader: &mut impl Read, most: u64, deadline: Option<Instant>) -> io::Result<BodyRead> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
-    let mut step = vec![0; STEP];
+    let mut step = vec![0; READ_STEP_BYTES];
     loop {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(BodyRead::Late);
@@ -91,12 +91,12 @@ mod tests {
             ("members that unpack to nothing", empty_members, true, cut(b"")),
             ("no gzip", b"abc".to_vec(), true, None),
         ] {
-            assert_eq!(take(bytes.as_slice(), packed, 8, None).ok(), want, "{name}");
+            assert_eq!(read_bounded(bytes.as_slice(), packed, 8, None).ok(), want, "{name}");
         }
         let bomb = pack(&vec![b'a'; 1 << 20]);
         assert!(bomb.len() < 2_000);
-        assert_eq!(take(&*bomb, true, 2_000, None).unwrap(), Taken::Cut(vec![b'a'; 2_000]));
-        assert_eq!(take(&*bomb, true, 1 << 20, None).unwrap(), Taken::Whole(vec![b'a'; 1 << 20]));
+        assert_eq!(read_bounded(&*bomb, true, 2_000, None).unwrap(), BodyRead::Cut(vec![b'a'; 2_000]));
+        assert_eq!(read_bounded(&*bomb, true, 1 << 20, None).unwrap(), BodyRead::Whole(vec![b'a'; 1 << 20]));
         let torn = bomb.get(..bomb.len() / 2).unwrap();
         read_bounded(torn, true, 2 << 20, None).unwrap_err();
     }
@@ -112,6 +112,6 @@ mod tests {
             }
         }
         let deadline = Instant::now() + Duration::from_millis(30);
-        assert_eq!(take(Drip, false, u64::MAX, Some(deadline)).unwrap(), Taken::Late);
+        assert_eq!(read_bounded(DripReader, false, u64::MAX, Some(deadline)).unwrap(), BodyRead::Late);
     }
 }

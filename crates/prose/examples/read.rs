@@ -14,7 +14,7 @@ fn main() -> std::io::Result<()> {
     let (mut bytes, mut sections, mut furniture) = (0, 0, 0);
     let mut seconds = 0.0;
     for path in &paths {
-        let Some(format) = ProseFormat::of(path) else { continue };
+        let Some(format) = ProseFormat::from_path(path) else { continue };
         let file = std::fs::read(path)?;
         let start = Instant::now();
         let document = format.read(path, &file);
@@ -69,7 +69,7 @@ fn print(
         )?;
         for block in section.blocks.iter().filter(|_| !outline) {
             writeln!(out, "\n[{:?}]", block.kind)?;
-            writeln!(out, "{}", block.text.linked(&|target| Some(target.to_owned())))?;
+            writeln!(out, "{}", block.text.to_markdown(&|target| Some(target.to_owned())))?;
         }
     }
     writeln!(out)

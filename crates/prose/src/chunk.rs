@@ -240,7 +240,7 @@ mod tests {
         writer.plain(BlockKind::Paragraph, words("p", 4000));
         let got = texts(&writer.finish(None, "f"));
         assert!(got.len() > 6, "{}", got.len());
-        assert!(got.iter().all(|text| count(text) <= MOST_WORDS + 10));
+        assert!(got.iter().all(|text| count(text) <= MAX_BLOCK_WORDS + 10));
         for table in got.iter().filter(|text| text.starts_with('|')) {
             assert!(table.starts_with("| n | what |\n| --- | --- |\n| "), "{table}");
         }
@@ -269,7 +269,7 @@ mod tests {
             writer.plain(kind, text);
             let got = texts(&writer.finish(None, "f"));
             let longest = got.iter().map(String::len).max();
-            assert!(longest <= Some((MOST_WORDS + WORDS) * WORD), "{kind:?}: {longest:?}");
+            assert!(longest <= Some((MAX_BLOCK_WORDS + TARGET_CHUNK_WORDS) * BYTES_PER_EXTRA_WORD), "{kind:?}: {longest:?}");
             let kept: usize = got.iter().map(|text| letters(text)).sum();
             assert!((all..all + 2000).contains(&kept), "{kind:?}: {all} and {kept}");
         }

@@ -133,7 +133,7 @@ impl DocumentSection {
     pub fn markdown(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
         let heading =
             self.heading().map(|heading| format!("{} {heading}", "#".repeat(self.level.into())));
-        let blocks = self.blocks.iter().map(|block| block.text.linked(resolve));
+        let blocks = self.blocks.iter().map(|block| block.text.to_markdown(resolve));
         heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n\n")
     }
 }
@@ -259,7 +259,7 @@ impl DocumentWriter {
 
 /// The problem reported for a document with too many pieces.
 pub(crate) fn left_out() -> String {
-    format!("content after its first {MOST_PIECES} paragraphs is skipped")
+    format!("content after its first {MAX_PIECES} paragraphs is skipped")
 }
 
 /// Truncates a heading to its first words.
@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(paths, ["", "A", "A > B", "A > C", "A > D d", "E"]);
         assert_eq!(document.sections[5].blocks[0].page, Some(7));
         assert_eq!(document.title, "A");
-        assert_eq!(Writer::default().finish(None, "x/f.md").title, "f.md");
-        assert_eq!(Writer::default().finish(Some(" T\n t ".into()), "f.md").title, "T t");
+        assert_eq!(DocumentWriter::default().finish(None, "x/f.md").title, "f.md");
+        assert_eq!(DocumentWriter::default().finish(Some(" T\n t ".into()), "f.md").title, "T t");
     }
 
     #[test]
@@ -318,7 +318,7 @@ mod tests {
             writer.plain(BlockKind::Paragraph, "b");
         }
         let document = writer.finish(None, "f.md");
-        assert_eq!(document.sections.len(), MOST_PIECES / 2);
+        assert_eq!(document.sections.len(), MAX_PIECES / 2);
         assert_eq!(document.problems, [left_out()]);
         let mut writer = DocumentWriter::default();
         writer.plain(BlockKind::Paragraph, "b");
@@ -334,7 +334,7 @@ mod tests {
         writer.heading(3, "Short", None);
         let document = writer.finish(None, "f");
         let lengths: Vec<usize> = document.sections[2].path.iter().map(String::len).collect();
-        assert!(lengths.iter().all(|length| *length <= LONGEST_HEADING + 4), "{lengths:?}");
+        assert!(lengths.iter().all(|length| *length <= MAX_HEADING_BYTES + 4), "{lengths:?}");
         assert!(document.sections[0].path[0].ends_with("größe …"));
         assert_eq!(document.sections[0].blocks[0].text.plain, long.trim());
         assert!(document.sections[2].blocks.is_empty());

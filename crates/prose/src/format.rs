@@ -256,7 +256,7 @@ mod tests {
             ("package.json", None),
         ];
         for (path, want) in cases {
-            assert_eq!(Format::of(path), want, "{path}");
+            assert_eq!(ProseFormat::from_path(path), want, "{path}");
         }
     }
 
@@ -272,9 +272,9 @@ mod tests {
         ];
         for (path, text, want) in cases {
             let want = want.then_some(ProseFormat::OpenApi);
-            assert_eq!(Format::guess(path, text.as_bytes()), want, "{text}");
+            assert_eq!(ProseFormat::guess(path, text.as_bytes()), want, "{text}");
         }
-        assert_eq!(Format::guess("a.md", b"openapi: 3"), Some(Format::Markdown));
+        assert_eq!(ProseFormat::guess("a.md", b"openapi: 3"), Some(ProseFormat::Markdown));
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn shown(document: &ProseDocument) -> String {
         let heading = section.heading().unwrap_or("(no heading)");
         lines.push(format!("\n{marks} {heading}{}", anchor.unwrap_or_default()));
         for block in &section.blocks {
-            let linked = block.text.linked(&|target| Some(target.to_owned()));
+            let linked = block.text.to_markdown(&|target| Some(target.to_owned()));
             lines.push(format!("\n[{:?}]\n{linked}", block.kind));
         }
     }

@@ -28,7 +28,7 @@ fn dump(document: &ProseDocument) -> String {
 fn check(path: &str, format: ProseFormat) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(path);
     let bytes = fs::read(&file).unwrap();
-    assert_eq!(Format::guess(path, &bytes), Some(format), "{path}");
+    assert_eq!(ProseFormat::guess(path, &bytes), Some(format), "{path}");
     let got = dump(&format.read(path, &bytes).unwrap());
     let snapshot =
         file.with_file_name(format!("{}.snapshot", file.file_name().unwrap().to_string_lossy()));

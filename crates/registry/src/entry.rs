@@ -43,7 +43,7 @@ impl EntryDialect {
     }
 
     pub(crate) fn of(client: McpClient) -> Self {
-        let counts_seconds = matches!(client, Client::Goose | Client::Zed);
+        let counts_seconds = matches!(client, McpClient::Goose | McpClient::Zed);
         Self {
             variables: client.variables(),
             plain_url: (client == McpClient::GeminiCli).then_some(RemoteKind::Sse),

@@ -136,7 +136,7 @@ impl EntryFields {
                 Some(held) => {
                     pairs.insert(name, held);
                 }
-                None => self.wrong(
+                None => self.add_problem(
                     &format!("{field}.{name}"),
                     "it is neither a string nor a file",
                     "write a string in quotes, or {\"file\": \"path\"}",

@@ -22,7 +22,7 @@ pub(crate) fn split_byte_order_mark(text: &str) -> (&'static str, &str) {
 pub(crate) fn parse(syntax: FileSyntax, text: &str) -> Result<Value, EntryProblem> {
     if text.len() > MAX_FILE_BYTES {
         return Err(EntryProblem::new(
-            format!("the file is larger than {} MB", MOST_BYTES >> 20),
+            format!("the file is larger than {} MB", MAX_FILE_BYTES >> 20),
             "make it smaller, or name another file",
         ));
     }

@@ -257,7 +257,7 @@ fn add_list(reading: &mut ConfigContents, entries: Vec<Value>) {
             reading.problems.push(problem.in_entry(&id));
             continue;
         }
-        add_entry(reading, &id, value, EntryDialect::OWN, None);
+        add_entry(reading, &id, value, EntryDialect::DOCENT, None);
     }
 }
 
@@ -293,7 +293,7 @@ fn add_inputs(reading: &mut ConfigContents, inputs: Option<Value>) {
 /// Reports repeated keys, which lose an entry: the parsers of clients keep the last one.
 fn note_repeated_keys(form: ConfigFormat, text: &str, reading: &mut ConfigContents) {
     let syntax = form.syntax();
-    if !matches!(syntax, Syntax::Json | Syntax::JsonWithComments) || form == ConfigFormat::Registry {
+    if !matches!(syntax, FileSyntax::Json | FileSyntax::JsonWithComments) || form == ConfigFormat::Registry {
         return;
     }
     let Ok(tree) = parse::json(syntax, text) else { return };

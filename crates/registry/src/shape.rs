@@ -68,13 +68,13 @@ impl EntryWriter {
             _ => return Err(self.unsupported("inherited variables", "write them under env")),
         }
         if let Some(cwd) = cwd {
-            if !matches!(self.client, Client::VsCode | Client::Codex | Client::GeminiCli) {
+            if !matches!(self.client, McpClient::VsCode | McpClient::Codex | McpClient::GeminiCli) {
                 return Err(self.unsupported("a working folder", "write full paths"));
             }
             put(&mut fields, "cwd", self.text(cwd)?);
         }
         if let Some(path) = &server.env_file {
-            if !matches!(self.client, Client::VsCode | Client::Cursor) {
+            if !matches!(self.client, McpClient::VsCode | McpClient::Cursor) {
                 return Err(self.unsupported("an env file", "write them under env"));
             }
             put(&mut fields, "envFile", self.text(path)?);
@@ -165,7 +165,7 @@ impl EntryWriter {
                 named.insert(name.clone(), variable.into());
             } else if self.client == McpClient::Goose {
                 let text = to_client(value, VariableSyntax::Prefixed)
-                    .map_err(|what| self.cannot(&what, "write the value itself"))?;
+                    .map_err(|what| self.unsupported(&what, "write the value itself"))?;
                 written.insert(name.clone(), text.replace("${env:", "${").into());
             } else {
                 written.insert(name.clone(), self.text(value)?);

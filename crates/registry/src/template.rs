@@ -116,7 +116,7 @@ pub(crate) fn to_client(template: &str, variables: VariableSyntax) -> Result<Str
             }
             (TemplatePiece::Text(part), _) => text.push_str(part),
             (TemplatePiece::Variable { named, default }, _) => {
-                text.push_str(&variable(parse_variable_name, default, variables)?);
+                text.push_str(&variable(named, default, variables)?);
             }
         }
     }
@@ -199,18 +199,18 @@ mod tests {
         for literal in ["", "$", "${A}", "$${A}", "$$${A:-b}", "a${", "ä${Ä}"] {
             let template = from_client(literal.to_owned(), VariableSyntax::Literal);
             assert_eq!(needs(&template).count(), 0, "{literal}");
-            assert_eq!(to_client(&template, Variables::Literal).as_deref(), Ok(literal));
+            assert_eq!(to_client(&template, VariableSyntax::Literal).as_deref(), Ok(literal));
         }
     }
 
     #[test]
     fn a_shell_variable_keeps_its_text_where_it_is_not_set() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(from_client(text.to_owned(), Variables::Shell), expected);
+            assert_eq!(from_client(text.to_owned(), VariableSyntax::Shell), expected);
         };
         check("$KEY", "${KEY:-$KEY}");
         check("a$K-b ${L} $1 $", "a${K:-$K}-b ${L} $1 $");
-        assert_eq!(to_client("${KEY:-$KEY}", Variables::Shell).as_deref(), Ok("$KEY"));
+        assert_eq!(to_client("${KEY:-$KEY}", VariableSyntax::Shell).as_deref(), Ok("$KEY"));
     }
 
     #[test]

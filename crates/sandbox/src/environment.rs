@@ -303,8 +303,8 @@ mod tests {
         );
         assert_eq!(clean.kept, BTreeMap::from([pair("LANG", "de")]));
         assert_eq!(clean.dropped.len(), 3);
-        assert_eq!(clean.dropped[0].origin, Origin::Inherited);
-        assert_eq!(clean.dropped[1].origin, Origin::Configured);
+        assert_eq!(clean.dropped[0].origin, VariableOrigin::Inherited);
+        assert_eq!(clean.dropped[1].origin, VariableOrigin::Configured);
         assert!(!serde_json::to_string(&clean.dropped).unwrap().contains("s3cret"));
     }
 

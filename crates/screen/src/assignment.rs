@@ -327,7 +327,7 @@ fn accepts(
         // A hexadecimal word under a weak name is more often a hash than a key.
         NameWeight::Slight => {
             entropy
-                && matches!(style, Style::Quoted | Style::Tight)
+                && matches!(style, ValueStyle::Quoted | ValueStyle::Tight)
                 && value::looks_random(found, MIN_WEAKLY_NAMED_BYTES)
                 && !value::is_hex(found)
                 && !found.contains([':', '.'])

@@ -76,7 +76,7 @@ fn rewrite(
     stays: impl Fn(&Map<String, Value>, &str) -> KeepMember,
 ) -> usize {
     let mut changed = 0;
-    let mut left = vec![Left { key: None, is_called: false, named: false, value }];
+    let mut left = vec![PendingValue { key: None, is_called: false, named: false, value }];
     while let Some(PendingValue { key, is_called, named, value }) = left.pop() {
         match value {
             Value::String(text) => {

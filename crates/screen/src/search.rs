@@ -146,7 +146,7 @@ impl Screen {
     fn search(&self, text: &str, markers: bool) -> Vec<SecretFinding> {
         let Some(anchors) = &self.anchors else {
             // Happens only with gigabytes of configured secrets: nothing can be checked, so everything is redacted.
-            return vec![Finding { kind: "text that can't be screened", range: 0..text.len() }];
+            return vec![SecretFinding { kind: "text that can't be screened", range: 0..text.len() }];
         };
         let mut hits: Vec<SecretHit> = Vec::new();
         // A form may start long before its secret, so only anchors within the secret itself are skipped.
@@ -242,7 +242,7 @@ impl Screen {
 
 /// Returns the redaction marker.
 pub(crate) fn marker(kind: &str) -> String {
-    format!("{MARKER}{kind}]")
+    format!("{MARKER_START}{kind}]")
 }
 
 /// Replaces each finding with a marker.
@@ -331,7 +331,7 @@ mod tests {
         let screen = Screen::default();
         assert!(screen.anchors.is_some());
         for (row, rule) in RULES.iter().enumerate() {
-            let wanted = matches!(rule.shape, Shape::Pattern(..));
+            let wanted = matches!(rule.shape, SecretShape::Pattern(..));
             assert_eq!(pattern(row).is_some(), wanted, "{}", rule.kind);
         }
     }

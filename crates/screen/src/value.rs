@@ -247,7 +247,7 @@ mod tests {
             ("aaaaaaaaaaaaaaaaaaaaaaaa1", false),
             ("", false),
         ] {
-            assert_eq!(is_random(value, 16), random, "{value}");
+            assert_eq!(looks_random(value, 16), random, "{value}");
         }
     }
 

@@ -63,7 +63,7 @@ async fn main() {
             let script = ScriptRequest { code, clients, limits: &limits, owner: "start" };
             let mut run = workers.start(&script, &cancel).await.unwrap();
             let step = run.next(&caller, &cancel).await;
-            assert!(matches!(&step, Step::Ended(Ok(_))) || rounds == 1, "{step:?}");
+            assert!(matches!(&step, RunStep::Ended(Ok(_))) || rounds == 1, "{step:?}");
             times.push(started.elapsed());
         }
         times.sort();

@@ -65,14 +65,14 @@ fn no_module(name: &str, modules: &[ScriptModule]) -> String {
     if modules.is_empty() {
         return format!("there is no module \"{name}\", and no client may be imported");
     }
-    let known = listed(modules.iter().map(|module| format!("{}{}", names::MODULES, module.id)));
+    let known = listed(modules.iter().map(|module| format!("{}{}", names::MODULE_PREFIX, module.id)));
     format!("there is no module \"{name}\"; available: {known}")
 }
 
 fn no_tool(name: &str, module: &ScriptModule) -> String {
     let known = module.tools.iter().map(|(function, _)| function.clone());
     let known = listed(known.chain([names::RAW_CALL.to_owned()]));
-    format!("{}{} has no tool \"{name}\"; it has: {known}", names::MODULES, module.id)
+    format!("{}{} has no tool \"{name}\"; it has: {known}", names::MODULE_PREFIX, module.id)
 }
 
 fn listed(names: impl Iterator<Item = String>) -> String {

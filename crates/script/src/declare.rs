@@ -26,7 +26,7 @@ pub fn declarations(client: &ScriptClient) -> String {
     }
     let about = comment(client.about.as_deref().unwrap_or_default(), 0);
     let gap = if about.is_empty() { "" } else { "\n" };
-    let name = Value::from(format!("{}{}", names::MODULES, client.id));
+    let name = Value::from(format!("{}{}", names::MODULE_PREFIX, client.id));
     let mut text = format!("{about}{gap}declare module {name} {{\n");
     for declared in types.into_declared() {
         let _written = writeln!(text, "  {declared}");
@@ -59,7 +59,7 @@ pub fn declarations_of_all(clients: &[ScriptClient]) -> String {
     text.push_str("\n/** Every client, by its id. */\ndeclare const mcp: {\n");
     for client in clients {
         let id = Value::from(client.id.as_str());
-        let module = Value::from(format!("{}{}", names::MODULES, client.id));
+        let module = Value::from(format!("{}{}", names::MODULE_PREFIX, client.id));
         let _written = writeln!(text, "  {id}: typeof import({module});");
     }
     text.push_str("};\n");

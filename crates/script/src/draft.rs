@@ -189,10 +189,10 @@ mod tests {
         let written = draft.write("{", "}");
         assert_eq!(written.code, "{\na   \nb\n}");
         assert_eq!(
-            written.back("a: é\nb", Place { line: 3, column: 1 }),
-            Some(Place { line: 2, column: 1 })
+            written.source_position("a: é\nb", ScriptPosition { line: 3, column: 1 }),
+            Some(ScriptPosition { line: 2, column: 1 })
         );
-        assert_eq!(written.back("a: é\nb", Place { line: 1, column: 1 }), None);
+        assert_eq!(written.source_position("a: é\nb", ScriptPosition { line: 1, column: 1 }), None);
     }
 
     #[test]
@@ -202,8 +202,8 @@ mod tests {
         draft.insert(0, "return ");
         let written = draft.write("{", "}");
         for (column, want) in [(1, 1), (7, 1), (8, 1), (14, 7)] {
-            let got = written.back(source, ScriptPosition { line: 2, column });
-            assert_eq!(got, Some(Place { line: 1, column: want }), "column {column}");
+            let got = written.source_position(source, ScriptPosition { line: 2, column });
+            assert_eq!(got, Some(ScriptPosition { line: 1, column: want }), "column {column}");
         }
     }
 

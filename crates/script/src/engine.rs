@@ -63,7 +63,7 @@ pub(crate) fn run_script(job: &ScriptJob) -> Result<ScriptValue, ScriptFailure> 
         job.stop.failure().unwrap_or_else(|| no_engine(&error))
     })?;
     engine.start(job, &written, ids)?;
-    engine.turn(job, &written)
+    engine.run_to_end(job, &written)
 }
 
 fn no_engine(error: &rquickjs::Error) -> ScriptFailure {
@@ -210,7 +210,7 @@ impl ScriptEngine {
         };
         match event {
             Ok(EngineMessage::Reply { id, ok, json }) => {
-                self.host.borrow_mut().answered();
+                self.host.borrow_mut().record_answer();
                 self.invoke(&self.prelude.settle, (id, ok, json.get()));
                 Ok(())
             }

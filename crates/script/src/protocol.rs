@@ -90,7 +90,7 @@ pub(crate) fn max_frame_bytes(limits: &ScriptLimits) -> usize {
 
 /// A message as a frame.
 pub(crate) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut frame = vec![0; HEADER_BYTES];
+    let mut frame = vec![0; FRAME_HEADER_BYTES];
     serde_json::to_writer(&mut frame, message)?;
     let length = u32::try_from(frame.len() - FRAME_HEADER_BYTES)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a message is too long"))?;

@@ -309,7 +309,7 @@ impl TypeDeclarations {
             Some(rest @ Value::Object(_)) => {
                 parts.push(format!(
                     "...{}",
-                    listed(&self.type_of(Spot { in_rest: true, ..spot.part(rest) }))
+                    listed(&self.type_of(SchemaPosition { in_rest: true, ..spot.part(rest) }))
                 ));
             }
             Some(Value::Bool(false)) => {}

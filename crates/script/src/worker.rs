@@ -94,7 +94,7 @@ fn start(job: ScriptJob) -> io::Result<JoinHandle<()>> {
 
 fn too_long(tokens: usize) -> ScriptFailure {
     let message = format!(
-        "the code has {tokens} words and signs; the limit is {MAX_TOKENS}, so split it into several scripts"
+        "the code has {tokens} words and signs; the limit is {MAX_SCRIPT_TOKENS}, so split it into several scripts"
     );
     ScriptFailure::new(ScriptErrorKind::Syntax, message)
 }

@@ -60,11 +60,11 @@ impl RateLimiters {
 
 impl AccessControl for McpServer {
     fn needs_token(&self) -> bool {
-        self.settings().keyring.required()
+        self.settings().api_keys.required()
     }
 
     fn identify(&self, shown: &CallerCredentials<'_>) -> Option<Principal> {
-        self.settings().keyring.identify(shown)
+        self.settings().api_keys.identify(shown)
     }
 
     fn count_unknown_caller(&self) {
@@ -74,16 +74,16 @@ impl AccessControl for McpServer {
     }
 
     fn fetch_unknown_keys<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {
-        let tokens = self.settings().keyring.strangers().tokens.clone();
+        let tokens = self.settings().api_keys.external_auth().tokens.clone();
         let (Some(tokens), token) = (tokens, token.to_owned()) else {
             return ready(false).boxed();
         };
-        let learn = move || tokens.learn(&token, SystemTime::now());
+        let learn = move || tokens.refresh_keys(&token, SystemTime::now());
         async { tokio::task::spawn_blocking(learn).await.unwrap_or(false) }.boxed()
     }
 
     fn refusal_reason(&self, token: &str) -> Option<String> {
-        self.settings().keyring.strangers().why_refused(token)
+        self.settings().api_keys.external_auth().why_refused(token)
     }
 
     fn missing_scope(&self, caller: &Caller, tool: &str) -> Option<MissingScope> {
@@ -93,7 +93,7 @@ impl AccessControl for McpServer {
         if is_open {
             return None;
         }
-        let scope = terms.keyring.strangers().scope_for(who, tool, &route.provider)?;
+        let scope = terms.api_keys.external_auth().scope_for(who, tool, &route.provider)?;
         self.count_rejection("scope", caller);
         Some(MissingScope { scope })
     }

@@ -345,7 +345,7 @@ mod tests {
         let shown = format!(
             "{:?} {:?}",
             key("ann", "hush"),
-            Keyring::new(vec![key("ann", "hush")], Strangers::default(), true).unwrap()
+            ApiKeys::new(vec![key("ann", "hush")], ExternalAuth::default(), true).unwrap()
         );
         assert!(!shown.contains("hush"), "{shown}");
     }
@@ -377,7 +377,7 @@ mod tests {
             line.push(waiting);
         }
         let crowded = lanes.enter(ann.clone(), PATIENT).await.unwrap_err();
-        assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
+        assert_eq!(crowded, NoCallCapacity { running: 1, waiting: 4 });
         assert!(
             lanes.enter(client("bob"), PATIENT).await.is_ok(),
             "another client has a queue of its own"
@@ -394,7 +394,7 @@ mod tests {
         let ann = client("ann");
         let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
         let crowded = lanes.enter(ann.clone(), PATIENT).await.unwrap_err();
-        assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
+        assert_eq!(crowded, NoCallCapacity { running: 1, waiting: 4 });
         assert_eq!(first.lane.waiting.load(Ordering::Acquire), 0);
         drop(first);
         assert!(lanes.enter(ann, Duration::ZERO).await.is_ok(), "a free permit needs no waiting");
@@ -408,6 +408,6 @@ mod tests {
             places.push(lanes.enter(client(&n.to_string()), PATIENT).await.unwrap());
         }
         drop(places);
-        assert_eq!(lanes.lanes.lock().unwrap().len(), QUIET_LANES);
+        assert_eq!(lanes.lanes.lock().unwrap().len(), MAX_IDLE_CLIENTS);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) async fn ask(
     });
     // An approval covers one call only: not another tool, other arguments, or a repetition.
     let own = json!({"tool": tool, "arguments": arguments, "nth": nth});
-    let key = format!("{PREFIX}{}", audit::digest(own.as_object()));
+    let key = format!("{APPROVAL_KEY_PREFIX}{}", audit::digest(own.as_object()));
     let answer = context.elicit(&key, question).await.map_err(|error| match error {
         ToolError::ClientLacks(_) => ToolError::failed(format!(
             "`{tool}` requires a person's approval ({rule}), and this client cannot ask for it"

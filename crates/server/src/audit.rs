@@ -303,10 +303,10 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
         };
-        assert_eq!(lines().len(), TOLD_APART + 1, "each has one at once");
+        assert_eq!(lines().len(), MAX_REJECTION_KEYS + 1, "each has one at once");
         let pass_time = || {
             for since in door.all().values_mut() {
-                since.told = since.told.and_then(|at| at.checked_sub(REJECTION_LINE_INTERVAL));
+                since.last_written = since.last_written.and_then(|at| at.checked_sub(REJECTION_LINE_INTERVAL));
             }
         };
         pass_time();
@@ -317,7 +317,7 @@ mod tests {
             own.map(|line| line["count"].as_u64().unwrap()).sum()
         };
         assert_eq!((of("p0"), of("p31"), of("p32")), (3, 3, 0));
-        assert_eq!(of(OTHERS), 3 * (1000 - TOLD_APART as u64));
+        assert_eq!(of(OTHER_CALLERS), 3 * (1000 - MAX_REJECTION_KEYS as u64));
         pass_time();
         door.write_due(&audit);
         assert!(door.all().is_empty() && lines().len() == all.len());
@@ -332,11 +332,11 @@ mod tests {
             let audit = AuditSink::open(&path, AuditLogSettings { on_full, ..AuditLogSettings::default() });
             assert_eq!(audit.ready().is_err(), refused);
             for _ in 0..2 {
-                assert_eq!(audit.write(&Entry::default()).is_err(), refused);
+                assert_eq!(audit.write(&AuditEntry::default()).is_err(), refused);
             }
             assert_eq!(audit.failures(), 2);
         }
         let off = AuditSink::off();
-        assert!(off.ready().is_ok() && off.write(&Entry::default()).is_ok() && !off.is_on());
+        assert!(off.ready().is_ok() && off.write(&AuditEntry::default()).is_ok() && !off.is_on());
     }
 }

@@ -134,7 +134,7 @@ impl RunnableCall {
     /// A span costs more than a small call, so it is only created if it is exported or everything is logged.
     fn span(&self, tool: &str) -> tracing::Span {
         let parent = self.line.entry().traceparent();
-        let Some(adopt) = self.server.adopt_trace() else {
+        let Some(adopt) = self.server.adopt_trace_parent() else {
             return tracing::debug_span!(target: "docent::tools", "call", tool, traceparent = parent);
         };
         let span = tracing::info_span!(target: "docent::tools", "call", tool, traceparent = parent);
@@ -154,7 +154,7 @@ impl RunnableCall {
             page_bytes: self.server.limits().page_bytes,
             timeout: self.timeout,
             timed_by: self.admitted.timed_by(self.timeout),
-            closing: self.client.hurried().initialized(),
+            closing: self.client.shutdown_requested().initialized(),
             overdue: Instant::now() >= self.bounds.deadline,
         }
     }
@@ -169,9 +169,9 @@ impl RunnableCall {
         for _ in 0..MAX_QUESTION_ROUNDS {
             let given = if again { arguments.clone() } else { arguments.take() };
             let Some(given) = given else { break };
-            self.listener.begin_round();
+            self.client.begin_round();
             let context = CallContext::new(
-                Arc::clone(&self.listener) as Arc<dyn docent_tool::CallClient>,
+                Arc::clone(&self.client) as Arc<dyn docent_tool::CallClient>,
                 self.bounds.cancel.clone(),
                 Some(self.bounds.deadline),
             );
@@ -182,16 +182,16 @@ impl RunnableCall {
                     route.tool.call(given, &context).await
                 }),
             };
-            let ended = bounded(work, &self.bounds, &self.listener).await;
+            let ended = bounded(work, &self.bounds, &self.client).await;
             let needed = match ended {
                 RunOutcome::Done(Err(ToolError::NeedsInput(needed))) => needed,
                 other => return self.end(other),
             };
-            if !(again && self.listener.answers_at_once()) {
+            if !(again && self.client.answers_at_once()) {
                 return self.ask_by_result(needed);
             }
             let asked =
-                bounded(Box::pin(self.listener.put(needed)), &self.bounds, &self.listener).await;
+                bounded(Box::pin(self.client.put(needed)), &self.bounds, &self.client).await;
             match asked {
                 RunOutcome::Done(Ok(())) => {}
                 RunOutcome::Done(Err(error)) => return self.end(RunOutcome::Done(Err(error))),
@@ -209,7 +209,7 @@ impl RunnableCall {
             return self.finish().error(ToolError::ClientLacks(lacking), Vec::new()).map(answered);
         }
         let purpose = purpose(&self.caller, "tools/call", &self.admitted.route().info.name);
-        match self.client.input_required(needed, self.server.seal(), &purpose) {
+        match self.client.input_required(needed, self.server.cursor_codec(), &purpose) {
             Ok(result) => {
                 let asks = AuditOutcome { reason: Some("needs_input"), ..AuditOutcome::new(RequestOutcome::Ok, 0) };
                 Ok((ToolCallReply::NeedsInput(result), asks))

@@ -145,7 +145,7 @@ impl RemoteCallClient {
             notes: Mutex::default(),
             waits: Mutex::default(),
             task: OnceLock::new(),
-            shutdown_requested: Arc::clone(server.hurried()),
+            shutdown_requested: Arc::clone(server.shutdown_requested()),
             screening: server.screening(),
         })
     }
@@ -484,7 +484,7 @@ impl CallClient for RemoteCallClient {
     fn may_use(&self, provider: &str, tool: &str) -> bool {
         let catalogue = self.server.catalogue_with(tool);
         let route = catalogue.find(tool).filter(|route| *route.provider == *provider);
-        route.is_some_and(|route| self.server.terms().policy.may_use(self.caller.principal(), route))
+        route.is_some_and(|route| self.server.settings().policy.may_use(self.caller.principal(), route))
     }
 
     fn recorded(&self) -> Option<u64> {

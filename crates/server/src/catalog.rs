@@ -88,8 +88,8 @@ impl CatalogBuilder {
 
     /// Carries over the counts of another builder where the rate is the same.
     pub(crate) fn carry_over_counts(&mut self, other: &Self) {
-        for (name, meter) in &mut self.meters {
-            if let Some(known) = other.meters.get(name).filter(|known| known.rate() == meter.rate())
+        for (name, meter) in &mut self.rate_limiters {
+            if let Some(known) = other.rate_limiters.get(name).filter(|known| known.rate() == meter.rate())
             {
                 *meter = Arc::clone(known);
             }

@@ -276,8 +276,8 @@ mod tests {
             (&request["method"], &request["params"]["message"]),
             (&json!("elicitation/create"), &json!("Name?"))
         );
-        assert_eq!(shown(input_request(&Ask::Roots).unwrap())["method"], "roots/list");
-        assert!(input_request(&Ask::Sample(json!({"no": "messages"}))).is_err());
+        assert_eq!(shown(input_request(&ClientQuery::Roots).unwrap())["method"], "roots/list");
+        assert!(input_request(&ClientQuery::Sample(json!({"no": "messages"}))).is_err());
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl ExternalAuth {
             .inspect_err(|rejected| tracing::debug!(%rejected, "a token was refused"))
             .ok()?;
         let name: Arc<str> =
-            format!("{PREFIX}{}{MARK}{}", verified.issuer, verified.subject).into();
+            format!("{OAUTH_PREFIX}{}{SUBJECT_SEPARATOR}{}", verified.issuer, verified.subject).into();
         let grant = TokenGrant { scopes: verified.granted.into(), until: verified.expires };
         let kind = PrincipalKind::Oauth;
         Some(Principal { name, scopes: verified.scopes.into(), kind, grant: Some(grant) })
@@ -114,8 +114,8 @@ mod tests {
             scopes: vec!["code:*".into()],
         };
         let rules = vec![
-            rule("exact", Match::Fingerprint(print.clone())),
-            rule("builders", Match::Name("*.ci.example.com".into())),
+            rule("exact", CertificateMatch::Fingerprint(print.clone())),
+            rule("builders", CertificateMatch::Name("*.ci.example.com".into())),
         ];
         let certificates = Some(Arc::new(CertificateRules::new(rules).unwrap()));
         let strangers = ExternalAuth { certificates, ..ExternalAuth::default() };
@@ -160,7 +160,7 @@ mod tests {
         let opens = BTreeMap::from([("read".to_owned(), vec![own.to_owned()])]);
         let mut settings = IssuerSettings::new(ISSUER, vec!["docent".into()]);
         settings.scopes = ScopeMap::new(opens, false).unwrap();
-        let issuers = vec![Issuer::check(settings).unwrap()];
+        let issuers = vec![TrustedIssuer::check(settings).unwrap()];
         ExternalAuth::new(Some(Arc::new(TokenVerifier::new(issuers, Arc::new(UnreachableIssuer)).unwrap())), None)
     }
 
@@ -194,13 +194,13 @@ mod tests {
             assert_eq!(once.scopes.to_vec(), [own]);
             assert_eq!(strangers.current(once.clone()), once);
         }
-        assert!(Strangers::default().current(ann(until)).scopes.is_empty());
+        assert!(ExternalAuth::default().current(ann(until)).scopes.is_empty());
     }
 
     #[test]
     fn a_rejection_has_the_reason_of_the_auth_crate() {
         let why = opening("*").why_refused("not-a-token");
         assert_eq!(why.as_deref(), Some("the token is malformed: expected three dot-separated parts"));
-        assert_eq!(Strangers::default().why_refused("not-a-token"), None);
+        assert_eq!(ExternalAuth::default().why_refused("not-a-token"), None);
     }
 }

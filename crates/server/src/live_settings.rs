@@ -34,9 +34,9 @@ impl SettingsSnapshot {
     /// New settings that carry over the counts of these, and remember their keys.
     pub(crate) fn reload(&self, terms: LiveSettings, timeout: Duration) -> Result<Self, ServerSetupError> {
         let mut next = Self::new(terms, timeout)?;
-        next.keyring.succeed(&self.api_keys);
-        next.builder.count_on(&self.builder);
-        next.rule_meters.count_on(&next.policy, &self.rule_rate_limiters, &self.policy);
+        next.api_keys.remember_former_keys(&self.api_keys);
+        next.builder.carry_over_counts(&self.builder);
+        next.rule_rate_limiters.carry_over_counts(&next.policy, &self.rule_rate_limiters, &self.policy);
         Ok(next)
     }
 }

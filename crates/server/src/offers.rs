@@ -307,7 +307,7 @@ impl McpServer {
         values.truncate(CompletionInfo::MAX_VALUES);
         let screening = self.screening();
         for value in &mut values {
-            *value = screening.told(value);
+            *value = screening.screen_text(value);
         }
         let mut info = CompletionInfo::new(values)
             .map_err(|problem| result_builder::internal("completion/complete", &problem).error)?;
@@ -397,7 +397,7 @@ impl ReadRequest {
         state: Option<&str>,
         purpose: &str,
     ) -> Result<(), ToolCallError> {
-        let remembered = self.client.remember(responses, state, self.server.seal(), purpose);
+        let remembered = self.client.remember(responses, state, self.server.cursor_codec(), purpose);
         remembered.map_err(|forged| ToolCallError::arguments(bad_state(forged)))
     }
 
@@ -421,7 +421,7 @@ impl ReadRequest {
         purpose: &str,
     ) -> Result<ReadOutcome<T>, ToolCallError> {
         let asked = if self.caller.is_modern() {
-            self.client.input_required(needed, self.server.seal(), purpose)
+            self.client.input_required(needed, self.server.cursor_codec(), purpose)
         } else {
             let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
             Err(ToolError::ClientLacks(lacking))
@@ -458,7 +458,7 @@ impl ReadRequest {
         let bounds = self.bounds();
         let context = self.context(&bounds);
         let work = Box::pin(async {
-            for provider in self.server.seen_by(&self.guest) {
+            for provider in self.server.seen_by(&self.caller) {
                 if let Some(found) = provider.read(uri, &context).await {
                     return found.map(Some);
                 }

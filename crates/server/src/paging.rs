@@ -470,7 +470,7 @@ mod tests {
             answer.structured_content, None,
             "less than the schema allows is not given as the answer"
         );
-        assert_eq!(answer.meta.unwrap()[CUT], json!([""]));
+        assert_eq!(answer.meta.unwrap()[CUT_META_KEY], json!([""]));
         assert!(!parts.is_empty());
     }
 
@@ -508,7 +508,7 @@ mod tests {
             panic!()
         };
         let mut whole = first.clone();
-        assert_eq!(meta[NEXT], json!(id.uri(2)));
+        assert_eq!(meta[NEXT_META_KEY], json!(id.uri(2)));
         for part in 2..=meta[PARTS_META_KEY].as_u64().unwrap() {
             whole.push_str(&read(&results, &id, &part.to_string()));
         }

@@ -86,7 +86,7 @@ impl ToolPolicy {
             return PolicyDecision::of_scopes(PolicyAction::Deny, by);
         };
         let mut rules = self.rules.iter().enumerate();
-        let Some((at, rule)) = rules.find(|(_, rule)| rule.speaks_of(who, provider, tool)) else {
+        let Some((at, rule)) = rules.find(|(_, rule)| rule.applies_to(who, provider, tool)) else {
             let by = format!("the scope {scope:?} of `{}`; no matching rule", who.name);
             return PolicyDecision::of_scopes(PolicyAction::Allow, by);
         };
@@ -231,10 +231,10 @@ mod tests {
     fn the_first_matching_rule_decides() {
         let policy = ToolPolicy {
             rules: vec![
-                rule("ops may", &["ops"], &[], &["web:*"], Action::Allow),
-                rule("readers ask", &[], &["docs:*"], &["web_search"], Action::Approve),
-                rule("no web", &[], &[], &["web:*"], Action::Deny),
-                rule("ask before parsing", &[], &[], &["parse_files"], Action::Approve),
+                rule("ops may", &["ops"], &[], &["web:*"], PolicyAction::Allow),
+                rule("readers ask", &[], &["docs:*"], &["web_search"], PolicyAction::Approve),
+                rule("no web", &[], &[], &["web:*"], PolicyAction::Deny),
+                rule("ask before parsing", &[], &[], &["parse_files"], PolicyAction::Approve),
             ],
         };
         let cases: [Case; 9] = [
@@ -262,7 +262,7 @@ mod tests {
             let who = Principal { name: name.into(), scopes, kind, grant: None };
             let verdict = policy.decide(&who, provider, tool);
             assert_eq!(verdict.action, action, "{name} {provider} {tool:?}: {verdict:?}");
-            assert!(verdict.by.contains(by), "{name} {provider} {tool:?}: {verdict:?}");
+            assert!(verdict.decided_by.contains(by), "{name} {provider} {tool:?}: {verdict:?}");
         }
     }
 
@@ -280,17 +280,17 @@ mod tests {
             ("anonymous", PrincipalKind::Anonymous),
         ] {
             let policy =
-                ToolPolicy { rules: vec![rule("not they", &[name], &[], &["*"], Action::Deny)] };
+                ToolPolicy { rules: vec![rule("not they", &[name], &[], &["*"], PolicyAction::Deny)] };
             let who = Principal { name: name.into(), kind, ..ann() };
             let other = Principal { name: format!("{name}e").into(), ..who.clone() };
             let decide = |who| policy.decide(who, "web", Some("web_search")).action;
-            assert_eq!((decide(&who), decide(&other)), (Action::Deny, Action::Allow), "{name}");
+            assert_eq!((decide(&who), decide(&other)), (PolicyAction::Deny, PolicyAction::Allow), "{name}");
         }
     }
 
     #[test]
     fn a_rule_that_needs_approval_denies_reads() {
-        let policy = ToolPolicy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
+        let policy = ToolPolicy { rules: vec![rule("ask", &[], &[], &["docs:*"], PolicyAction::Approve)] };
         let who = ann();
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }
@@ -302,9 +302,9 @@ mod tests {
         let with = |bounds, rule: PolicyRule| PolicyRule { bounds, ..rule };
         let policy = ToolPolicy {
             rules: vec![
-                with(short, rule("no pages", &[], &[], &["fetch_page"], Action::Deny)),
-                with(slow, rule("slow web", &["ann"], &[], &["web:*"], Action::Allow)),
-                with(short, rule("short web", &[], &[], &["web:*"], Action::Approve)),
+                with(short, rule("no pages", &[], &[], &["fetch_page"], PolicyAction::Deny)),
+                with(slow, rule("slow web", &["ann"], &[], &["web:*"], PolicyAction::Allow)),
+                with(short, rule("short web", &[], &[], &["web:*"], PolicyAction::Approve)),
             ],
         };
         let bob = Principal { name: "bob".into(), ..ann() };
@@ -317,6 +317,6 @@ mod tests {
             assert_eq!((verdict.rule, verdict.bounds), (rule, bounds), "{} {tool}", who.name);
         }
         let unsaid = policy.decide(&bob, "code", Some("parse_files"));
-        assert_eq!((unsaid.rule, unsaid.bounds), (None, RuleBounds::default()));
+        assert_eq!((unsaid.rule, unsaid.bounds), (None, RuleLimits::default()));
     }
 }

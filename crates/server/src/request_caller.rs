@@ -60,15 +60,15 @@ impl McpServer {
     pub(crate) fn principal(&self, extensions: &Extensions) -> Principal {
         let terms = self.settings();
         match CallerContext::from_extensions(extensions) {
-            Some(origin) => terms.keyring.current(origin.caller.principal.clone()),
-            None => terms.keyring.anonymous().clone(),
+            Some(origin) => terms.api_keys.current(origin.caller.principal.clone()),
+            None => terms.api_keys.anonymous().clone(),
         }
     }
 
     /// Whether a principal authenticated earlier may see a provider's resources and prompts.
     pub(crate) fn may_see(&self, who: Principal, provider: &str) -> bool {
         let terms = self.settings();
-        terms.policy.may_see(&terms.keyring.current(who), provider)
+        terms.policy.may_see(&terms.api_keys.current(who), provider)
     }
 }
 

@@ -334,7 +334,7 @@ mod tests {
         page_bytes: usize,
         act: impl FnOnce(&ResultBuilder<'_>, &ResultStore) -> T,
     ) -> T {
-        let providers: Vec<Arc<dyn ToolProvider>> = vec![Arc::new(One)];
+        let providers: Vec<Arc<dyn ToolProvider>> = vec![Arc::new(SingleToolProvider)];
         let (catalogue, problems) =
             CatalogBuilder::new(Duration::from_secs(30), BTreeMap::new(), BTreeMap::new())
                 .build(&providers, &Metrics::default());
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn a_tool_before_its_deadline_reports_what_is_missing() {
         let outcome = docent_tool::ToolOutcome {
-            content: vec![Block::text("half of it")],
+            content: vec![AnswerBlock::text("half of it")],
             structured: Some(json!({"word": "b"})),
             partial: true,
             ..docent_tool::ToolOutcome::default()
@@ -385,19 +385,19 @@ mod tests {
     #[test]
     fn an_answer_says_whether_it_is_an_error() {
         let outcome = docent_tool::ToolOutcome {
-            content: vec![Block::text("b")],
+            content: vec![AnswerBlock::text("b")],
             structured: Some(json!({"word": "b"})),
             ..docent_tool::ToolOutcome::default()
         };
         let (result, ending) = with(Dialect::V2024_11_05, 1 << 20, |finish, _| {
-            finish.answer(outcome, vec![Block::text("a")])
+            finish.answer(outcome, vec![AnswerBlock::text("a")])
         });
         let content = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
         assert_eq!(
             shown(&result),
             json!({"content": content, "structuredContent": {"word": "b"}, "isError": false})
         );
-        assert_eq!((ending.outcome, ending.bytes > 2), (Outcome::Ok, true));
+        assert_eq!((ending.outcome, ending.bytes > 2), (RequestOutcome::Ok, true));
     }
 
     #[test]
@@ -418,17 +418,17 @@ mod tests {
         );
         let text = value["content"][0]["text"].as_str().unwrap();
         assert!(text.ends_with("raise limits.tool_timeout_ms."), "{text}");
-        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(false), Outcome::Partial));
+        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(false), RequestOutcome::Partial));
     }
 
     #[test]
     fn a_late_answer_contains_the_emitted_pieces() {
         let (result, ending) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
-            finish.late(vec![Block::text("so far")])
+            finish.late(vec![AnswerBlock::text("so far")])
         });
         let value = shown(&result);
         assert_eq!(value["content"][0]["text"], "so far");
-        assert_eq!((ending.outcome, ending.reason), (Outcome::Partial, Some("deadline")));
+        assert_eq!((ending.outcome, ending.reason), (RequestOutcome::Partial, Some("deadline")));
         assert_eq!(value["structuredContent"]["partial"], true);
         assert_eq!(value["isError"], false, "every answer may be partial by its schema");
     }
@@ -449,7 +449,7 @@ mod tests {
                     assert!(dialect.bad_arguments_are_answers(), "{dialect:?}");
                     let value = shown(&result);
                     assert_eq!(value["isError"], true);
-                    assert_eq!(ending.outcome, Outcome::Error);
+                    assert_eq!(ending.outcome, RequestOutcome::Error);
                     assert!(
                         value["content"][0]["text"]
                             .as_str()
@@ -477,7 +477,7 @@ mod tests {
             value["structuredContent"]["error"],
             json!({"code": -32003, "kind": "not_found", "message": "Document not found"})
         );
-        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(true), Outcome::Error));
+        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(true), RequestOutcome::Error));
     }
 
     #[test]
@@ -502,7 +502,7 @@ mod tests {
             act(Dialect::V2025_06_18, ToolError::Stopped(CallStop::Deadline)).unwrap();
         assert_eq!(
             (ending.outcome, answer.structured_content.unwrap()["partial"].as_bool()),
-            (Outcome::Partial, Some(true))
+            (RequestOutcome::Partial, Some(true))
         );
     }
 
@@ -550,7 +550,7 @@ mod tests {
     #[test]
     fn a_large_answer_is_kept_for_its_owner() {
         let outcome = docent_tool::ToolOutcome {
-            content: vec![Block::text("x".repeat(50_000))],
+            content: vec![AnswerBlock::text("x".repeat(50_000))],
             ..Default::default()
         };
         with(Dialect::V2025_11_25, 8192, |finish, results| {

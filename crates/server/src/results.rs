@@ -25,7 +25,7 @@ impl ResultId {
 
     /// The address of one part of this answer.
     pub(crate) fn uri(&self, part: impl std::fmt::Display) -> String {
-        format!("{SCHEME}{}/{part}", self.0)
+        format!("{RESULT_URI_PREFIX}{}/{part}", self.0)
     }
 }
 

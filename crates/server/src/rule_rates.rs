@@ -59,7 +59,7 @@ impl McpServer {
         if let Some(meter) = verdict.rule.and_then(|rule| terms.rule_rate_limiters.of(rule)) {
             meter
                 .check(&guest.caller.client())
-                .map_err(|wait| self.too_many(tool, Some(&verdict.by), meter, wait))?;
+                .map_err(|wait| self.too_many(tool, Some(&verdict.decided_by), meter, wait))?;
         }
         Ok(())
     }

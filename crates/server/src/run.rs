@@ -48,7 +48,7 @@ pub(crate) async fn bounded<T>(
         return ended;
     }
     let finished = CancellationToken::new();
-    let mut sending = pin!(listener.tell(&finished));
+    let mut sending = pin!(listener.send_notifications(&finished));
     let ended = beside(sending.as_mut(), async {
         tokio::select! {
             biased;
@@ -58,7 +58,7 @@ pub(crate) async fn bounded<T>(
         }
     })
     .await;
-    if !matches!(ended, Ended::Cancelled) {
+    if !matches!(ended, RunOutcome::Cancelled) {
         finished.cancel();
         sending.await;
     }

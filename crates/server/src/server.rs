@@ -83,7 +83,7 @@ impl fmt::Debug for McpServer {
 impl McpServer {
     /// Creates a server. If a provider reports changes, this must be called inside a tokio runtime.
     pub fn new(setup: ServerSetup) -> Result<Arc<Self>, ServerSetupError> {
-        let terms = SettingsSnapshot::new(setup.terms(), setup.limits.tool_timeout)?;
+        let terms = SettingsSnapshot::new(setup.live_settings(), setup.limits.tool_timeout)?;
         let ServerSetup { name, version, title, instructions, providers, .. } = setup;
         let ServerSetup { limits, audit, list_page, resource_page, adopt_trace_parent: adopt_trace, .. } = setup;
         for (limit, value) in [
@@ -171,7 +171,7 @@ impl McpServer {
     /// Applies new settings. Running calls keep the settings they started with; a removed key grants nothing from now
     /// on, whatever session it opened before.
     pub fn reload(&self, terms: LiveSettings) -> Result<(), ServerSetupError> {
-        let next = self.terms().renewed(terms, self.limits.tool_timeout)?;
+        let next = self.settings().reload(terms, self.limits.tool_timeout)?;
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         self.rebuild();
         // What each caller sees may have changed.
@@ -309,11 +309,11 @@ impl McpServer {
     /// Whether lists depend on the caller.
     pub(crate) fn lists_are_private(&self) -> bool {
         let terms = self.settings();
-        terms.keyring.has_keys() || !terms.policy.rules.is_empty()
+        terms.api_keys.has_keys() || !terms.policy.rules.is_empty()
     }
 
     pub(crate) fn request_caller(&self, context: &RequestContext<RoleServer>) -> RequestCaller {
-        RequestCaller::of(context, &self.settings().keyring)
+        RequestCaller::of(context, &self.settings().api_keys)
     }
 
     /// The server information for the newest revision.
@@ -359,7 +359,7 @@ impl McpServer {
     pub(crate) fn begin(self: &Arc<Self>) -> Result<RunningGuard, RequestRefusal> {
         self.metrics.in_flight.fetch_add(1, Ordering::AcqRel);
         let running = RunningGuard(Arc::clone(self));
-        if self.hurry.initialized() || self.stopping.is_cancelled() {
+        if self.shutdown_requested.initialized() || self.stopping.is_cancelled() {
             return Err(RequestRefusal::closing());
         }
         self.audit.ready().map_err(|error| RequestRefusal::new("audit", self.unrecorded(&error)))?;
@@ -375,7 +375,7 @@ impl McpServer {
     ) -> Result<(Admitted, RunPermit), RequestRefusal> {
         let (admitted, running) = self.admit_within(guest, tool, None).await?;
         let timeout = admitted.within(admitted.route().timeout);
-        let place = self.take_place(&self.lanes, guest, timeout, cancel).await?;
+        let place = self.take_call_permit(&self.call_limiter, guest, timeout, cancel).await?;
         Ok((admitted, RunPermit { call_permit: Some(place), _running: running }))
     }
 
@@ -388,7 +388,7 @@ impl McpServer {
     ) -> Result<(Admitted, RunningGuard), RequestRefusal> {
         let running = self.begin()?;
         let catalogue = self.catalogue_for(tool).await;
-        let terms = self.terms();
+        let terms = self.settings();
         let policy = &terms.policy;
         let route = catalogue
             .find(tool)
@@ -495,7 +495,7 @@ fn listen(
                 Ok(change) => server.changed(&change),
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     server.rebuild();
-                    server.hub.announce_all();
+                    server.broadcaster.announce_all();
                 }
                 Err(broadcast::error::RecvError::Closed) => return,
             }

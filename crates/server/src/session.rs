@@ -103,7 +103,7 @@ impl McpSession {
     }
 
     fn join(&self, peer: Peer<RoleServer>) -> BroadcastSubscription {
-        self.server.hub().join_session(peer, self.ear(Some(&self.level)))
+        self.server.broadcaster().join_session(peer, self.ear(Some(&self.level)))
     }
 
     /// Every request updates the listener: a renewed token applies from its first request.
@@ -112,7 +112,7 @@ impl McpSession {
     }
 
     fn guest(&self, context: &RequestContext<RoleServer>) -> RequestCaller {
-        let guest = self.server.guest(context);
+        let guest = self.server.request_caller(context);
         self.heard_from(guest.principal().clone());
         guest
     }
@@ -145,7 +145,7 @@ impl McpSession {
     ) -> Result<(RunningGuard, CallPermit), ErrorData> {
         let begun = match self.server.begin() {
             Ok(running) => {
-                let place = self.server.take_visit(&opened.caller, cancel).await;
+                let place = self.server.take_read_permit(&opened.caller, cancel).await;
                 place.map(|place| (running, place))
             }
             Err(refusal) => Err(refusal),
@@ -244,7 +244,7 @@ impl McpSession {
             if request.input_responses.is_some() || request.request_state.is_some() {
                 let state = request.request_state.as_deref();
                 listener
-                    .remember(request.input_responses, state, self.server.seal(), &purpose())
+                    .remember(request.input_responses, state, self.server.cursor_codec(), &purpose())
                     .map_err(|forged| RequestRefusal::new("bad_state", bad_state(forged)))?;
             }
             Ok((admitted, permit, cancel, listener))
@@ -283,7 +283,7 @@ impl ServerHandler for McpSession {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.server.catalogue().find(name).map(|route| route.listed.clone())
+        self.server.catalog().find(name).map(|route| route.listed.clone())
     }
 
     async fn ping(&self, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
@@ -425,7 +425,7 @@ impl ServerHandler for McpSession {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let guest = self.guest(&context);
-        let place = self.server.take_visit(&guest, &context.ct).await;
+        let place = self.server.take_read_permit(&guest, &context.ct).await;
         let _place = place.map_err(|refusal| refusal.error)?;
         let meta = self.listener(context, &guest).meta();
         self.server.complete(&guest, request, meta).await
@@ -439,7 +439,7 @@ impl ServerHandler for McpSession {
         let guest = self.guest(&context);
         let mut membership = self.membership();
         let member = membership.get_or_insert_with(|| self.join(context.peer));
-        let terms = self.server.terms();
+        let terms = self.server.settings();
         let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
         member.watch(&request.uri, &may_see).map_err(|problem| match problem {
             WatchRefusal::Unknown => self.server.not_watched(&guest, &request.uri),
@@ -465,16 +465,16 @@ impl ServerHandler for McpSession {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(self.server.hub().accept(requested))
+        Some(self.server.broadcaster().accept(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let guest = self.guest(context.request_context());
         // A stream stays open for as long as its client likes, so it always counts as one.
-        let _seat = self.server.open_stream(&request_caller.caller).map_err(|overload| {
+        let _seat = self.server.open_stream(&guest.caller).map_err(|overload| {
             refused(overload.to_string(), Some(retry_data(overload.retry_after)))
         })?;
-        self.server.hub().listen(context, self.ear(None), self.server.stopping()).await
+        self.server.broadcaster().listen(context, self.ear(None), self.server.stopping()).await
     }
 
     async fn get_task(

@@ -194,39 +194,39 @@ impl Subscriber {
     /// Stores a wanted change. The provider of a changed address must be visible to the caller.
     fn hear(self: &Arc<Self>, change: &ProviderChange, watched: Option<&str>) {
         let wanted = match change {
-            ProviderChange::Said { provider, level, .. } => self.ear.hears(provider, *level),
+            ProviderChange::Said { provider, level, .. } => self.access.hears(provider, *level),
             ProviderChange::Updated(_) => {
-                locked(&self.wants).holds(change) && watched.is_some_and(&self.ear.may_see)
+                locked(&self.wants).holds(change) && watched.is_some_and(&self.access.may_see)
             }
             _ => locked(&self.wants).holds(change),
         };
         if !wanted {
             return;
         }
-        locked(&self.untold).add(change);
+        locked(&self.pending).add(change);
         match &self.peer {
             None => self.ready.notify_one(),
-            Some(peer) => self.tell(peer),
+            Some(peer) => self.send_pending(peer),
         }
     }
 
     /// Notifies a session in a task of its own, so that one slow client blocks no other.
     fn send_pending(self: &Arc<Self>, peer: &Peer<RoleServer>) {
-        if self.telling.swap(true, Ordering::AcqRel) {
+        if self.is_sending.swap(true, Ordering::AcqRel) {
             return;
         }
         let (this, peer) = (Arc::clone(self), peer.clone());
         tokio::spawn(async move {
             loop {
-                let pending = std::mem::take(&mut *locked(&this.untold));
+                let pending = std::mem::take(&mut *locked(&this.pending));
                 for notification in pending.notifications() {
                     if peer.send_notification(notification).await.is_err() {
                         return;
                     }
                 }
-                this.telling.store(false, Ordering::Release);
-                let more = *locked(&this.untold) != PendingNotifications::default();
-                if !more || this.telling.swap(true, Ordering::AcqRel) {
+                this.is_sending.store(false, Ordering::Release);
+                let more = *locked(&this.pending) != PendingNotifications::default();
+                if !more || this.is_sending.swap(true, Ordering::AcqRel) {
                     return;
                 }
             }
@@ -355,7 +355,7 @@ impl Broadcaster {
         };
         let membership = self.join(wants, ear, None);
         for uri in accepted.resource_subscriptions.iter().flatten() {
-            if membership.watch(uri, &membership.subscriber.ear.may_see).is_err() {
+            if membership.watch(uri, &membership.subscriber.access.may_see).is_err() {
                 tracing::debug!(
                     uri,
                     "cannot watch an address of a subscription for this principal"
@@ -368,7 +368,7 @@ impl Broadcaster {
                 () = context.cancelled() => return Ok(()),
                 () = stopping.cancelled() => return Ok(()),
             }
-            let pending = std::mem::take(&mut *locked(&membership.subscriber.untold));
+            let pending = std::mem::take(&mut *locked(&membership.subscriber.pending));
             for notification in pending.notifications() {
                 if context.sink().send(notification).await.is_err() {
                     return Ok(());
@@ -476,15 +476,15 @@ mod tests {
         assert_eq!(first.watch("file:a", &all), Ok(()));
         assert_eq!(first.watch("file:a", &all), Ok(()));
         assert_eq!(second.watch("file:a", &all), Ok(()));
-        assert_eq!(first.watch("other:a", &all), Err(NotWatched::Unknown));
+        assert_eq!(first.watch("other:a", &all), Err(WatchRefusal::Unknown));
         assert_eq!(
             second.watch("file:a", &principal("web:*")),
             Ok(()),
             "already watched by this session"
         );
         let third = hub.join(PendingNotifications::default(), ear("*"), None);
-        assert_eq!(third.watch("file:a", &principal("web:*")), Err(NotWatched::Unknown));
-        assert_eq!(third.watch("file:b", &principal("web:*")), Err(NotWatched::Unknown));
+        assert_eq!(third.watch("file:a", &principal("web:*")), Err(WatchRefusal::Unknown));
+        assert_eq!(third.watch("file:b", &principal("web:*")), Err(WatchRefusal::Unknown));
         first.unwatch("file:a");
         first.unwatch("file:a");
         assert_eq!(*files.0.lock().unwrap(), ["+file:a"]);
@@ -518,8 +518,8 @@ mod tests {
             hub.announce(&ProviderChange::Prompts);
             hub.announce(&ProviderChange::Updated("file:a".into()));
         }
-        let pending = locked(&member.subscriber.untold).clone();
-        assert_eq!(pending, News { tools: true, ..News::default() });
+        let pending = locked(&member.subscriber.pending).clone();
+        assert_eq!(pending, PendingNotifications { tools: true, ..PendingNotifications::default() });
     }
 
     #[test]
@@ -529,7 +529,7 @@ mod tests {
         for n in 0..MAX_WATCHED_URIS {
             assert_eq!(member.watch(&format!("file:{n}"), &principal("*")), Ok(()));
         }
-        assert_eq!(member.watch("file:one-more", &principal("*")), Err(NotWatched::TooMany));
+        assert_eq!(member.watch("file:one-more", &principal("*")), Err(WatchRefusal::TooMany));
     }
 
     #[test]
@@ -540,7 +540,7 @@ mod tests {
         let address = |length: usize| format!("file:{}", "a".repeat(length - 5));
         let (longest, long) = (address(MAX_WATCHED_URI_BYTES), address(MAX_WATCHED_URI_BYTES + 1));
         assert_eq!(member.watch(&longest, &principal("*")), Ok(()));
-        assert_eq!(member.watch(&long, &principal("*")), Err(NotWatched::Unknown));
+        assert_eq!(member.watch(&long, &principal("*")), Err(WatchRefusal::Unknown));
         assert_eq!(hub.sizes(), (1, 1));
         let asked = [longest.clone(), long];
         let asked = SubscriptionFilter::builder().resource_subscriptions(asked).build();

@@ -185,7 +185,7 @@ impl TaskStore {
             return Ok(());
         }
         Err(ErrorData::invalid_params(
-            format!("unknown task: {}", crate::catalogue::clip(id)),
+            format!("unknown task: {}", crate::catalog::clip(id)),
             None,
         ))
     }
@@ -284,8 +284,8 @@ mod tests {
             (Duration::ZERO, Duration::ZERO),
         ] {
             let (ttl, patience) = lifetime(kept, timeout);
-            assert!(ttl >= kept && patience >= ANSWER_TIME, "{kept:?} {timeout:?}");
-            assert_eq!(timeout + patience + SLACK, ttl, "{kept:?} {timeout:?}");
+            assert!(ttl >= kept && patience >= QUESTION_TIMEOUT, "{kept:?} {timeout:?}");
+            assert_eq!(timeout + patience + TASK_DEADLINE_SLACK, ttl, "{kept:?} {timeout:?}");
         }
     }
 }

@@ -27,7 +27,7 @@ const REQUIRED_PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
 /// The error for an unknown method, or for parameters that could not be parsed.
 pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
     let Some((_, needed)) = REQUIRED_PARAMETERS.iter().find(|(known, _)| *known == method) else {
-        let message = format!("Method not found: {}", crate::catalogue::clip(method));
+        let message = format!("Method not found: {}", crate::catalog::clip(method));
         return ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
             message,

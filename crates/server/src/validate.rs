@@ -162,7 +162,7 @@ fn most_helpful_error<'e, 'i>(
 ) -> Option<&'e ValidationError<'i>> {
     let misspelt = errors.iter().take(MAX_SUGGESTION_ERRORS).find(|error| {
         matches!(error.kind(), ValidationErrorKind::AdditionalProperties { unexpected }
-            if unexpected.iter().take(MOST_UNEXPECTED).any(|name| meant(name, owner(schema, error)).is_some()))
+            if unexpected.iter().take(MAX_SUGGESTION_ERRORS).any(|name| suggest_name(name, owner(schema, error)).is_some()))
     });
     misspelt.or(errors.first())
 }

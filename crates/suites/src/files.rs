@@ -257,7 +257,7 @@ impl ServedRoots {
         let inside =
             |base: &Path| path.strip_prefix(base).ok().and_then(Path::to_str).map(str::to_owned);
         let found = self.all.iter().enumerate().filter_map(|(index, root)| {
-            let relative = inside(&root.path).or_else(|| inside(&root.given))?;
+            let relative = inside(&root.path).or_else(|| inside(&root.given_path))?;
             Some((index, relative))
         });
         // The innermost of nested roots wins.
@@ -288,22 +288,22 @@ impl ServedRoots {
     /// The kind of entry at a place; symbolic links are followed inside the root.
     pub fn kind(&self, place: &RootPath) -> Result<PathKind, ReadProblem> {
         let metadata = self
-            .dir(root_path)
-            .metadata(root_path.relative())
-            .map_err(|source| io_problem(root_path, source))?;
+            .dir(place)
+            .metadata(place.relative())
+            .map_err(|source| io_problem(place, source))?;
         Ok(PathKind::of(&metadata))
     }
 
     /// Size and modification time of a file, as in a walk; `None` if unknown.
     pub(crate) fn stamp(&self, place: &RootPath) -> Option<(u64, Option<SystemTime>)> {
-        let metadata = self.dir(root_path).metadata(root_path.relative()).ok()?;
+        let metadata = self.dir(place).metadata(place.relative()).ok()?;
         let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
         Some((metadata.len(), modified))
     }
 
     /// Reads a regular file of at most `limit` bytes.
     pub fn read(&self, place: &RootPath, limit: u64) -> Result<Vec<u8>, ReadProblem> {
-        let (bytes, size) = self.read_start(root_path, limit.saturating_add(1))?;
+        let (bytes, size) = self.read_start(place, limit.saturating_add(1))?;
         // The file may have grown since its size was read.
         let size = size.max(bytes.len() as u64);
         if size > limit {
@@ -317,7 +317,7 @@ impl ServedRoots {
         if let Some(rule) = self.denied(place, false) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
-        let (file, metadata) = self.open_regular(root_path)?;
+        let (file, metadata) = self.open_regular(place)?;
         if self.is_denied_elsewhere(&metadata) {
             let rule = "it is another name of a file that is not served";
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
@@ -325,7 +325,7 @@ impl ServedRoots {
         let mut bytes = Vec::with_capacity(
             usize::try_from(metadata.len().min(limit)).unwrap_or(0).min(1 << 24),
         );
-        file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(root_path, source))?;
+        file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(place, source))?;
         Ok((bytes, metadata.len()))
     }
 
@@ -345,11 +345,11 @@ impl ServedRoots {
     /// Reads an ignore file of at most `limit` bytes, even if the operator's rules deny its name: its contents are never
     /// shown.
     fn read_rules(&self, place: &RootPath, limit: u64) -> Result<Vec<u8>, ReadProblem> {
-        let (file, metadata) = self.open_regular(root_path)?;
+        let (file, metadata) = self.open_regular(place)?;
         let mut bytes = Vec::new();
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
-            .map_err(|source| io_problem(root_path, source))?;
+            .map_err(|source| io_problem(place, source))?;
         let size = metadata.len().max(bytes.len() as u64);
         if size > limit {
             return Err(ReadProblem::TooLarge { path: place.to_string(), bytes: size, limit });
@@ -378,7 +378,7 @@ impl ServedRoots {
             PathKind::File => Ok(()),
             _ => Err(ReadProblem::NotAFile { path: place.to_string(), found }),
         };
-        let (canonical, kind) = self.canonical(root_path).map_err(problem)?;
+        let (canonical, kind) = self.canonical(place).map_err(problem)?;
         if let Some(rule) = self.denied(&canonical, kind == PathKind::Folder) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
@@ -386,7 +386,7 @@ impl ServedRoots {
         let mut options = OpenOptions::new();
         // A pipe or link that replaced the file meanwhile must not block the call or lead elsewhere.
         options.read(true).nonblock(true).follow(FollowSymlinks::No);
-        let file = self.dir(root_path).open_with(canonical.relative(), &options).map_err(problem)?;
+        let file = self.dir(place).open_with(canonical.relative(), &options).map_err(problem)?;
         let file = file.into_std();
         let metadata = file.metadata().map_err(problem)?;
         is_file(PathKind::of_open(&metadata))?;
@@ -437,8 +437,8 @@ impl ServedRoots {
     fn canonical(&self, place: &RootPath) -> io::Result<(RootPath, PathKind)> {
         let dir = self.dir(place);
         // The kernel decides what is outside, missing or a loop.
-        let kind = PathKind::of(&dir.metadata(root_path.relative())?);
-        Ok((symlinks::follow(dir, root_path)?, kind))
+        let kind = PathKind::of(&dir.metadata(place.relative())?);
+        Ok((symlinks::follow(dir, place)?, kind))
     }
 
     fn refusal(&self, place: &RootPath, source: io::Error) -> PathError {

@@ -56,7 +56,7 @@ pub fn suites(options: SuiteOptions) -> Suites {
     let SuiteOptions { roots, collections, synonyms, index, index_when_listed, web } = options;
     let index = indexing::once(index);
     let shelved = docs::collection_places(&roots, &collections);
-    let live = indexing::BackgroundIndex::new(roots.clone().set_aside(shelved), Arc::clone(&index));
+    let live = indexing::BackgroundIndex::new(roots.clone().with_collection_places(shelved), Arc::clone(&index));
     let names = collections.iter().map(|collection| collection.name.clone()).collect();
     let docs = docs::DocsSuite::new(roots.clone(), collections, index).with_synonyms(synonyms);
     let web = web::WebSuite::new(web);
@@ -99,7 +99,7 @@ mod tests {
         fs::write(root.path().join("manual/vacuum.md"), "# Vacuum\n\nVACUUM reclaims storage.\n")
             .unwrap();
         let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
-        let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
+        let collections = vec![docs::CollectionSettings::new("manual", "manual", "The manual")];
         let index = test_index(&root.path().join(".docent"));
         let (synonyms, web) = (Arc::default(), web::WebSettings::off());
         let options =
@@ -161,7 +161,7 @@ mod tests {
         );
         let target = CompletionTarget::Prompt("answer_from_docs".into());
         assert_eq!(
-            prompts.complete(&Completing::new(target, "collection", "man")).await.values,
+            prompts.complete(&CompletionRequest::new(target, "collection", "man")).await.values,
             ["manual"]
         );
     }

@@ -113,7 +113,7 @@ impl PromptSuite {
              use only what the facts and the files show, and ask instead of inventing. Return each document as a complete \
              file with its path."
         );
-        let mut messages = vec![said(Block::text(task)), said(Block::text(facts))];
+        let mut messages = vec![user_message(AnswerBlock::text(task)), user_message(AnswerBlock::text(facts))];
         if let Some(readme) = self.readme(&place) {
             messages.push(user_message(readme));
         }
@@ -151,7 +151,7 @@ impl PromptSuite {
             "Answer this question from the documentation found below, and from nothing else:\n\n{question}\n\nCite \
              the document for every statement. If the documentation does not answer the question, say so."
         );
-        let messages = vec![said(Block::text(task)), said(Block::text(found))];
+        let messages = vec![user_message(AnswerBlock::text(task)), user_message(AnswerBlock::text(found))];
         Ok(PromptAnswer {
             about: Some("Answer from the documentation".into()),
             messages,
@@ -248,7 +248,7 @@ impl PromptFile {
     }
 
     fn prompt(self, about: &str, task: String) -> PromptAnswer {
-        let mut messages = vec![said(Block::text(task)), said(self.block())];
+        let mut messages = vec![user_message(AnswerBlock::text(task)), user_message(self.block())];
         messages.extend(self.note.map(|note| user_message(AnswerBlock::text(note))));
         PromptAnswer { about: Some(about.to_owned()), messages, ..PromptAnswer::default() }
     }

@@ -194,7 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (watch, batches) = watched(folder.path());
         drop(watch);
-        assert!(matches!(batches.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected)));
+        assert!(matches!(batches.recv_timeout(EVENT_TIMEOUT), Err(RecvTimeoutError::Disconnected)));
     }
 
     #[test]
@@ -214,11 +214,11 @@ mod tests {
         listener(event("a"));
         listener(event("b"));
         let batch = collect(&receiver, &lost).unwrap();
-        assert_eq!(batch, Batch { paths: BTreeSet::from(["a".into()]), lost: true });
+        assert_eq!(batch, ChangeBatch { paths: BTreeSet::from(["a".into()]), lost: true });
         listener(Err(notify::Error::generic("overflow")));
-        assert_eq!(collect(&receiver, &lost), Some(Batch { paths: BTreeSet::new(), lost: true }));
+        assert_eq!(collect(&receiver, &lost), Some(ChangeBatch { paths: BTreeSet::new(), lost: true }));
         listener(event("c"));
         let batch = collect(&receiver, &lost).unwrap();
-        assert_eq!(batch, Batch { paths: BTreeSet::from(["c".into()]), lost: false });
+        assert_eq!(batch, ChangeBatch { paths: BTreeSet::from(["c".into()]), lost: false });
     }
 }

@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
     for file in files {
         let path = relative(&file);
-        if Language::of(&path).is_none() {
+        if Language::from_path(&path).is_none() {
             continue;
         }
         let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
@@ -44,9 +44,9 @@ fn main() -> io::Result<()> {
         let facts: Value = match what.as_str() {
             "complexity" => json!(complexity::measure(&source)),
             "imports" => json!(dependencies::imports(&source, &view)),
-            "security" => json!(rules::check(&source, Analysis::Security, &|| false)),
+            "security" => json!(rules::check(&source, RuleAnalysis::Security, &|| false)),
             "shapes" => json!(patterns::find(&source, &|| false)),
-            "patterns" => json!(rules::check(&source, Analysis::Patterns, &|| false)),
+            "patterns" => json!(rules::check(&source, RuleAnalysis::Patterns, &|| false)),
             _ => {
                 let all = parse::definitions(language, &path, &text, &tree).into_iter();
                 json!(all.map(|one| one.annotation).collect::<Vec<_>>())

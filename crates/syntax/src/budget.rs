@@ -294,7 +294,7 @@ impl TreeShape {
     fn of(tree: &Tree, goes_on: &mut dyn FnMut() -> bool) -> Option<Self> {
         let mut shape = Self::default();
         let mut cursor = tree.walk();
-        let mut levels = vec![Row::default()];
+        let mut levels = vec![ChildCounts::default()];
         let mut seen = 0_u32;
         loop {
             let node = cursor.node();

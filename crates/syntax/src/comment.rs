@@ -400,7 +400,7 @@ mod tests {
             ("/** @summary Short.\n * @description Long. */", "Long."),
         ];
         for (comment, want) in cases {
-            assert_eq!(tagged_text(&without_stars(comment)).trim(), want, "{comment}");
+            assert_eq!(collect_tag_text(&strip_stars(comment)).trim(), want, "{comment}");
         }
     }
 

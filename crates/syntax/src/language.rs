@@ -40,11 +40,11 @@ macro_rules! languages {
             }
 
             /// The settings of its pack.
-            pub fn settings(self) -> &'static Settings {
+            pub fn settings(self) -> &'static LanguageSettings {
                 match self {
                     $( Self::$variant => {
-                        static SETTINGS: LazyLock<Settings> =
-                            LazyLock::new(|| Settings::read($folder, file!($folder, "pack.toml")));
+                        static SETTINGS: LazyLock<LanguageSettings> =
+                            LazyLock::new(|| LanguageSettings::read($folder, file!($folder, "pack.toml")));
                         &SETTINGS
                     } )*
                 }
@@ -206,7 +206,7 @@ impl Language {
 
     /// Detects a language by file name, and by content if languages share an extension: `.h` is C and C++.
     pub fn of_text(path: &str, text: &str) -> Option<Self> {
-        let by_name = Self::of(path)?;
+        let by_name = Self::from_path(path)?;
         let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
         let claims = |one: &&Self| {
             let claims = &one.settings().claims;
@@ -396,7 +396,7 @@ mod tests {
             ("a.txt", None),
         ];
         for (path, want) in cases {
-            assert_eq!(Language::of(path), want, "{path}");
+            assert_eq!(Language::from_path(path), want, "{path}");
         }
     }
 

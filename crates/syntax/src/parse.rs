@@ -259,7 +259,7 @@ fn count_errors(tree: &Tree) -> usize {
 
 /// The language with that name or file name, and the tree of the text.
 pub fn tree_of(language: &str, text: &str) -> Option<(Language, SyntaxTree)> {
-    let language = Language::named(language).or_else(|| Language::of(language))?;
+    let language = Language::from_name(language).or_else(|| Language::from_path(language))?;
     Some((language, tree(language, text, &|| false).ok()?))
 }
 

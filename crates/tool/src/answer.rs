@@ -119,7 +119,7 @@ pub struct ToolAnswer<T> {
 impl<T> ToolAnswer<T> {
     /// An answer with one block of text.
     pub fn new(structured: T, text: impl Into<String>) -> Self {
-        Self { structured, content: vec![Block::text(text)], partial: false }
+        Self { structured, content: vec![AnswerBlock::text(text)], partial: false }
     }
 
     /// Adds a block.

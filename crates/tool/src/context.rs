@@ -229,11 +229,11 @@ impl CallContext {
         if self.cancel.is_cancelled() {
             return Some(CallStop::Cancelled);
         }
-        if self.client.hurry().is_some_and(SetOnce::initialized) {
+        if self.client.shutdown_requested().is_some_and(SetOnce::initialized) {
             return Some(CallStop::Deadline);
         }
         let now = Instant::now();
-        let is_late = |at| now >= at && now >= at + self.client.waited();
+        let is_late = |at| now >= at && now >= at + self.client.time_waited();
         self.deadline.is_some_and(is_late).then_some(CallStop::Deadline)
     }
 
@@ -250,7 +250,7 @@ impl CallContext {
             std::future::pending::<()>().await;
         };
         let hurried = async {
-            match self.client.hurry() {
+            match self.client.shutdown_requested() {
                 Some(hurry) => *hurry.wait().await,
                 None => std::future::pending().await,
             }
@@ -265,7 +265,7 @@ impl CallContext {
 
     /// The deadline, as far as it is known now.
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline.map(|at| at + self.client.waited())
+        self.deadline.map(|at| at + self.client.time_waited())
     }
 
     /// Cancelled with the call.
@@ -373,7 +373,7 @@ impl CallContext {
 
     /// How long the client has taken to answer questions of this call.
     pub fn waited(&self) -> Duration {
-        self.client.waited()
+        self.client.time_waited()
     }
 
     /// Whether the same client could call this tool of this provider.
@@ -600,7 +600,7 @@ mod tests {
             _ = work => panic!("nothing stopped it"),
             started = has_started => started.expect("it starts"),
         }
-        assert_eq!(has_ended.await.expect("it ends"), Some(Stop::Cancelled));
+        assert_eq!(has_ended.await.expect("it ends"), Some(CallStop::Cancelled));
         assert_eq!(context.stop(), None, "the call itself continues");
     }
 
@@ -640,7 +640,7 @@ mod tests {
         let step = |context: &CallContext| Ok((current_lane(), context.stop()));
         let (first, slot) = context.blocking_in(slot, step).await.unwrap();
         let (second, slot) = context.blocking_in(slot, step).await.unwrap();
-        assert_eq!([first, second], [(Some(2), Some(Stop::Deadline)); 2]);
+        assert_eq!([first, second], [(Some(2), Some(CallStop::Deadline)); 2]);
         assert_eq!(slot.lane, Some(2));
     }
 
@@ -650,7 +650,7 @@ mod tests {
         cancel.cancel();
         let context = CallContext::new(Arc::new(NoClient), cancel, None);
         let result = context.blocking(|_| -> Result<(), _> { panic!("it was started") }).await;
-        assert!(matches!(result, Err(ToolError::Stopped(Stop::Cancelled))), "{result:?}");
+        assert!(matches!(result, Err(ToolError::Stopped(CallStop::Cancelled))), "{result:?}");
     }
 
     #[tokio::test]
@@ -662,10 +662,10 @@ mod tests {
             assert_eq!(context.stop(), None);
             let hurry = async { slow.1.set(()).unwrap() };
             let (stopped, ()) = tokio::join!(context.stopped(), hurry);
-            assert_eq!((stopped, context.stop()), (Stop::Deadline, Some(Stop::Deadline)));
+            assert_eq!((stopped, context.stop()), (CallStop::Deadline, Some(CallStop::Deadline)));
             cancel.cancel();
-            assert_eq!(context.stopped().await, Stop::Cancelled, "no one waits for the answer");
-            assert_eq!(context.stop(), Some(Stop::Cancelled));
+            assert_eq!(context.stopped().await, CallStop::Cancelled, "no one waits for the answer");
+            assert_eq!(context.stop(), Some(CallStop::Cancelled));
         }
     }
 }

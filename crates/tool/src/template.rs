@@ -137,17 +137,17 @@ mod tests {
             ("", "", true),
         ];
         for (template, address, want) in cases {
-            assert_eq!(Template::new(template).unwrap().has(address), want, "{template} {address}");
+            assert_eq!(UriTemplate::new(template).unwrap().has(address), want, "{template} {address}");
         }
-        assert!(Template::new("x{a").is_none());
+        assert!(UriTemplate::new("x{a").is_none());
     }
 
     #[test]
     fn templates_and_addresses_are_bounded() {
-        assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS)).is_some());
-        assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS + 1)).is_none());
-        assert!(Template::new(&"a".repeat(LONGEST + 1)).is_none());
+        assert!(UriTemplate::new(&"{a}".repeat(MAX_EXPRESSIONS)).is_some());
+        assert!(UriTemplate::new(&"{a}".repeat(MAX_EXPRESSIONS + 1)).is_none());
+        assert!(UriTemplate::new(&"a".repeat(MAX_TEMPLATE_BYTES + 1)).is_none());
         let all = UriTemplate::new("{+all}").unwrap();
-        assert!(all.has(&"a".repeat(LONGEST)) && !all.has(&"a".repeat(LONGEST + 1)));
+        assert!(all.has(&"a".repeat(MAX_TEMPLATE_BYTES)) && !all.has(&"a".repeat(MAX_TEMPLATE_BYTES + 1)));
     }
 }

@@ -112,7 +112,7 @@ impl ToolInfo {
     pub fn listed_description(&self) -> String {
         match &self.disabled {
             Some(off) => {
-                format!("Off: {}; call it to see how to turn it on. {}", off.reason, self.about)
+                format!("Off: {}; call it to see how to turn it on. {}", off.reason, self.description)
             }
             None => self.description.clone(),
         }

@@ -128,11 +128,11 @@ pub(crate) fn read(frame: &[u8]) -> Vec<TrafficMessage<'_>> {
     let Ok(text) = std::str::from_utf8(frame) else {
         let head = frame.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let said = Some(Cow::Borrowed("not UTF-8"));
-        return vec![Message { bytes: frame.len(), said, ..Message::noise(head) }];
+        return vec![TrafficMessage { bytes: frame.len(), said, ..TrafficMessage::noise(head) }];
     };
     let text = text.trim_ascii();
     if !text.starts_with('[') {
-        return vec![Message { bytes: frame.len(), ..one(text) }];
+        return vec![TrafficMessage { bytes: frame.len(), ..one(text) }];
     }
     match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(members) if !members.is_empty() && members.len() <= MAX_BATCH_MEMBERS => {
@@ -140,9 +140,9 @@ pub(crate) fn read(frame: &[u8]) -> Vec<TrafficMessage<'_>> {
         }
         Ok(members) => {
             let said = format!("a batch of {} messages", members.len());
-            vec![Message { said: Some(said.into()), ..Message::noise(text) }]
+            vec![TrafficMessage { said: Some(said.into()), ..TrafficMessage::noise(text) }]
         }
-        Err(_) => vec![Message::noise(text)],
+        Err(_) => vec![TrafficMessage::noise(text)],
     }
 }
 

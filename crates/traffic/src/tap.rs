@@ -149,7 +149,7 @@ impl Tap {
             .map(|message| (side.draft(direction, &message, more), message))
             .collect();
         let scope = IdScope { connection: side.number, part: self.part };
-        let mut seen = side.traffic.seen();
+        let mut seen = side.traffic.state();
         let first = seen.ring.next();
         for (draft, message) in drafts {
             let mut entry = MessagePairing { seen: &mut seen, scope, message: &message }.pair(draft);
@@ -158,7 +158,7 @@ impl Tap {
         }
         let last = seen.ring.last();
         drop(seen);
-        side.traffic.tell(last);
+        side.traffic.notify_readers(last);
         (last >= first).then_some(first)
     }
 
@@ -169,7 +169,7 @@ impl Tap {
         entry.text = Some(side.traffic.text(text));
         entry.id = id.clone();
         let place = (IdScope { connection: side.number, part: self.part }, Direction::Out);
-        let mut seen = side.traffic.seen();
+        let mut seen = side.traffic.state();
         if let Some(request) = seen.waiting.find(place, &id.to_string()) {
             answer(&mut entry, &request);
             seen.waiting.remove(request.seq);
@@ -263,7 +263,7 @@ impl TapShared {
             text.filter(|_| kind == TrafficKind::Noise).and_then(|text| self.traffic.payload(text));
         entry.payload = PayloadSlot::new(payload);
         entry.id = id.cloned().unwrap_or_default();
-        let mut seen = self.traffic.seen();
+        let mut seen = self.traffic.state();
         if ends {
             seen.waiting.close(self.number);
         }
@@ -274,7 +274,7 @@ impl TapShared {
         let seq = stamp(&mut entry, &seen);
         seen.ring.push(entry);
         drop(seen);
-        self.traffic.tell(seq);
+        self.traffic.notify_readers(seq);
     }
 }
 

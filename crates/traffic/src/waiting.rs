@@ -139,11 +139,11 @@ mod tests {
             let text = seq.to_string();
             waiting.add(place, &text, Some(&text), request(seq));
         }
-        assert_eq!(waiting.len(), (MOST, 2 * MOST));
+        assert_eq!(waiting.len(), (MAX_PENDING_REQUESTS, 2 * MAX_PENDING_REQUESTS));
         assert!(waiting.find(place, "10").is_none() && waiting.find_token(place, "10").is_none());
         assert_eq!(waiting.find(place, "11").unwrap().seq, 11);
         waiting.close(2);
-        assert_eq!(waiting.len(), (MOST, 2 * MOST));
+        assert_eq!(waiting.len(), (MAX_PENDING_REQUESTS, 2 * MAX_PENDING_REQUESTS));
         waiting.close(1);
         assert_eq!(waiting.len(), (0, 0));
     }

@@ -296,7 +296,7 @@ pub trait AccessControl: Send + Sync + 'static {
 /// The error for a caller with an unknown token, where no header can carry the reason.
 pub(crate) fn unknown_caller_message(door: &dyn AccessControl, token: Option<&str>) -> String {
     let why = token.and_then(|token| door.refusal_reason(token));
-    why.map_or_else(|| INVALID_API_KEY.to_owned(), |why| format!("{STRANGER}: {why}"))
+    why.map_or_else(|| INVALID_API_KEY.to_owned(), |why| format!("{INVALID_API_KEY}: {why}"))
 }
 
 #[cfg(test)]

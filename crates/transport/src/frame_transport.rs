@@ -540,7 +540,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for FrameTransport<F> {
             // Kept until the lookup has finished, because this future may be dropped before that.
             if let Some(bytes) = self.held.clone() {
                 if let Some(token) = self.refuse_unknown_token(&bytes) {
-                    let learning = self.opening.access.learn(&token);
+                    let learning = self.opening.access.fetch_unknown_keys(&token);
                     tokio::select! {
                         biased;
                         () = at(until) => return None,
@@ -661,13 +661,13 @@ mod tests {
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let mut link = link(&[ping, ping], out.clone());
         out.try_send(Vec::new()).unwrap();
-        assert!(timeout(STUCK / 2, link.receive()).await.is_err());
+        assert!(timeout(STUCK_TIMEOUT / 2, link.receive()).await.is_err());
         read.recv().await.unwrap();
         assert!(link.receive().await.is_some());
         out.try_send(Vec::new()).unwrap();
-        assert!(timeout(STUCK / 4 * 3, link.receive()).await.is_err());
+        assert!(timeout(STUCK_TIMEOUT / 4 * 3, link.receive()).await.is_err());
         assert!(link.ahead.is_empty());
-        assert!(timeout(STUCK, link.receive()).await.is_err());
+        assert!(timeout(STUCK_TIMEOUT, link.receive()).await.is_err());
         assert_eq!(link.ahead.len(), 1, "a peer that reads nothing may have gone away");
     }
 }

@@ -112,7 +112,7 @@ mod tests {
         let mut input = vec![b'a'; 1 << 20];
         input.extend_from_slice(b"\n{}\n");
         let mut lines = LineFrames::new(&input[..], 1024);
-        assert_eq!(lines.next().await, Some(Err(TooLong)));
+        assert_eq!(lines.next().await, Some(Err(FrameTooLong)));
         assert!(lines.buffer.capacity() < 64 * 1024, "{}", lines.buffer.capacity());
         assert_eq!(lines.next().await.unwrap().unwrap(), "{}\n");
     }

@@ -80,6 +80,6 @@ mod tests {
             assert_eq!(message, format!("to allow it, the operator {want}"));
         }
         let rules = hosts.iter().map(String::as_str);
-        assert!(docent_net::Policy::parse(rules).is_ok());
+        assert!(docent_net::NetworkPolicy::parse(rules).is_ok());
     }
 }

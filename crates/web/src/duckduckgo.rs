@@ -101,9 +101,9 @@ fn read(text: &str, page: &Url) -> DuckDuckGoPage {
     let mut reader = DuckDuckGoReader::default();
     for piece in pieces(text) {
         match piece {
-            MarkupPiece::Open(tag) => reader.opened(tag, page),
+            MarkupPiece::Open(tag) => reader.on_open(tag, page),
             MarkupPiece::Text(text) => reader.text(text),
-            MarkupPiece::Close(name) => reader.closed(name),
+            MarkupPiece::Close(name) => reader.on_close(name),
             MarkupPiece::Raw(_) => {}
         }
     }
@@ -280,7 +280,7 @@ mod tests {
         ] {
             let url = page().join(href).unwrap();
             assert!(!is_advert(&url), "{href}");
-            assert_eq!(unwrapped(url).as_ref().map(Url::as_str), want, "{href}");
+            assert_eq!(redirect_target(url).as_ref().map(Url::as_str), want, "{href}");
         }
         for href in [
             "https://duckduckgo.com/y.js?ad_domain=shop.test&ad_provider=bingv7aa&u3=x",
@@ -299,7 +299,7 @@ mod tests {
                     &lt;div id=challenge-form&gt;</a></div>";
         let seen = read(text, &page());
         assert_eq!(seen.results.len(), 1);
-        assert!(!seen.is_challenge && !seen.says_nothing);
+        assert!(!seen.is_challenge && !seen.says_no_results);
         assert_eq!(seen.results[0].snippet, "No results. <div id=challenge-form>");
     }
 }

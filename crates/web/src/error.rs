@@ -148,7 +148,7 @@ pub enum ProviderError {
     #[error("{0}")]
     TimedOut(#[source] GuardedFetchError),
     /// No connection, or a malformed response.
-    #[error("{}", .0.told())]
+    #[error("{}", .0.to_chain())]
     Unreachable(#[source] GuardedFetchError),
 }
 
@@ -201,7 +201,7 @@ impl From<GuardedFetchError> for ProviderError {
 
 /// Failure of a provider.
 #[derive(Debug, thiserror::Error)]
-#[error("{provider}: {trouble}")]
+#[error("{provider}: {error}")]
 pub struct ProviderFailure {
     /// Name of the provider.
     pub provider: &'static str,

@@ -91,10 +91,10 @@ pub(crate) fn read(page: &str, url: &Url) -> PageFacts {
     };
     for piece in pieces(page) {
         match piece {
-            MarkupPiece::Open(tag) => reader.opened(tag),
+            MarkupPiece::Open(tag) => reader.on_open(tag),
             MarkupPiece::Text(text) => reader.text(text),
             MarkupPiece::Raw(text) => reader.raw(text),
-            MarkupPiece::Close(name) => reader.closed(name),
+            MarkupPiece::Close(name) => reader.on_close(name),
         }
     }
     let PageFactReader { facts, byline, date, site, .. } = reader;
@@ -207,7 +207,7 @@ impl<'s> PageFactReader<'s, '_> {
     }
 
     fn raw(&mut self, text: &str) {
-        if matches!(self.wanted, Some(Wanted::Data)) {
+        if matches!(self.wanted, Some(PendingFact::Data)) {
             self.data += 1;
             if self.data <= MAX_DATA_ELEMENTS && text.len() <= MAX_DATA_BYTES {
                 self.data(text);

@@ -83,7 +83,7 @@ mod tests {
             ("<h1><img src=logo.png alt=Logo>A</h1>", "<h1><img src=logo.png alt=Logo>A</h1>"),
             ("<script>'<img src=x>'</script>", "<script>'<img src=x>'</script>"),
         ] {
-            assert_eq!(described(page, &base), want, "{page}");
+            assert_eq!(describe_images(page, &base), want, "{page}");
         }
     }
 
@@ -94,6 +94,6 @@ mod tests {
         let got = describe_images(&page, &base);
         assert!(got.starts_with(&format!("<img alt=\"![]({base})\"><img alt=")));
         assert!(got.ends_with("<img src><img src>"), "the rest stays as it is");
-        assert!(got.len() < page.len() + 2 * MOST_ADDED, "{}", got.len());
+        assert!(got.len() < page.len() + 2 * MAX_ADDED_BYTES, "{}", got.len());
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn write(
             written.add(&format!("{marks} {heading}"), None, most);
         }
         for block in &section.blocks {
-            let text = block.text.linked(&resolve);
+            let text = block.text.to_markdown(&resolve);
             match block.kind {
                 BlockKind::Quote => written.add(&quote(&text), Some(block.kind), most),
                 _ => written.add(&text, Some(block.kind), most),

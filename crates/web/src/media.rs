@@ -57,12 +57,12 @@ impl MediaHandling {
             Self::Verbatim(_) => true,
             Self::Document(format) => matches!(
                 format,
-                Format::Html
-                    | Format::Markdown
-                    | Format::Rst
-                    | Format::AsciiDoc
-                    | Format::Man
-                    | Format::Plain
+                ProseFormat::Html
+                    | ProseFormat::Markdown
+                    | ProseFormat::Rst
+                    | ProseFormat::AsciiDoc
+                    | ProseFormat::Man
+                    | ProseFormat::Plain
             ),
             Self::Refused(_) => false,
         }

@@ -146,7 +146,7 @@ pub enum FetchPageError {
     #[error(transparent)]
     Refused(FetchRefusal),
     /// No response in time, or one that is too large or malformed.
-    #[error("{}", .0.told())]
+    #[error("{}", .0.to_chain())]
     Fetch(#[source] GuardedFetchError),
     /// The page does not exist.
     #[error("{url} does not exist (status {status}); check the URL")]
@@ -163,7 +163,7 @@ pub enum FetchPageError {
         url: String,
     },
     /// Too many requests.
-    #[error("{host} is rate limiting requests; try again {}", later(*retry_after))]
+    #[error("{host} is rate limiting requests; try again {}", retry_hint(*retry_after))]
     RateLimited {
         /// The host.
         host: String,
@@ -284,13 +284,13 @@ pub fn fetch_page_until(
     let read = read(response, wait)?;
     let mut page = read.page(limits);
     match (section, asked.fragment()) {
-        (Some(section), _) => read.cut_out(&mut page, section, limits)?,
+        (Some(section), _) => read.select_section(&mut page, section, limits)?,
         (None, Some(fragment)) if !fragment.is_empty() => {
             let anchor = percent_decode_str(fragment).decode_utf8_lossy();
-            if read.cut_out(&mut page, &anchor, limits).is_err() {
+            if read.select_section(&mut page, &anchor, limits).is_err() {
                 page.notes.push(format!(
                     "There is no section #{}; this is the whole page.",
-                    bounded(&fold(&anchor), 100)
+                    truncate(&fold(&anchor), 100)
                 ));
             }
         }
@@ -367,7 +367,7 @@ fn alone(
     until: Instant,
     url: &Url,
 ) -> Result<Option<ReadingSlotGuard<'static>>, FetchPageError> {
-    if bytes <= LARGE_PAGE_BYTES || matches!(reading, Reading::Refused(_)) {
+    if bytes <= LARGE_PAGE_BYTES || matches!(reading, MediaHandling::Refused(_)) {
         return Ok(None);
     }
     let taken = LARGE_PAGE_SLOT.acquire(until);
@@ -383,7 +383,7 @@ fn read(response: FetchResponse, wait: &PageWait<'_>) -> Result<ParsedPage, Fetc
     let known = |bytes: &[u8]| reading(media_type.as_deref(), &path, bytes);
     let mut bytes = response.body;
     // Decode only text: decoding would corrupt binary formats such as PDF.
-    if !matches!(known(&bytes), Reading::Document(format) if !format.is_text()) {
+    if !matches!(known(&bytes), MediaHandling::Document(format) if !format.is_text()) {
         bytes = charset::as_utf8(bytes, content_type.as_deref());
     }
     let reading = known(&bytes);
@@ -591,9 +591,9 @@ mod tests {
         let text = ask(&html, LARGE_PAGE_BYTES + 1).unwrap_err().to_string();
         assert!(text.contains("another large page is being parsed; try again"), "{text}");
         // What is not read, or takes little, does not wait.
-        assert!(ask(&html, LARGE).unwrap().is_none());
-        assert!(ask(&Reading::Refused("image/png".to_owned()), LARGE + 1).unwrap().is_none());
+        assert!(ask(&html, LARGE_PAGE_BYTES).unwrap().is_none());
+        assert!(ask(&MediaHandling::Refused("image/png".to_owned()), LARGE_PAGE_BYTES + 1).unwrap().is_none());
         drop(first);
-        assert!(ask(&html, LARGE + 1).unwrap().is_some());
+        assert!(ask(&html, LARGE_PAGE_BYTES + 1).unwrap().is_some());
     }
 }

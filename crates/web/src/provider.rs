@@ -113,10 +113,10 @@ mod tests {
     #[test]
     fn a_key_never_prints() {
         let key = ProviderKey::parse(" hunter2\n");
-        assert_eq!(key.as_ref().map(Key::expose), Some("hunter2"));
+        assert_eq!(key.as_ref().map(ProviderKey::expose), Some("hunter2"));
         let provider = SearchProvider::brave(key).unwrap();
         assert!(!format!("{provider:?} {provider:#?}").contains("hunter2"));
-        assert_eq!(Key::parse(" \n"), None);
+        assert_eq!(ProviderKey::parse(" \n"), None);
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
             ("https://a.test/", "https://a.test/search"),
             ("https://a.test/x/?y#z", "https://a.test/x/search"),
         ] {
-            assert_eq!(below(&Url::parse(base).unwrap(), "search").as_str(), want, "{base}");
+            assert_eq!(join_path(&Url::parse(base).unwrap(), "search").as_str(), want, "{base}");
         }
     }
 }

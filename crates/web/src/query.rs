@@ -33,11 +33,11 @@ impl WebQuery {
     pub fn parse(text: &str, max_results: u8) -> Result<Self, InvalidWebQuery> {
         let text = crate::text::fold(text);
         if text.is_empty() || text.chars().count() > MAX_QUERY_CHARS {
-            let problem = format!("must have 1 to {LONGEST} characters and not be blank");
+            let problem = format!("must have 1 to {MAX_QUERY_CHARS} characters and not be blank");
             return Err(InvalidWebQuery { field: "query", problem });
         }
         if !(1..=MAX_RESULTS).contains(&max_results) {
-            let problem = format!("{max_results} is outside 1..={MOST_RESULTS}");
+            let problem = format!("{max_results} is outside 1..={MAX_RESULTS}");
             return Err(InvalidWebQuery { field: "max_results", problem });
         }
         Ok(Self { text, max_results, region: None, time: None })
@@ -178,8 +178,8 @@ mod tests {
                 (got, want) => panic!("{text:?} {most}: {got:?}, not {want:?}"),
             }
         }
-        assert!(Query::parse(&"q".repeat(1001), 5).is_err());
-        assert!(Query::parse(&"ä".repeat(1000), 5).is_ok());
+        assert!(WebQuery::parse(&"q".repeat(1001), 5).is_err());
+        assert!(WebQuery::parse(&"ä".repeat(1000), 5).is_ok());
     }
 
     #[test]

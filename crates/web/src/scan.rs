@@ -316,7 +316,7 @@ mod tests {
                         "{page:?}"
                     );
                     end = tag.range().end;
-                    assert!(Attributes(tag.attributes).count() <= page.len());
+                    assert!(TagAttributes(tag.attributes).count() <= page.len());
                     continue;
                 };
                 assert!(page.contains(part), "{page:?}");

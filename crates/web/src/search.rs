@@ -124,9 +124,9 @@ pub fn search(
                     let (name, host) = (provider.name(), host_of(address));
                     return Ok(WebSearchResults { provider: name, host, results, notes, failures });
                 }
-                Err(trouble) => {
-                    let over = at + 1 == addresses.len() || trouble.ends_the_service();
-                    failures.push(ProviderFailure { provider: provider.name(), trouble });
+                Err(error) => {
+                    let over = at + 1 == addresses.len() || error.ends_the_service();
+                    failures.push(ProviderFailure { provider: provider.name(), error });
                     if over {
                         break;
                     }
@@ -232,8 +232,8 @@ mod tests {
         let got = tidy_results(all, 3);
         let urls: Vec<&str> = got.iter().map(|hit| hit.url.as_str()).collect();
         assert_eq!(urls, ["https://a.test/x", "http://b.test/", "https://c.test/?a=b"]);
-        assert_eq!(got[0].title.chars().count(), LONGEST_TITLE);
-        assert_eq!(got[0].snippet.chars().count(), LONGEST_SNIPPET);
+        assert_eq!(got[0].title.chars().count(), MAX_TITLE_CHARS);
+        assert_eq!(got[0].snippet.chars().count(), MAX_SNIPPET_CHARS);
         assert_eq!(got[1].title, "b.test");
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     fn a_turn_is_waited_for_until_it_is_given_back_or_time_is_up() {
         let turn = ReadingSlot::new();
         let first = turn.acquire(Instant::now()).unwrap();
-        assert!(turn.take(Instant::now()).is_none());
+        assert!(turn.acquire(Instant::now()).is_none());
         let waits = || turn.state.lock().unwrap().waits;
         let (before, later) = (waits(), Instant::now() + Duration::from_hours(1));
         thread::scope(|scope| {
@@ -87,7 +87,7 @@ mod tests {
             drop(first);
             assert!(second.join().unwrap());
         });
-        assert!(turn.take(Instant::now()).is_some());
+        assert!(turn.acquire(Instant::now()).is_some());
     }
 
     #[test]
@@ -100,6 +100,6 @@ mod tests {
             };
             scope.spawn(work).join().is_ok()
         });
-        assert!(!worked && turn.take(Instant::now()).is_some());
+        assert!(!worked && turn.acquire(Instant::now()).is_some());
     }
 }

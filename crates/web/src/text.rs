@@ -39,8 +39,8 @@ mod tests {
         for (text, most, want) in
             [("größe", 5, "größe"), ("größen", 5, "größ…"), ("ab cd", 4, "ab…"), ("", 3, "")]
         {
-            assert_eq!(bounded(text, most), want, "{text}");
+            assert_eq!(truncate(text, most), want, "{text}");
         }
-        assert_eq!(said(" \n", 9), None);
+        assert_eq!(bounded_text(" \n", 9), None);
     }
 }

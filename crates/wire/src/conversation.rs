@@ -270,7 +270,7 @@ mod tests {
         let mut talk = ProtocolState::new(HandshakePolicy::Required, true);
         let note =
             Envelope::Notification { method: "notifications/initialized".into(), params: None };
-        assert_eq!(talk.gate(&note), Gate::Drop);
+        assert_eq!(talk.gate(&note), GateDecision::Drop);
     }
 
     #[test]

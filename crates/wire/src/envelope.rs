@@ -366,7 +366,7 @@ mod tests {
             format!("[{}]", all.join(","))
         };
         let most = batch(MAX_MEMBERS);
-        assert!(matches!(read(most.as_bytes()), Frame::Batch(all) if all.len() == MAX_MEMBERS));
+        assert!(matches!(read(most.as_bytes()), WireFrame::Batch(all) if all.len() == MAX_MEMBERS));
         check(&batch(MAX_MEMBERS + 1), "null -32600");
     }
 
@@ -374,7 +374,7 @@ mod tests {
     fn invalid_utf8_is_a_parse_error() {
         assert!(matches!(
             read(b"{\"\xff\":1}"),
-            Frame::One(Err(Refusal { code: code::PARSE, .. }))
+            WireFrame::One(Err(MessageError { code: code::PARSE, .. }))
         ));
     }
 
@@ -393,6 +393,6 @@ mod tests {
             "[".repeat(200),
             "{".repeat(200)
         );
-        assert!(matches!(read(text.as_bytes()), Frame::One(Ok(_))));
+        assert!(matches!(read(text.as_bytes()), WireFrame::One(Ok(_))));
     }
 }

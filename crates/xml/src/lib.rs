@@ -122,10 +122,10 @@ mod tests {
         // A document with pictures declares two namespaces at each.
         let picture = "<p:pic xmlns:p='p'><a:blip xmlns:a='a'/></p:pic>".repeat(20_000);
         parse(&format!("<w:body xmlns:w='w'>{picture}</w:body>")).unwrap();
-        parse(&format!("<a{}/>", attributes(MOST_ATTRIBUTES))).unwrap();
+        parse(&format!("<a{}/>", attributes(MAX_ATTRIBUTES))).unwrap();
         // Text is no attribute.
         parse(&format!("<a>{}</a>", "x = 'y', ".repeat(1000))).unwrap();
-        assert!(matches!(parse("<a"), Err(BadXml::Parse(_))));
+        assert!(matches!(parse("<a"), Err(XmlError::Parse(_))));
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             let message = refusal(&format!("<!DOCTYPE a [{declared}]>{body}"));
             assert!(message.contains("entities"), "{message}");
         }
-        assert!(matches!(parse(body), Err(BadXml::Parse(_))));
+        assert!(matches!(parse(body), Err(XmlError::Parse(_))));
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let shared = numbered(200, |number| format!(" xmlns:p{number}='u'"));
         let handed = format!("<a{shared}>{}</a>", "<b xmlns:p0='v'/>".repeat(30_000));
         assert!(refusal(&handed).contains("namespaces"));
-        assert!(refusal(&"<a>".repeat(3 * MOST_NODES as usize)).contains("elements"));
+        assert!(refusal(&"<a>".repeat(3 * MAX_NODES as usize)).contains("elements"));
         assert!(parse_within("<a><b/><c/><d/></a>", 3).is_err());
     }
 }

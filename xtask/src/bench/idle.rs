@@ -22,23 +22,23 @@ impl IdleClient {
     /// Connects over legacy SSE: a stream, and posts to the URL that it names.
     pub(crate) fn sse(port: u16) -> Result<Self> {
         let mut client = Self::connect(port)?;
-        client.say(
+        client.write(
             format!(
                 "GET /sse HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: text/event-stream\r\n\r\n"
             )
             .as_bytes(),
         )?;
-        let head = client.hear(b"\r\n\r\n")?;
+        let head = client.read_until(b"\r\n\r\n")?;
         client.heard.drain(..head);
         // The first event names the URL to post to.
         let mark = b"data:";
-        let start = client.hear(mark)? + mark.len();
+        let start = client.read_until(mark)? + mark.len();
         client.heard.drain(..start);
-        let end = client.hear(b"\n")?;
+        let end = client.read_until(b"\n")?;
         let endpoint =
             String::from_utf8_lossy(client.heard.get(..end).unwrap_or_default()).trim().to_owned();
         post(port, &endpoint, &message::initialize())?;
-        client.hear(br#""protocolVersion""#)?;
+        client.read_until(br#""protocolVersion""#)?;
         post(port, &endpoint, message::INITIALIZED)?;
         client.heard = Vec::new();
         Ok(client)
@@ -47,7 +47,7 @@ impl IdleClient {
     /// Connects over WebSocket.
     pub(crate) fn web_socket(port: u16) -> Result<Self> {
         let mut client = Self::connect(port)?;
-        client.say(
+        client.write(
             format!(
                 "GET /ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                  Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ZG9jZW50LWJlbmNobWFyaw==\r\n\
@@ -55,13 +55,13 @@ impl IdleClient {
             )
             .as_bytes(),
         )?;
-        client.hear(b"\r\n\r\n")?;
+        client.read_until(b"\r\n\r\n")?;
         let status =
             String::from_utf8_lossy(client.heard.get(..12).unwrap_or_default()).into_owned();
         ensure!(status.ends_with("101"), "the upgrade was answered with {status}");
-        client.say(&text_frame(&message::initialize()))?;
-        client.hear(br#""protocolVersion""#)?;
-        client.say(&text_frame(message::INITIALIZED))?;
+        client.write(&text_frame(&message::initialize()))?;
+        client.read_until(br#""protocolVersion""#)?;
+        client.write(&text_frame(message::INITIALIZED))?;
         client.heard = Vec::new();
         Ok(client)
     }
@@ -88,10 +88,10 @@ impl IdleClient {
                 format!(
                     "waiting for {:?}, after {:?}",
                     String::from_utf8_lossy(mark),
-                    self.heard_text()
+                    self.received_text()
                 )
             })?;
-            ensure!(read > 0, "the server closed the connection after {:?}", self.heard_text());
+            ensure!(read > 0, "the server closed the connection after {:?}", self.received_text());
             self.heard.extend_from_slice(bytes.get(..read).unwrap_or_default());
         }
     }
@@ -104,7 +104,7 @@ impl IdleClient {
 /// Posts on a separate connection, closed after the reply: an idle client only keeps its stream open.
 fn post(port: u16, path: &str, body: &str) -> Result<()> {
     let mut client = IdleClient::connect(port)?;
-    client.say(
+    client.write(
         format!(
             "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
              Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -112,9 +112,9 @@ fn post(port: u16, path: &str, body: &str) -> Result<()> {
         )
         .as_bytes(),
     )?;
-    client.hear(b"\r\n\r\n")?;
+    client.read_until(b"\r\n\r\n")?;
     let status = String::from_utf8_lossy(client.heard.get(9..12).unwrap_or_default()).into_owned();
-    ensure!(status.starts_with('2'), "POST {path} was answered with {:?}", client.heard_text());
+    ensure!(status.starts_with('2'), "POST {path} was answered with {:?}", client.received_text());
     Ok(())
 }
 

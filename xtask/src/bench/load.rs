@@ -105,7 +105,7 @@ mod tests {
         let day = Duration::from_hours(24);
         let check = |time, calls, shared_by, made, expected| {
             assert_eq!(
-                Stretch { time, calls }.begin(shared_by).goes_on(made),
+                LoadStretch { time, calls }.begin(shared_by).continues(made),
                 expected,
                 "{made} of {calls} by {shared_by} in {time:?}"
             );

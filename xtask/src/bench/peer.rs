@@ -79,7 +79,7 @@ pub(crate) struct InstalledPeer {
 impl InstalledPeer {
     /// Builds or installs the server.
     pub(crate) fn prepare(workspace: &XtaskWorkspace, name: PeerName) -> Result<Self> {
-        eprint_step(&format!("preparing {}", name.shown()));
+        eprint_step(&format!("preparing {}", name.display_name()));
         match name {
             PeerName::Docent | PeerName::DocentServe => ours(workspace, name),
             PeerName::Rmcp => rmcp(workspace),
@@ -91,7 +91,7 @@ impl InstalledPeer {
             }
             PeerName::Python => python(workspace),
         }
-        .with_context(|| format!("preparing {}; --peers can leave it out", name.shown()))
+        .with_context(|| format!("preparing {}; --peers can leave it out", name.display_name()))
     }
 
     /// Returns the command that runs the server over stdio.
@@ -143,7 +143,7 @@ pub(crate) fn sources(workspace: &XtaskWorkspace, name: &str) -> PathBuf {
 }
 
 fn ours(workspace: &XtaskWorkspace, name: PeerName) -> Result<InstalledPeer> {
-    let binary = if matches!(name, Name::DocentServe) { "docent" } else { "conformance" };
+    let binary = if matches!(name, PeerName::DocentServe) { "docent" } else { "conformance" };
     // Both packages at once, as the tests build them: cargo unifies features over the packages of one build.
     let mut build = workspace.cargo(["build", "--release", "-p", "docent", "-p", "docent-testkit"]);
     process::run(&mut build, COMPILE_LIMIT, OutputMode::Kept)?.or_fail("cargo build")?;
@@ -241,7 +241,7 @@ fn typescript(workspace: &XtaskWorkspace, name: PeerName, (sdk, script): (&str, 
         name,
         version: format!(
             "{version} on node {}",
-            answer(Command::new(&node.program).arg("--version"))?
+            command_output(Command::new(&node.program).arg("--version"))?
         ),
         program: node.program,
         script: vec![folder.join(script).into()],
@@ -257,7 +257,7 @@ fn python(workspace: &XtaskWorkspace) -> Result<InstalledPeer> {
         .context("requirements.txt doesn't pin mcp")?;
     Ok(InstalledPeer {
         name: PeerName::Python,
-        version: format!("{sdk} on {}", answer(Command::new(&program).arg("--version"))?),
+        version: format!("{sdk} on {}", command_output(Command::new(&program).arg("--version"))?),
         program,
         script: vec![from.join("server.py").into()],
         folder: folder(workspace, "root")?,
@@ -300,10 +300,10 @@ mod tests {
     #[test]
     fn versions_are_parsed() {
         let lock = "[[package]]\nname = \"rmcp-macros\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"rmcp\"\nversion = \"3.8.0\"\n";
-        assert_eq!(locked(lock, "rmcp").as_deref(), Some("3.8.0"));
-        assert_eq!(locked(lock, "rm"), None);
+        assert_eq!(locked_version(lock, "rmcp").as_deref(), Some("3.8.0"));
+        assert_eq!(locked_version(lock, "rm"), None);
         let requirements = "anyio==4.16.0\nmcp-types==1.0\nmcp==2.3.0\n";
-        assert_eq!(pinned(requirements, "mcp").as_deref(), Some("2.3.0"));
-        assert_eq!(pinned(requirements, "m"), None);
+        assert_eq!(pinned_version(requirements, "mcp").as_deref(), Some("2.3.0"));
+        assert_eq!(pinned_version(requirements, "m"), None);
     }
 }

@@ -234,7 +234,7 @@ impl PipeServer {
         let ready = retry_on_intr(|| {
             poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&ANSWER_TIMEOUT))
         })?;
-        ensure!(ready > 0, "the server has been silent for {} s", PATIENCE.tv_sec);
+        ensure!(ready > 0, "the server has been silent for {} s", ANSWER_TIMEOUT.tv_sec);
         let read = self.output.read(&mut bytes).context("reading from the server")?;
         ensure!(read > 0, "the server closed its output");
         self.buffer.extend_from_slice(bytes.get(..read).unwrap_or_default());

@@ -96,7 +96,7 @@ impl Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.peer.shown())?;
+        f.write_str(self.peer.display_name())?;
         if self.form == PostForm::Session { Ok(()) } else { write!(f, ", {}", self.form) }
     }
 }

@@ -79,8 +79,8 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]
     }
     for round in 1..=options.rounds {
         for peer in &peers {
-            eprint_step(&format!("round {round} of {}: {}", options.rounds, peer.name.shown()));
-            bench.turn(peer).with_context(|| format!("measuring {}", peer.name.shown()))?;
+            eprint_step(&format!("round {round} of {}: {}", options.rounds, peer.name.display_name()));
+            bench.turn(peer).with_context(|| format!("measuring {}", peer.name.display_name()))?;
         }
     }
     bench.table.describe("load average at the end", &machine::load_average()?);
@@ -104,7 +104,7 @@ impl WireBench {
         self.table.describe("date", &machine::now()?);
         self.table.describe("command", &format!("cargo xtask bench {}", args.join(" ")));
         let versions: Vec<_> =
-            peers.iter().map(|peer| format!("{} {}", peer.name.shown(), peer.version)).collect();
+            peers.iter().map(|peer| format!("{} {}", peer.name.display_name(), peer.version)).collect();
         self.table.describe("versions", &versions.join("; "));
         self.table.describe("load average at the start", &machine::load_average()?);
         Ok(())
@@ -151,7 +151,7 @@ impl WireBench {
         let one = self.runtime.block_on(post::load(
             (port, form),
             1,
-            LoadStretch::of(SETTLE_TIME),
+            LoadStretch::with_time(SETTLE_TIME),
             self.measured,
         ))?;
         self.table.add(WireMeasure::OneConnection, subject, one.calls_per_second());
@@ -177,7 +177,7 @@ impl WireBench {
             return Ok(());
         }
         for measure in [WireMeasure::SseClients(clients), WireMeasure::WebSocketClients(clients)] {
-            let open = if matches!(measure, Measure::SseClients(_)) {
+            let open = if matches!(measure, WireMeasure::SseClients(_)) {
                 IdleClient::sse
             } else {
                 IdleClient::web_socket

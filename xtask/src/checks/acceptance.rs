@@ -19,7 +19,7 @@ pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
         return Ok(CheckCounts::ONE_SKIPPED);
     }
     let list = fs::read_to_string(context.path(EXPECTED_FAILURES))
-        .with_context(|| format!("reading {EXPECTED}"))?;
+        .with_context(|| format!("reading {EXPECTED_FAILURES}"))?;
     let mut python = Command::new("python3");
     // The suite is not part of the repository, so write nothing next to it.
     python.arg("-B").arg(&suite).arg("--bin").arg(context.release_binary("docent")?);

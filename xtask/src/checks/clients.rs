@@ -160,7 +160,7 @@ pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
             if context.filter.is_some_and(|word| !pairing.to_string().contains(word)) {
                 continue;
             }
-            let counts = bench.meet(pairing).unwrap_or_else(|problem| {
+            let counts = bench.run_pairing(pairing).unwrap_or_else(|problem| {
                 println!("FAIL  {pairing}: {problem:#}");
                 CheckCounts::ONE_FAILED
             });
@@ -322,7 +322,7 @@ mod tests {
         for (index, cell) in MATRIX.iter().enumerate() {
             assert!(!MATRIX[..index].contains(cell), "{cell:?} is listed twice");
             assert!(
-                cell.2 == Era::Legacy || matches!(cell.1, Transport::Stdio | Transport::Http),
+                cell.2 == ProtocolEra::Legacy || matches!(cell.1, PairingTransport::Stdio | PairingTransport::Http),
                 "{cell:?}: the modern era has neither SSE nor WebSocket"
             );
         }

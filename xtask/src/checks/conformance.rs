@@ -78,7 +78,7 @@ pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
             println!("{revision}: {line}");
         }
         let (counts, verdict) = judge(counts, floor);
-        println!("{revision}: {verdict}; details in {}", context.workspace.shown(&results));
+        println!("{revision}: {verdict}; details in {}", context.workspace.display_path(&results));
         if counts.failed > 0 {
             println!("the fixture's last lines:\n{}", process::tail(&log, 20));
         }
@@ -118,7 +118,7 @@ pub(super) fn run_client(context: &CheckContext<'_>) -> Result<CheckCounts> {
             println!("{name}: {line}");
         }
         let (counts, verdict) = judge(counts, floor);
-        println!("{name}: {verdict}; details in {}", context.workspace.shown(&results));
+        println!("{name}: {verdict}; details in {}", context.workspace.display_path(&results));
         total.push(counts);
     }
     Ok(total.into_iter().sum())
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn floors_are_read_by_revision() {
         let floors = serde_json::json!({"2025-06-18": {"passed": 56, "failed": 0}});
-        assert_eq!(floor(&floors, "2025-06-18").unwrap(), Floor { passed: 56, failed: 0 });
+        assert_eq!(floor(&floors, "2025-06-18").unwrap(), ConformanceFloor { passed: 56, failed: 0 });
         assert!(
             floor(&floors, "2026-07-28").unwrap_err().to_string().contains("2026-07-28.passed")
         );

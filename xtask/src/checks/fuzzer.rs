@@ -135,7 +135,7 @@ impl FuzzerSetup {
             Err(problem) => problems.push(format!("docent is not running: {problem:#}")),
         }
         problems.extend(panics(&server.end()));
-        Ok((relay.heard(), excused, problems))
+        Ok((relay.traffic(), excused, problems))
     }
 
     fn over_stdio(&self, fuzzer: &mut Command, place: &Path) -> Result<(RelayedTraffic, u64, Vec<String>)> {

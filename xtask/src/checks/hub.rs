@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn a_word_names_a_program_or_cases() {
-        assert_eq!(chosen(Some("eras")), [("eras", None)]);
-        assert_eq!(chosen(None).len(), PROGRAMS.len());
+        assert_eq!(select_programs(Some("eras")), [("eras", None)]);
+        assert_eq!(select_programs(None).len(), PROGRAMS.len());
         let found = select_programs(Some("progress"));
         assert_eq!(found.len(), PROGRAMS.len());
         assert!(found.iter().all(|(_, word)| *word == Some("progress")), "{found:?}");

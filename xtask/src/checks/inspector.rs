@@ -121,8 +121,8 @@ mod tests {
     #[test]
     fn the_last_lines_of_a_test_run_are_parsed() {
         let text = "ok 1 - a\n# tests 5\n# suites 0\n# pass 3\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n";
-        assert_eq!(units(text), Counts { passed: 3, failed: 1, skipped: 1 });
-        assert_eq!(units("node: bad option"), Counts::default());
+        assert_eq!(units(text), CheckCounts { passed: 3, failed: 1, skipped: 1 });
+        assert_eq!(units("node: bad option"), CheckCounts::default());
         assert_eq!(units("# cancelled 2\n").failed, 2);
     }
 

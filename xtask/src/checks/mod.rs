@@ -184,7 +184,7 @@ impl CheckContext<'_> {
         ensure!(
             path.is_file(),
             "{} is missing because the step `{BUILD}` failed",
-            self.workspace.shown(&path)
+            self.workspace.display_path(&path)
         );
         Ok(path)
     }
@@ -279,7 +279,7 @@ fn tools(context: &CheckContext<'_>) -> Result<CheckCounts> {
     fuzzer::environment(context)?;
     hub::HubTestServers::install(context)?;
     inspector::InspectorChecks::install(context.workspace)?;
-    println!("installed under {}", context.workspace.shown(&context.workspace.tools()));
+    println!("installed under {}", context.workspace.display_path(&context.workspace.tools()));
     Ok(CheckCounts::ONE_PASSED)
 }
 

@@ -205,7 +205,7 @@ fn judge(name: &str, mut command: Command) -> Result<CheckCounts> {
         return Ok(CheckCounts::ONE_PASSED);
     }
     let why = if done.success { "it printed no figures" } else { &done.ending };
-    println!("FAIL  {name}: {why}\n{}", process::tail(&rest, SHOWN));
+    println!("FAIL  {name}: {why}\n{}", process::tail(&rest, MAX_SHOWN_LINES));
     Ok(CheckCounts::ONE_FAILED)
 }
 

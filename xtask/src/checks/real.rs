@@ -160,7 +160,7 @@ mod tests {
              [one_of]\n'/h' = ['x', 'y']\n'/i' = ['x', 1]\n",
         )
         .unwrap();
-        assert_eq!(known.depth, Depth::Deep);
+        assert_eq!(known.depth, AnalyzeDepth::Deep);
         let report = json!({
             "a": 1, "b": null, "d": 0, "e": ["x"], "f": false, "g": 2.5, "h": "y", "i": "y",
         });

@@ -203,6 +203,6 @@ mod tests {
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
         assert!(answer.ends_with("no"), "{answer}");
-        assert_eq!(relay.heard().problems, ["503: no"]);
+        assert_eq!(relay.traffic().problems, ["503: no"]);
     }
 }

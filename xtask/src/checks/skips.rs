@@ -71,12 +71,12 @@ fn parse(report: &str) -> Result<BTreeSet<SkippedTest<'_>>> {
         let (Some(extent), Some(test), Some(reason)) =
             (fields.next(), fields.next(), fields.next())
         else {
-            bail!("a line of {VARIABLE} lacks a field: {line:?}");
+            bail!("a line of {REPORT_VARIABLE} lacks a field: {line:?}");
         };
         let is_whole = match extent {
             "whole" => true,
             "part" => false,
-            _ => bail!("a line of {VARIABLE} starts with {extent:?}"),
+            _ => bail!("a line of {REPORT_VARIABLE} starts with {extent:?}"),
         };
         Ok(SkippedTest { test, reason, is_whole })
     };

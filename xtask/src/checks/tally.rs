@@ -25,7 +25,7 @@ fn case(line: &str) -> Option<ReportedCase<'_>> {
 
 /// Counts passed and failed cases.
 pub(super) fn count(cases: &[ReportedCase<'_>]) -> CheckCounts {
-    let passed = cases.iter().filter(|case| matches!(case, Case::Ok(_))).count();
+    let passed = cases.iter().filter(|case| matches!(case, ReportedCase::Ok(_))).count();
     CheckCounts { passed, failed: cases.len() - passed, skipped: 0 }
 }
 
@@ -171,7 +171,7 @@ mod tests {
                     noise\n\
                     test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out\n";
         assert_eq!(libtest(text), counts(3, 3, 1));
-        assert_eq!(libtest("nothing"), Counts::default());
+        assert_eq!(libtest("nothing"), CheckCounts::default());
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
         let text = "ok    a\nFAIL  b: AssertionError: x: y\nokay not a case\n2 passed, 1 failed\n";
         assert_eq!(
             cases(text),
-            [Case::Ok("a"), Case::Failed { name: "b", why: "AssertionError: x: y" }]
+            [ReportedCase::Ok("a"), ReportedCase::Failed { name: "b", why: "AssertionError: x: y" }]
         );
         assert_eq!(count(&cases(text)), counts(1, 1, 0));
     }

@@ -141,6 +141,6 @@ mod tests {
     #[test]
     fn without_apt_debian_is_unavailable() {
         let missing = ask_apt(&mut Command::new("/nowhere/apt-get")).unwrap_err();
-        assert!(missing.is::<Away>(), "{missing:#}");
+        assert!(missing.is::<PackageUnavailable>(), "{missing:#}");
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn search_set(workspace: &XtaskWorkspace, name: &str) -> Result<(Sear
 fn find_set(workspace: &XtaskWorkspace, name: &str) -> Result<SearchSet> {
     let SearchSets { set: sets } = expectations(workspace, SETS_FILE)?;
     let set = sets.into_iter().find(|set| set.package.name == name);
-    set.with_context(|| format!("{SETS} has no {name}"))
+    set.with_context(|| format!("{SETS_FILE} has no {name}"))
 }
 
 #[cfg(test)]

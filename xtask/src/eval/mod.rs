@@ -174,6 +174,6 @@ mod tests {
         let expected = "\n| package | found | |\n|---|---|---|\n| a | MIT | right |\n| b | none | **wrong** |\n\
                         skipped: c can't be fetched (no network)\n";
         assert_eq!(page.text, expected);
-        assert_eq!(page.counts, Counts { passed: 1, failed: 1, skipped: 1 });
+        assert_eq!(page.counts, CheckCounts { passed: 1, failed: 1, skipped: 1 });
     }
 }

@@ -62,9 +62,9 @@ mod tests {
         let add = |name, seconds| open().add(name, Duration::from_secs(seconds)).unwrap().as_secs();
         assert_eq!((add("frames", 90), add("gone", 5), add("frames", 30)), (90, 5, 120));
         let mut ledger = open();
-        ledger.forget_all_but(&[FuzzTarget::with_name("frames")]);
+        ledger.retain(&[FuzzTarget::with_name("frames")]);
         ledger.add("html", Duration::from_secs(7)).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEAD}frames = 120\nhtml = 7\n"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{LEDGER_HEADER}frames = 120\nhtml = 7\n"));
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool>
             println!(
                 "{:14} {:5.1} min",
                 target.name,
-                ledger.had(&target.name).as_secs_f64() / 60.0
+                ledger.time_used(&target.name).as_secs_f64() / 60.0
             );
         }
         return Ok(true);
@@ -122,7 +122,7 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool>
         targets.iter().try_for_each(|target| distil(&places, target))?;
         return Ok(true);
     }
-    ledger.forget_all_but(&all);
+    ledger.retain(&all);
     let shift = FuzzWorkers { places: &places, goal, state: Mutex::new(FuzzProgress::new(targets, ledger)) };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(|| shift.run_targets())).collect();
@@ -174,8 +174,8 @@ impl FuzzProgress {
     /// Takes the target with the most missing CPU time; returns it with that time.
     fn take_neediest(&mut self, goal: Duration) -> Option<(FuzzTarget, Duration)> {
         let short = |target: &FuzzTarget| goal.saturating_sub(self.ledger.time_used(&target.name));
-        let (at, left) = (0..self.free.len())
-            .map(|at| (at, short(&self.free[at])))
+        let (at, left) = (0..self.idle.len())
+            .map(|at| (at, short(&self.idle[at])))
             .max_by_key(|(at, left)| (*left, std::cmp::Reverse(*at)))?;
         (left >= MIN_SLICE).then(|| (self.idle.remove(at), left))
     }
@@ -189,13 +189,13 @@ impl FuzzWorkers<'_> {
     /// Runs targets until none is missing CPU time.
     fn run_targets(&self) -> Result<()> {
         loop {
-            let Some((target, left)) = self.state().take(self.goal) else { return Ok(()) };
+            let Some((target, left)) = self.state().take_neediest(self.goal) else { return Ok(()) };
             match self.run_slice(&target, left.min(MAX_SLICE)) {
                 Ok(used) => {
                     let mut state = self.state();
                     let had = state.ledger.add(&target.name, used)?;
                     println!("{:14} {:5.1} min", target.name, had.as_secs_f64() / 60.0);
-                    state.free.push(target);
+                    state.idle.push(target);
                 }
                 Err(problem) => {
                     eprintln!("{} failed and will not run again: {problem:#}", target.name);
@@ -207,7 +207,7 @@ impl FuzzWorkers<'_> {
 
     /// Runs one process; returns the CPU time it used.
     fn run_slice(&self, target: &FuzzTarget, wall: Duration) -> Result<Duration> {
-        let (found, artifacts) = (self.places.found(target)?, self.places.artifacts());
+        let (found, artifacts) = (self.places.corpus(target)?, self.places.artifacts());
         fs::create_dir_all(&artifacts)?;
         let mut command = Command::new(self.places.binary(target));
         command.arg(found).arg(self.places.seeds(target));
@@ -220,7 +220,7 @@ impl FuzzWorkers<'_> {
 
 /// Packs the inputs that add coverage to the seeds.
 fn distil(places: &FuzzPaths, target: &FuzzTarget) -> Result<()> {
-    let (seeds, found) = (places.seeds(target), places.found(target)?);
+    let (seeds, found) = (places.seeds(target), places.corpus(target)?);
     let fresh = tempfile::tempdir_in(&places.target)?;
     let mut copies = Vec::new();
     for entry in fs::read_dir(&seeds)? {

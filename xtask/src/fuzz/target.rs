@@ -64,7 +64,7 @@ required-features = ['auth']
         let all = names(&[]).unwrap();
         assert_eq!(all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["frames", "tokens"]);
         let tokens = names(&["tokens"]).unwrap();
-        assert_eq!(tokens.iter().flat_map(Target::features).collect::<Vec<_>>(), ["auth"]);
+        assert_eq!(tokens.iter().flat_map(FuzzTarget::features).collect::<Vec<_>>(), ["auth"]);
         let said = names(&["token"]).unwrap_err().to_string();
         assert!(said.contains("`token`") && said.contains("frames, tokens"), "{said}");
     }

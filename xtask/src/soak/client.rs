@@ -99,14 +99,14 @@ impl SoakClient {
         let (pending, withdrawn) = (HashMap::new(), HashMap::new());
         let mut talk = SoakConnection { link, pending, withdrawn, last_id: 0 };
         let mut result = Ok(ConnectionState::Usable);
-        while Instant::now() < end && matches!(result, Ok(After::Kept)) {
+        while Instant::now() < end && matches!(result, Ok(ConnectionState::Usable)) {
             result = self.batch(&mut talk);
             thread::sleep(self.pause());
         }
         let ended = result.map(|after| after == ConnectionState::Ended);
         if let Err(problem) = &ended {
             for (_, one) in talk.pending.drain().filter(|(_, one)| !one.withdrawn) {
-                self.record.lose(&one.question, &format!("{problem:#}"));
+                self.record.record_lost(&one.question, &format!("{problem:#}"));
             }
         }
         self.record.cancelled +=
@@ -132,7 +132,7 @@ impl SoakClient {
             if question.params.contains_key("_meta") {
                 long = Some(id);
             }
-            self.record.sent(&question);
+            self.record.record_sent(&question);
             let sent = talk.link.send(&question);
             let one = SentQuestion { question, asked_at: Instant::now(), withdrawn: false };
             talk.pending.insert(id, one);
@@ -142,7 +142,7 @@ impl SoakClient {
             && self.random.once_in(2)
         {
             thread::sleep(Duration::from_millis(self.random.below(20).into()));
-            if self.withdraw(talk, id)? == ConnectionState::Ended {
+            if self.cancel_call(talk, id)? == ConnectionState::Ended {
                 return Ok(ConnectionState::Ended);
             }
         }
@@ -207,7 +207,7 @@ impl SoakClient {
                 if one.withdrawn {
                     self.record.cancelled += 1;
                 } else {
-                    self.record.lose(&one.question, why);
+                    self.record.record_lost(&one.question, why);
                 }
             }
         }
@@ -273,7 +273,7 @@ mod tests {
     fn ask(answer: fn(&Value) -> Option<String>) -> (SoakRecord, Result<()>) {
         let port = server(answer);
         let mut client = SoakClient::numbered(4, 1, port);
-        assert_eq!(client.way, Way::Plain);
+        assert_eq!(client.way, SoakTransport::Plain);
         let link = link::open(port, client.way, client.asker.principal).unwrap();
         let (pending, withdrawn) = (HashMap::new(), HashMap::new());
         let mut talk = SoakConnection { link, pending, withdrawn, last_id: 0 };

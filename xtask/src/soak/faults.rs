@@ -138,7 +138,7 @@ fn slow_reader(target: &FaultTarget<'_>, faults: &FaultLog, turn: u32) -> Result
                 missing.retain(|known| Some(*known) != id);
             }
             Ok(_) => {
-                bail!("{} of {SLOW_CALLS} answers never came on {}", missing.len(), way.name())
+                bail!("{} of {SLOW_READER_CALLS} answers never came on {}", missing.len(), way.name())
             }
             Err(_) => {
                 faults.count("slow reader, cut off by docent");
@@ -226,7 +226,7 @@ fn oversized(target: &FaultTarget<'_>, faults: &FaultLog, _: u32) -> Result<()> 
     let key = link::authorization(SoakPrincipal::Alpha);
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n{key}\
-         Content-Type: application/json\r\nContent-Length: {OVERSIZED}\r\n\r\n"
+         Content-Type: application/json\r\nContent-Length: {OVERSIZED_BODY_BYTES}\r\n\r\n"
     );
     let mut stream = http::connect(target.port)?;
     stream.write_all(head.as_bytes())?;

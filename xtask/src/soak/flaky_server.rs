@@ -63,7 +63,7 @@ impl SideEffects {
 
 /// Returns a server's name in docent's configuration.
 pub(super) fn name(number: u32) -> String {
-    format!("desk{}", number % DESKS)
+    format!("desk{}", number % FLAKY_SERVERS)
 }
 
 /// Returns the file in which a server logs what it has signed.
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn every_server_has_an_entry() {
         let entries = entries(Path::new("/folder")).unwrap();
-        assert_eq!(entries.as_object().unwrap().len(), DESKS as usize);
+        assert_eq!(entries.as_object().unwrap().len(), FLAKY_SERVERS as usize);
         assert_eq!(entries["desk0"]["warm"], true);
         assert_eq!(entries["desk2"]["args"], json!([SUBCOMMAND, "desk2", "/folder"]));
     }

@@ -137,7 +137,7 @@ pub(super) struct RawEvent {
 impl RawEventStream {
     /// Requests the stream and reads the head of the reply.
     pub(super) fn open(mut wire: RawHttpConnection, head: &str, deadline: Instant) -> Result<Self> {
-        wire.ask(head)?;
+        wire.get(head)?;
         loop {
             if let Some(at) = reply::find(&wire.buffer, b"\r\n\r\n") {
                 let head: Vec<u8> = wire.buffer.drain(..at + 4).collect();

@@ -67,7 +67,7 @@ pub(super) fn all(seen: &SoakObservations<'_>) -> Vec<SoakInvariant> {
         none("no answer to another call, client or key", |record| record.crossed + record.strays),
         none("no answer wrong", |record| record.wrong),
         none("no connection broken by docent", |record| record.broken),
-        Invariant::new(
+        SoakInvariant::new(
             "answers on every transport, one outcome per call",
             match (silent.is_empty(), unbalanced) {
                 (true, 0) => sum(|record| record.answered).to_string(),
@@ -81,19 +81,19 @@ pub(super) fn all(seen: &SoakObservations<'_>) -> Vec<SoakInvariant> {
         memory(seen.samples, seen.length),
         descriptors(seen.descriptors, seen.samples.most_sockets),
         end(seen.ended),
-        Invariant::new("no panic in the log", panics.to_string(), panics == 0),
-        told(seen),
-        signed(seen),
-        back(seen),
-        Invariant::new(
+        SoakInvariant::new("no panic in the log", panics.to_string(), panics == 0),
+        server_gone_answers(seen),
+        signed_once(seen),
+        servers_restarted(seen),
+        SoakInvariant::new(
             "no process left behind",
-            match seen.desks.left.as_slice() {
+            match seen.servers.leftover.as_slice() {
                 [] => "none".to_owned(),
                 left => left.join(", "),
             },
-            seen.desks.left.is_empty(),
+            seen.servers.leftover.is_empty(),
         ),
-        Invariant::new("correct answers to faults", format!("{bad} wrong"), bad == 0),
+        SoakInvariant::new("correct answers to faults", format!("{bad} wrong"), bad == 0),
     ]
 }
 
@@ -106,12 +106,12 @@ fn progress(heard: u32, length: Duration) -> SoakInvariant {
 /// Checks that servers answer while they run: an error needs a kill.
 fn server_gone_answers(seen: &SoakObservations<'_>) -> SoakInvariant {
     let kills = seen.faults.kills();
-    let all = seen.ways.iter().flat_map(|(_, record)| &record.told);
+    let all = seen.ways.iter().flat_map(|(_, record)| &record.server_gone);
     let (mut count, mut unfounded) = (0, 0);
     for answer in all {
         count += 1;
         let killed = kills.iter().any(|(desk, at)| {
-            *flaky_server == answer.desk && *at <= answer.at && *at + MAX_RESTART_DELAY >= answer.asked_at
+            *desk == answer.server && *at <= answer.at && *at + MAX_RESTART_DELAY >= answer.asked_at
         });
         unfounded += u32::from(!killed);
     }
@@ -130,7 +130,7 @@ fn signed_once(seen: &SoakObservations<'_>) -> SoakInvariant {
         "calls that are not idempotent: made once if answered, and never twice",
         format!(
             "{} made, {} answered; {never} never, {twice} twice",
-            seen.desks.signed.len(),
+            seen.servers.signed.len(),
             answered.len()
         ),
         twice + never == 0,
@@ -142,7 +142,7 @@ fn servers_restarted(seen: &SoakObservations<'_>) -> SoakInvariant {
     let warm_word = if *warm { "the warm one" } else { "none" };
     SoakInvariant::new(
         "killed servers restarted: the warm one by itself, the others on demand",
-        format!("{kills} kills; {warm_word} ran by itself, {back} of {} answered", desk::DESKS),
+        format!("{kills} kills; {warm_word} ran by itself, {back} of {} answered", flaky_server::FLAKY_SERVERS),
         kills > 0 && *warm && *back == flaky_server::FLAKY_SERVERS,
     )
 }
@@ -251,14 +251,14 @@ mod tests {
         check("panic", &broken(|_, seen| seen.log = "thread 'x' panicked at y"));
         let now = Instant::now();
         let gone = |desk| ServerGoneAnswer { server: desk, asked_at: now, at: now + Duration::from_secs(1) };
-        assert_eq!(broken(|record, _| (record.told, record.sent) = (vec![gone(1)], 10)), [""; 0]);
-        check("only if", &broken(|record, _| (record.told, record.sent) = (vec![gone(0)], 10)));
+        assert_eq!(broken(|record, _| (record.server_gone, record.sent) = (vec![gone(1)], 10)), [""; 0]);
+        check("only if", &broken(|record, _| (record.server_gone, record.sent) = (vec![gone(0)], 10)));
         let twice = BTreeMap::from([("a".to_owned(), 2)]);
-        check("never twice", &broken(|_, seen| seen.desks.signed = twice));
+        check("never twice", &broken(|_, seen| seen.servers.signed = twice));
         check("never twice", &broken(|record, _| record.signed = vec!["b".to_owned()]));
-        check("restarted", &broken(|_, seen| seen.desks.back = 2));
-        check("restarted", &broken(|_, seen| seen.desks.warm = false));
-        check("left behind", &broken(|_, seen| seen.desks.left = vec!["7".to_owned()]));
+        check("restarted", &broken(|_, seen| seen.servers.restarted = 2));
+        check("restarted", &broken(|_, seen| seen.servers.warm = false));
+        check("left behind", &broken(|_, seen| seen.servers.leftover = vec!["7".to_owned()]));
         check("faults", &broken(|_, seen| seen.faults.problem("no 413".into())));
     }
 

@@ -208,7 +208,7 @@ impl PostLink {
         let Some(session) = reply.session.clone().filter(|_| reply.status == 200) else {
             bail!("initialize got {}: {}", reply.status, reply.text());
         };
-        write!(self.head, "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {SESSION}\r\n")?;
+        write!(self.head, "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {SESSION_REVISION}\r\n")?;
         self.session = Some(session);
         self.wire.post(&self.head, &initialized_message().to_string())?;
         let reply = self.wire.reply(deadline)?.context("no answer to initialized")?;
@@ -274,7 +274,7 @@ impl ClientLink for PostLink {
             return Ok(());
         }
         let head = self.head.replacen("POST", "DELETE", 1);
-        self.wire.ask(&head)?;
+        self.wire.get(&head)?;
         let reply = self.wire.reply(Instant::now() + HANDSHAKE_LIMIT)?.context("no answer")?;
         ensure!(reply.status < 300, "the end of a session got {}: {}", reply.status, reply.text());
         Ok(())

@@ -110,7 +110,7 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<SoakOutcome> 
     let project = SoakProject::make(clients)?;
     let port = process::free_port()?;
     let mut server = BackgroundProcess::listening(&mut project.serve(docent, port), port, START_LIMIT)?;
-    let watched = WatchedProcess(server.id());
+    let watched = WatchedProcess(server.process_id());
     let mut all = SoakRecord::default();
     ready(port, &mut all)?;
     ensure!(count_restarted_servers(port, 0, &mut all)? == flaky_server::FLAKY_SERVERS, "not every downstream server answers");

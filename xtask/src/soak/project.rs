@@ -96,7 +96,7 @@ impl SoakProject {
         let key = |principal: SoakPrincipal| json!({"name": principal.name(), "token": principal.token(), "scopes": principal.scopes()});
         Ok(json!({
             "server": {
-                "auth": {"keys": [key(Principal::Alpha), key(Principal::Beta)]},
+                "auth": {"keys": [key(SoakPrincipal::Alpha), key(SoakPrincipal::Beta)]},
                 "rate_limit": {"enabled": false},
                 "logging": {"file": self.log()},
             },
@@ -105,7 +105,7 @@ impl SoakProject {
             // If docent rotated a file itself, it would replace the previous one and lines would be lost.
             "audit": {"file": self.audit(), "max_bytes": 1_u64 << 40},
             "docs": {"collections": {"desks": {"path": self.root().join("docs")}}},
-            "mcp_servers": flaky_server::entries(&self.desks())?,
+            "mcp_servers": flaky_server::entries(&self.servers_folder())?,
         }))
     }
 
@@ -147,7 +147,7 @@ mod tests {
     fn every_client_has_its_files_and_no_file_contains_a_mark() {
         let project = SoakProject::make(3).unwrap();
         let config = fs::read_to_string(project.config()).unwrap();
-        assert!(config.contains(Principal::Beta.token()), "{config}");
+        assert!(config.contains(SoakPrincipal::Beta.token()), "{config}");
         for number in 0..3 {
             let asker = SoakIdentity::numbered(number);
             let text = fs::read_to_string(project.root().join(asker.source())).unwrap();

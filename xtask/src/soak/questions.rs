@@ -153,14 +153,14 @@ pub(super) enum AnswerVerdict {
 impl SoakQuestion {
     /// Creates a client's question, the `id`th on its connection.
     pub(super) fn new(asker: &SoakIdentity, kind: QuestionKind, (id, sequence): (u32, u32)) -> Self {
-        let mark = format!("{MARK}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
+        let mark = format!("{MARK_PREFIX}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
         let missing = format!("src/{mark}.ts");
         let tool = |name: &str, arguments: Value| {
             ("tools/call", name.to_owned(), json!({"name": name, "arguments": arguments}))
         };
         let read = |uri: String| ("resources/read", uri.clone(), json!({ "uri": uri }));
         let mut expected = mark.clone();
-        let server = matches!(kind, Kind::Desk(_)).then_some(sequence % flaky_server::FLAKY_SERVERS);
+        let server = matches!(kind, QuestionKind::FlakyServer(_)).then_some(sequence % flaky_server::FLAKY_SERVERS);
         let (method, target, params) = match kind {
             QuestionKind::Ping => {
                 expected.clear();
@@ -194,7 +194,7 @@ impl SoakQuestion {
             }
             QuestionKind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
             QuestionKind::FlakyServer(promise) => {
-                let name = format!("{}__{}", desk::name(desk.unwrap_or_default()), promise.tool());
+                let name = format!("{}__{}", flaky_server::name(server.unwrap_or_default()), promise.tool());
                 // Slow enough that some are in flight whenever a server is killed.
                 tool(&name, json!({"text": mark, "pause_ms": sequence.wrapping_mul(7) % 300}))
             }
@@ -223,11 +223,11 @@ impl SoakQuestion {
     pub(super) fn judge(&self, answer: &Value) -> AnswerVerdict {
         let text = answer.to_string();
         if let Some(foreign) = foreign_mark(&text, &self.expected) {
-            return AnswerVerdict::Foreign(format!("{} was answered with {foreign}", self.shown()));
+            return AnswerVerdict::Foreign(format!("{} was answered with {foreign}", self.describe()));
         }
         let wrong = |why: &str| {
             let start: String = text.chars().take(300).collect();
-            AnswerVerdict::Wrong(format!("{}: {why}: {start}", self.shown()))
+            AnswerVerdict::Wrong(format!("{}: {why}: {start}", self.describe()))
         };
         if self.server.is_some_and(|desk| names_gone_server(answer, &text, desk)) {
             return AnswerVerdict::ServerGone;
@@ -242,11 +242,11 @@ impl SoakQuestion {
                 wrong("not the answer to a ping")
             }
             QuestionKind::List => {
-                let named = format!("\"name\":\"{ALPHAS_TOOL}\"");
+                let named = format!("\"name\":\"{ALPHA_ONLY_TOOL}\"");
                 if text.contains(&named) == (self.principal == SoakPrincipal::Alpha) {
                     AnswerVerdict::Own
                 } else {
-                    AnswerVerdict::Foreign(format!("{} was shown the other key's tools", self.shown()))
+                    AnswerVerdict::Foreign(format!("{} was shown the other key's tools", self.describe()))
                 }
             }
             _ => AnswerVerdict::Own,
@@ -285,12 +285,12 @@ impl SoakQuestion {
 /// Whether an answer is an error that names the downstream server.
 fn names_gone_server(answer: &Value, text: &str, desk: u32) -> bool {
     let failed = answer.get("error").is_some() || answer["result"]["isError"] == true;
-    failed && text.contains(&format!("the server `{}`", desk::name(desk)))
+    failed && text.contains(&format!("the server `{}`", flaky_server::name(desk)))
 }
 
 /// Whether a progress notification belongs to a question of this client.
 pub(super) fn is_own_progress(asker: &SoakIdentity, token: &Value) -> bool {
-    let own = format!("{MARK}{}-{}-", asker.principal.name(), asker.name);
+    let own = format!("{MARK_PREFIX}{}-{}-", asker.principal.name(), asker.name);
     token.as_str().is_some_and(|token| token.starts_with(&own))
 }
 
@@ -298,7 +298,7 @@ pub(super) fn is_own_progress(asker: &SoakIdentity, token: &Value) -> bool {
 fn foreign_mark(text: &str, expected: &str) -> Option<String> {
     let mut marks = text.split(MARK_PREFIX).skip(1).map(|after| {
         let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-        format!("{MARK}{}", after.get(..end.unwrap_or(after.len())).unwrap_or_default())
+        format!("{MARK_PREFIX}{}", after.get(..end.unwrap_or(after.len())).unwrap_or_default())
     });
     // A search is identified by the client's name, which its marks contain too.
     marks.find(|mark| !mark.contains(expected))
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn the_mix_adds_up_to_a_hundred() {
-        assert_eq!(MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
+        assert_eq!(QUESTION_MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
         let mut random = XorShift::new(7);
         let picked: Vec<QuestionKind> = (0..2000).map(|_| QuestionKind::pick(&mut random)).collect();
         for kind in KINDS {
@@ -419,10 +419,10 @@ mod tests {
         let trace = |client, kind, sequence| {
             SoakQuestion::new(&SoakIdentity::numbered(client), kind, (1, sequence)).trace()
         };
-        assert_eq!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 1));
-        assert_ne!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 2));
-        assert_ne!(trace(1, Kind::Query, 1), trace(3, Kind::Query, 1));
-        assert_eq!((trace(1, Kind::Ping, 1), trace(1, Kind::List, 1)), (None, None));
+        assert_eq!(trace(1, QuestionKind::Query, 1), trace(1, QuestionKind::Query, 1));
+        assert_ne!(trace(1, QuestionKind::Query, 1), trace(1, QuestionKind::Query, 2));
+        assert_ne!(trace(1, QuestionKind::Query, 1), trace(3, QuestionKind::Query, 1));
+        assert_eq!((trace(1, QuestionKind::Ping, 1), trace(1, QuestionKind::List, 1)), (None, None));
         assert_eq!(
             digest(&json!({})),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"

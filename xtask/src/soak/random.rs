@@ -39,6 +39,6 @@ mod tests {
         }
         assert!(seen.iter().all(|times| *times > 50), "{seen:?}");
         assert_eq!(random.below(0), 0);
-        assert_ne!(Random::new(1).below(1 << 30), Random::new(2).below(1 << 30));
+        assert_ne!(XorShift::new(1).below(1 << 30), XorShift::new(2).below(1 << 30));
     }
 }

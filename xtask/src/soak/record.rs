@@ -236,20 +236,20 @@ mod tests {
         let mut asked: Vec<SoakQuestion> = (1..=4).map(|n| question(QuestionKind::Query, n)).collect();
         asked.push(question(QuestionKind::FlakyServer(SideEffects::None), 5));
         for one in &asked {
-            record.sent(one);
+            record.record_sent(one);
         }
         assert!(!record.is_balanced());
         record.answer(&asked[0], &json!({"result": asked[0].expected}), now);
         record.answer(&asked[1], &json!({"result": asked[0].expected}), now);
         record.answer(&asked[2], &json!({"error": "no"}), now);
-        record.lose(&asked[3], "silence");
+        record.record_lost(&asked[3], "silence");
         record.answer(&asked[4], &json!({"error": {"message": "the server `desk2`: gone"}}), now);
         assert!(record.is_balanced());
         let counts = [record.answered, record.crossed, record.wrong, record.lost];
         assert_eq!((counts, record.problems.len()), ([1, 1, 1, 1], 3));
         let mut all = SoakRecord::default();
         all.merge(record);
-        assert!(all.is_balanced() && all.sent == 5 && all.traces.len() == 5 && all.told.len() == 1);
+        assert!(all.is_balanced() && all.sent == 5 && all.traces.len() == 5 && all.server_gone.len() == 1);
     }
 
     #[test]

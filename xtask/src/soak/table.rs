@@ -101,7 +101,7 @@ fn row(out: &mut String, name: &str, record: &mut SoakRecord) -> fmt::Result {
         record.answered,
         record.cancelled,
         record.abandoned,
-        record.told.len(),
+        record.server_gone.len(),
         record.lost,
         record.crossed + record.strays,
         record.wrong,
@@ -122,7 +122,7 @@ mod tests {
             let one = SoakInvariant { what: "lost calls", found: "3".into(), holds };
             let record = SoakRecord { clients: 2, sent: 5, answered: 2, lost: 3, ..SoakRecord::default() };
             let mut outcome = SoakOutcome {
-                ways: vec![(Way::Sse, record)],
+                ways: vec![(SoakTransport::Sse, record)],
                 faults: BTreeMap::from([("file removed", 7)]),
                 invariants: vec![one],
                 problems: vec!["lost: x".into()],

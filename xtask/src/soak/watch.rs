@@ -199,7 +199,7 @@ mod tests {
         check(&|_| 50.0, 50.0, 50.0);
         check(&|at| 50.0 + at, 80.0, 140.0);
         check(&|at| if at < 30.0 { at } else { 50.0 }, 50.0, 50.0);
-        assert_eq!(Samples::default().growth(), None);
+        assert_eq!(MemorySamples::default().growth(), None);
         let growth = MemoryGrowth { from: 50.0, to: 55.0, most: 60.0 };
         assert!((growth.percent() - 10.0).abs() < 1e-9);
     }
@@ -224,7 +224,7 @@ mod tests {
             own.descriptors().unwrap().sockets > before.sockets.saturating_sub(1),
             "{listener:?}"
         );
-        assert!(Watched::all().contains(&own) && !own.arguments().is_empty());
+        assert!(WatchedProcess::all().contains(&own) && !own.arguments().is_empty());
         let gone = WatchedProcess(u32::MAX);
         gone.resident_mb().unwrap_err();
         assert!(gone.arguments().is_empty() && gone.children().is_empty());

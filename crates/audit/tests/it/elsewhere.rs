@@ -25,10 +25,10 @@ fn a_moved_file_is_continued() {
     write(&log, 2);
     // Line 6 records the break.
     let problems = whats(&place.verify().problems);
-    assert_eq!(problems, [What::MovedAway { from: 1, to: 5 }]);
+    assert_eq!(problems, [VerifyProblemKind::MovedAway { from: 1, to: 5 }]);
     let report = place.rotated_elsewhere();
     let moved = VerifyProblemKind::RotatedElsewhere { from: 1, to: 5 };
-    assert_eq!(whats(&report.notices), [What::OlderGone { to: 5 }, moved.clone()]);
+    assert_eq!(whats(&report.notices), [VerifyProblemKind::OlderGone { to: 5 }, moved.clone()]);
     assert_eq!(report.last.unwrap().seq, 8);
     // With the moved file in its place, nothing is missing.
     let both =
@@ -53,7 +53,7 @@ fn an_emptied_or_deleted_file_is_continued() {
         let both =
             verify_files(&[place.file("copy"), place.log()], &VerifyOptions::default()).unwrap();
         assert!(both.is_intact(), "{both}");
-        assert_eq!(whats(&both.notices), [What::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
+        assert_eq!(whats(&both.notices), [VerifyProblemKind::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
         // Lines that are in no file are listed.
         let old = place.file("audit.jsonl.1");
         let text = fs::read_to_string(place.file("copy")).unwrap();
@@ -124,7 +124,7 @@ fn a_log_that_was_put_back_or_cut_shows_what_is_missing() {
         }
         write(&log, 1);
         let report = place.verify();
-        assert_eq!(whats(&report.problems), [What::Missing { from: 4, to: 7 }], "{replaced}");
+        assert_eq!(whats(&report.problems), [VerifyProblemKind::Missing { from: 4, to: 7 }], "{replaced}");
     }
 }
 
@@ -137,6 +137,6 @@ fn lines_of_other_processes_are_continued() {
     fs::write(place.log(), foreign).unwrap();
     write(&log, 2);
     let report = place.verify();
-    assert_eq!(whats(&report.problems), [What::NotALine, What::NotALine]);
+    assert_eq!(whats(&report.problems), [VerifyProblemKind::NotALine, VerifyProblemKind::NotALine]);
     assert_eq!(report.last.unwrap().seq, 4);
 }

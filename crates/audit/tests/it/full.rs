@@ -133,7 +133,7 @@ impl Drop for FullDisk {
 fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
     for on_full in [WriteFailurePolicy::Refuse, WriteFailurePolicy::Drop] {
         let place = LogFolder::new();
-        let disk = docent_testenv::or_skip!(Disk::mount(&place.file("disk")));
+        let disk = docent_testenv::or_skip!(FullDisk::mount(&place.file("disk")));
         let path = disk.0.join("audit.jsonl");
         let log = AuditLog::open(&path, policy(on_full));
         write(&log, 2);
@@ -144,12 +144,12 @@ fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
         while log.failures() == 0 {
             let appended = log.append(&entry("late"));
             written += u64::from(log.failures() == 0);
-            assert_eq!(appended.is_err(), log.failures() > 0 && on_full == OnFull::Refuse);
+            assert_eq!(appended.is_err(), log.failures() > 0 && on_full == WriteFailurePolicy::Refuse);
         }
         assert!(written < 1000, "the disk has an end");
         for _ in 0..4 {
-            assert_eq!(log.append(&entry("lost")).is_err(), on_full == OnFull::Refuse);
-            assert_eq!(log.ready().is_err(), on_full == OnFull::Refuse);
+            assert_eq!(log.append(&entry("lost")).is_err(), on_full == WriteFailurePolicy::Refuse);
+            assert_eq!(log.ready().is_err(), on_full == WriteFailurePolicy::Refuse);
         }
         assert_eq!(lines(&path).len() as u64, written, "whole lines only");
         fs::remove_file(&filler).unwrap();
@@ -158,7 +158,7 @@ fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
         let report = docent_audit::verify(&path, &docent_audit::VerifyOptions::default()).unwrap();
         assert!(report.is_intact(), "{report}");
         let whats: Vec<_> = report.notices.iter().map(|notice| notice.what.clone()).collect();
-        assert_eq!(whats, [What::Dropped { count: 5 }], "{on_full:?}");
+        assert_eq!(whats, [VerifyProblemKind::Dropped { count: 5 }], "{on_full:?}");
         assert_eq!(report.last.unwrap().seq, written + 2);
         // An open file would keep the disk busy.
         drop((log, disk));

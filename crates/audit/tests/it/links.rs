@@ -19,7 +19,7 @@ fn a_file_that_became_a_link_is_not_written_through_and_is_reported() {
         symlink(&victim, place.log()).unwrap();
         let said = capture_logs(|| {
             let appended = log.append(&entry("late"));
-            assert_eq!(appended.is_err(), on_full == OnFull::Refuse);
+            assert_eq!(appended.is_err(), on_full == WriteFailurePolicy::Refuse);
         });
         assert!(said.contains("audit.jsonl is a symbolic link"), "{said}");
         assert_eq!(log.failures(), 1);

@@ -76,7 +76,7 @@ fn a_process_that_is_killed_leaves_a_chain() {
     assert!(survivor.wait().unwrap().success());
     write(&AuditLog::open(place.log(), AuditLogSettings::default()), 1);
     let report = place.intact();
-    let torn = |what: &VerifyProblemKind| matches!(what, What::Torn { .. });
+    let torn = |what: &VerifyProblemKind| matches!(what, VerifyProblemKind::Torn { .. });
     assert!(report.notices.iter().all(|notice| torn(&notice.what)), "{report}");
     assert!(report.lines > 2000, "{report}");
 }
@@ -98,7 +98,7 @@ fn a_lock_that_is_never_released_stops_no_caller() {
     drop(other);
     write(&log, 1);
     let report = place.intact();
-    assert_eq!(report.notices[0].what, What::Dropped { count: 1 });
+    assert_eq!(report.notices[0].what, VerifyProblemKind::Dropped { count: 1 });
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_file_moved_away_while_locked_is_abandoned() {
     std::fs::rename(place.log(), place.file("audit.jsonl.1")).unwrap();
     write(&log, 1);
     assert_eq!(log.failures(), 0, "it is written to the file that is at the path by now");
-    let is_dropped = |what: &VerifyProblemKind| matches!(what, What::Dropped { .. });
+    let is_dropped = |what: &VerifyProblemKind| matches!(what, VerifyProblemKind::Dropped { .. });
     assert!(!place.intact().notices.iter().any(|notice| is_dropped(&notice.what)));
     drop(other);
 }

@@ -74,7 +74,7 @@ fn lines_are_followed_across_every_kind_of_rotation() {
             new.push(line.seq().unwrap());
             ControlFlow::Continue(())
         };
-        assert!(follow.poll(&Filter::default(), &mut each).unwrap().is_continue());
+        assert!(follow.poll(&AuditFilter::default(), &mut each).unwrap().is_continue());
         seen.extend(new.clone());
         new
     };
@@ -119,7 +119,7 @@ fn lines_are_followed_across_every_kind_of_rotation() {
         new += 1;
         ControlFlow::Continue(())
     };
-    assert!(follow.poll(&Filter::default(), &mut each).unwrap().is_continue());
+    assert!(follow.poll(&AuditFilter::default(), &mut each).unwrap().is_continue());
     assert_eq!(new, 2);
     assert!(seen.is_sorted() && seen.windows(2).all(|pair| pair[0] != pair[1]), "{seen:?}");
 }

@@ -107,7 +107,7 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
         match seq {
             // What followed the last line cannot be known from the file alone.
             200 => assert_eq!(gone.last.unwrap().seq, 199),
-            _ => assert_eq!(gone.problems[0].what, What::Missing { from: seq, to: seq }, "{seq}"),
+            _ => assert_eq!(gone.problems[0].what, VerifyProblemKind::Missing { from: seq, to: seq }, "{seq}"),
         }
         let doubled = changed(&|lines| lines.insert(at, lines[at].clone()));
         let twice = if at == 0 {
@@ -117,7 +117,7 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
         };
         assert_eq!(doubled.problems[0].what, twice, "{seq}");
         let foreign = changed(&|lines| lines.insert(at, b"{\"tool\":\"x\"}\n".to_vec()));
-        assert_eq!(foreign.problems[0].what, What::NotALine, "{seq}");
+        assert_eq!(foreign.problems[0].what, VerifyProblemKind::NotALine, "{seq}");
         if at > 0 {
             assert!(!changed(&|lines| lines.swap(at - 1, at)).is_intact(), "{seq}");
             assert!(!changed(&|lines| lines[at - 1].truncate(50)).is_intact(), "{seq}");
@@ -132,7 +132,7 @@ fn a_line_of_another_log_does_not_fit_in() {
     let (one, other) = (WrittenLog::new(), WrittenLog::new());
     // Its number and its own hash are right.
     let report = one.changed(|lines| lines[40].clone_from(&other.files[0].1[40]));
-    assert_eq!(report.problems[0].what, What::NotLinked, "{report}");
+    assert_eq!(report.problems[0].what, VerifyProblemKind::NotLinked, "{report}");
     assert_eq!((report.problems[0].line, report.problem_count), (41, 2));
 }
 
@@ -162,7 +162,7 @@ fn missing_swapped_and_cut_files_are_detected() {
         let (path, lines) = &written.files[1];
         fs::write(path, &lines.concat()[..keep]).unwrap();
         let report = written.place.verify();
-        assert!(matches!(report.problems.last().unwrap().what, What::Missing { .. }), "{report}");
+        assert!(matches!(report.problems.last().unwrap().what, VerifyProblemKind::Missing { .. }), "{report}");
     }
 }
 
@@ -200,18 +200,18 @@ fn missing_first_lines_and_oldest_files_are_detected() {
     };
     // The only file there is.
     let found = wrong(&keyed(1 << 20, 5), |place| cut(&place.log(), 8));
-    assert_eq!(found, [What::Missing { from: 1, to: 8 }]);
+    assert_eq!(found, [VerifyProblemKind::Missing { from: 1, to: 8 }]);
     let found = wrong(&keyed(1 << 20, 5), |place| fs::write(place.log(), "").unwrap());
-    assert_eq!(found, [What::MovedAway { from: 1, to: 100 }]);
+    assert_eq!(found, [VerifyProblemKind::MovedAway { from: 1, to: 100 }]);
     for keep in [1, 3] {
         let settings = keyed(5000, keep);
         let oldest = |place: &LogFolder| place.file(&format!("audit.jsonl.{keep}"));
         assert_eq!(wrong(&settings, |_| ()), []);
         // The beginning of the oldest file, all of it, and all of it with the others under its name.
         let found = wrong(&settings, |place| cut(&oldest(place), 1));
-        assert!(matches!(found[..], [What::Missing { from: 1, .. }]), "{found:?}");
+        assert!(matches!(found[..], [VerifyProblemKind::Missing { from: 1, .. }]), "{found:?}");
         let found = wrong(&settings, |place| fs::remove_file(oldest(place)).unwrap());
-        assert!(matches!(found[..], [What::Missing { from: 1, .. }]), "{found:?}");
+        assert!(matches!(found[..], [VerifyProblemKind::Missing { from: 1, .. }]), "{found:?}");
         let mut left = 0;
         let found = wrong(&settings, |place| {
             for number in 2..=keep {
@@ -221,7 +221,7 @@ fn missing_first_lines_and_oldest_files_are_detected() {
             fs::rename(place.file("audit.jsonl.1"), oldest(place)).unwrap();
             left = first(oldest(place));
         });
-        assert_eq!(found, [What::Missing { from: 1, to: left - 1 }]);
+        assert_eq!(found, [VerifyProblemKind::Missing { from: 1, to: left - 1 }]);
     }
 }
 
@@ -237,13 +237,13 @@ fn a_truncated_log_is_detected_with_an_expected_line() {
     let cut = |lines: &mut Vec<Vec<u8>>| lines.truncate(150);
     assert!(written.changed(cut).is_intact(), "not to be seen from the file alone");
     let report = expect(written.last, &cut);
-    assert_eq!(report.problems[0].what, What::CutOff { expected: 200 });
+    assert_eq!(report.problems[0].what, VerifyProblemKind::CutOff { expected: 200 });
     let other = ChainHead { seq: 120, hash: [7; 32] };
-    assert_eq!(expect(other, &|_| ()).problems[0].what, What::Unexpected);
+    assert_eq!(expect(other, &|_| ()).problems[0].what, VerifyProblemKind::Unexpected);
     let old = expect(ChainHead { seq: 3, hash: [7; 32] }, &|lines| drop(lines.drain(..50)));
     let whats: Vec<_> = old.problems.iter().map(|problem| &problem.what).collect();
-    assert_eq!(whats, [&What::Missing { from: 1, to: 50 }, &What::TooOld { expected: 3 }]);
-    assert_eq!(expect(written.last, &Vec::clear).problems[0].what, What::CutOff { expected: 200 });
+    assert_eq!(whats, [&VerifyProblemKind::Missing { from: 1, to: 50 }, &VerifyProblemKind::TooOld { expected: 3 }]);
+    assert_eq!(expect(written.last, &Vec::clear).problems[0].what, VerifyProblemKind::CutOff { expected: 200 });
 }
 
 #[test]

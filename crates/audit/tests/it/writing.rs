@@ -199,9 +199,9 @@ fn a_truncated_line_is_terminated_recorded_and_not_tampering() {
             changed[third] ^= 1;
             fs::write(place.log(), changed).unwrap();
             let problems = place.verify().problems;
-            assert_eq!(problems[0].what, What::NotALine, "{cut}");
+            assert_eq!(problems[0].what, VerifyProblemKind::NotALine, "{cut}");
             fs::write(place.log(), [&text[..third], &text[cut + 1..]].concat()).unwrap();
-            assert_eq!(place.verify().problems[0].what, What::TornGone, "{cut}");
+            assert_eq!(place.verify().problems[0].what, VerifyProblemKind::TornGone, "{cut}");
         }
     }
 }
@@ -226,7 +226,7 @@ fn untrusted_names_stay_in_their_line() {
     }
     let text = fs::read_to_string(place.log()).unwrap();
     assert_eq!(text.lines().count(), bad.len());
-    assert!(text.is_ascii() && text.lines().all(|line| line.len() < MAX_LINE));
+    assert!(text.is_ascii() && text.lines().all(|line| line.len() < MAX_LINE_BYTES));
     assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)));
     for (line, name) in lines(&place.log()).iter().zip(bad) {
         let kept = line["tool"].as_str().unwrap();

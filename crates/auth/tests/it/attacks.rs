@@ -98,7 +98,7 @@ fn algorithms_that_are_not_the_keys() {
     let verifier = verifier(narrow, &PublishedDocuments::new(&[&rsa.signer]));
     assert!(verifier.warm(at(0)).is_empty());
     let refused = verifier.verify(&rsa.signer.token(&claims()), at(0)).unwrap_err();
-    assert_eq!(refused.reason, Reason::BadAlgorithm);
+    assert_eq!(refused.reason, RejectionReason::BadAlgorithm);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_token_does_not_bring_its_key() {
             header["kid"] = json!(kid);
             let token = forged.sign(&header.to_string(), &claims().to_string());
             assert_eq!(verifier.verify(&token, at(60)).unwrap_err().reason, want, "{name}");
-            verifier.learn(&token, at(60));
+            verifier.refresh_keys(&token, at(60));
             let asked = published.asked();
             assert!(
                 asked.iter().all(|url| url.starts_with("https://login.example.com/")),
@@ -243,7 +243,7 @@ fn no_change_passes() {
         let refused = |text: &str| {
             let passed = text != good && forger.verifier.verify(text, at(0)).is_ok();
             assert!(!passed, "{text}");
-            forger.verifier.learn(text, at(0));
+            forger.verifier.refresh_keys(text, at(0));
         };
         for place in 0..good.len() {
             for byte in [b'A', b'B', b'-', b'.', b'=', b' ', 0, b'\n', good.as_bytes()[place] ^ 1] {

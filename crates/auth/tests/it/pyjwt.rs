@@ -17,7 +17,7 @@ fn tokens_of_pyjwt() {
         let got = verifier.verify(token.as_str().unwrap(), at(0));
         match name.as_str() {
             "RS512" | "HS256" | "none" => {
-                assert_eq!(got.unwrap_err().reason, Reason::BadAlgorithm, "{name}");
+                assert_eq!(got.unwrap_err().reason, RejectionReason::BadAlgorithm, "{name}");
             }
             _ => {
                 let found = got.unwrap();

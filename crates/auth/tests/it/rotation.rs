@@ -44,15 +44,15 @@ fn keys_are_learned_once_and_replaced_whole() {
     let (first, second) = (old.token(&lasting()), new.token(&lasting()));
     check(&verifier, &first, 0, Some(&RejectionReason::NoKeys));
     assert!(published.asked().is_empty(), "verify makes no query");
-    assert!(verifier.learn(&first, at(0)));
+    assert!(verifier.refresh_keys(&first, at(0)));
     assert_eq!(published.asked(), [METADATA, KEYS]);
     check(&verifier, &first, 0, None);
-    assert!(verifier.learn(&first, at(100)), "known, so there is nothing to ask");
+    assert!(verifier.refresh_keys(&first, at(100)), "known, so there is nothing to ask");
     assert!(published.asked().is_empty());
 
     check(&verifier, &second, 100, Some(&RejectionReason::UnknownKey));
     published.keys(&[&new], None);
-    assert!(verifier.learn(&second, at(100)));
+    assert!(verifier.refresh_keys(&second, at(100)));
     assert_eq!(published.asked(), [KEYS], "the place is known");
     check(&verifier, &second, 100, None);
     check(&verifier, &first, 100, Some(&RejectionReason::UnknownKey));
@@ -68,15 +68,15 @@ fn made_up_key_names_do_not_reach_the_issuer() {
     for second in 0..120 {
         for kid in 0..10 {
             let forged = Signer { kid: format!("{second}-{kid}"), ..signer("") };
-            assert!(!verifier.learn(&forged.token(&lasting()), at(second)));
+            assert!(!verifier.refresh_keys(&forged.token(&lasting()), at(second)));
         }
     }
     assert_eq!(published.asked().len(), 3, "once in 30 s");
     for hopeless in ["", "a.b.c", "\u{1f600}"] {
-        assert!(!verifier.learn(hopeless, at(500)));
+        assert!(!verifier.refresh_keys(hopeless, at(500)));
     }
     let elsewhere = json!({"iss": "https://evil.example", "sub": "eve"});
-    assert!(!verifier.learn(&real.token(&elsewhere), at(500)));
+    assert!(!verifier.refresh_keys(&real.token(&elsewhere), at(500)));
     assert!(published.asked().is_empty());
 }
 
@@ -94,7 +94,7 @@ fn ages() {
         check(&verifier, &token, fresh - 1, None);
         check(&verifier, &token, fresh, Some(&RejectionReason::NoKeys));
         published.asked();
-        assert!(verifier.learn(&token, at(fresh)));
+        assert!(verifier.refresh_keys(&token, at(fresh)));
         assert!(published.asked().contains(&KEYS.to_owned()), "{granted:?}");
         check(&verifier, &token, fresh, None);
     }
@@ -109,7 +109,7 @@ fn a_revoked_key_ends_with_the_next_refresh() {
     verifier.warm(at(0));
     published.keys(&[], None);
     check(&verifier, &token, HOUR, Some(&RejectionReason::NoKeys));
-    assert!(!verifier.learn(&token, at(HOUR)));
+    assert!(!verifier.refresh_keys(&token, at(HOUR)));
     check(&verifier, &token, HOUR, Some(&RejectionReason::UnknownKey));
 }
 
@@ -124,16 +124,16 @@ fn old_keys_count_for_a_day_while_the_issuer_is_silent() {
     let end = HOUR + 24 * HOUR;
     for late in [HOUR, 2 * HOUR, end - 1] {
         check(&verifier, &token, late, Some(&RejectionReason::NoKeys));
-        assert!(verifier.learn(&token, at(late)));
+        assert!(verifier.refresh_keys(&token, at(late)));
         check(&verifier, &token, late, None);
     }
     check(&verifier, &token, end, Some(&RejectionReason::NoKeys));
-    assert!(!verifier.learn(&token, at(end)));
-    assert!(!verifier.learn(&token, at(end + 60)));
+    assert!(!verifier.refresh_keys(&token, at(end)));
+    assert!(!verifier.refresh_keys(&token, at(end + 60)));
     check(&verifier, &token, end + 60, Some(&RejectionReason::NoKeys));
     published.put(METADATA, &json!({"issuer": NAME, "jwks_uri": KEYS}), None);
     published.keys(&[&key], None);
-    assert!(verifier.learn(&token, at(end + 120)));
+    assert!(verifier.refresh_keys(&token, at(end + 120)));
     check(&verifier, &token, end + 120, None);
 }
 
@@ -150,7 +150,7 @@ fn keys_outlast_the_verifier_that_read_them() {
     next.adopt_keys(&first);
     check(&next, &token, 60, None);
     published.asked();
-    assert!(next.learn(&token, at(HOUR)));
+    assert!(next.refresh_keys(&token, at(HOUR)));
     assert_eq!(elsewhere.asked(), [KEYS], "the next look goes the new way");
     assert!(published.asked().is_empty());
 
@@ -188,7 +188,7 @@ fn a_broken_set_leaves_the_old_keys() {
     {
         published.put(KEYS, &broken, None);
         let now = HOUR + turn * 60;
-        assert!(verifier.learn(&token, at(now)));
+        assert!(verifier.refresh_keys(&token, at(now)));
         check(&verifier, &token, now, None);
         check(&verifier, &token, now + 30, Some(&RejectionReason::NoKeys));
     }
@@ -206,9 +206,9 @@ fn keys_that_moved_are_found_again() {
     published.put(METADATA, &json!({"issuer": NAME, "jwks_uri": moved}), None);
     published.put(moved, &json!({"keys": [key.jwk()]}), None);
     published.asked();
-    assert!(verifier.learn(&token, at(HOUR)));
+    assert!(verifier.refresh_keys(&token, at(HOUR)));
     assert_eq!(published.asked(), [KEYS]);
-    assert!(verifier.learn(&token, at(HOUR + 30)));
+    assert!(verifier.refresh_keys(&token, at(HOUR + 30)));
     assert_eq!(published.asked(), [METADATA, moved]);
 }
 
@@ -233,7 +233,7 @@ fn a_clock_set_back_invalidates_cached_keys() {
     verifier.warm(at(10 * HOUR));
     check(&verifier, &token, 10 * HOUR - 30, None);
     check(&verifier, &token, HOUR, Some(&RejectionReason::NoKeys));
-    assert!(verifier.learn(&token, at(HOUR)));
+    assert!(verifier.refresh_keys(&token, at(HOUR)));
     check(&verifier, &token, HOUR, None);
 }
 
@@ -282,7 +282,7 @@ fn not_every_thread_waits_for_a_slow_issuer() {
         slow.started.wait();
         for _ in 0..40 {
             let (sender, verifier, token) = (sender.clone(), &verifier, &token);
-            scope.spawn(move || sender.send(verifier.learn(token, at(0))));
+            scope.spawn(move || sender.send(verifier.refresh_keys(token, at(0))));
         }
         let next = || outcomes.recv_timeout(Duration::from_mins(1)).ok();
         let turned_away: Vec<bool> = (0..9).map_while(|_| next()).collect();
@@ -291,7 +291,7 @@ fn not_every_thread_waits_for_a_slow_issuer() {
         assert!(first.join().unwrap());
         assert!((9..40).all(|_| outcomes.recv().unwrap()));
     });
-    assert!(verifier.learn(&token, at(0)));
+    assert!(verifier.refresh_keys(&token, at(0)));
 }
 
 #[test]
@@ -330,9 +330,9 @@ fn a_fetch_that_panics_leaves_the_rest_working() {
     let verifier = TokenVerifier::new(vec![issuer], fetch).unwrap();
     assert!(verifier.warm(at(0)).is_empty());
     thread::scope(|scope| {
-        assert!(scope.spawn(|| verifier.learn(&token, at(HOUR))).join().is_err());
+        assert!(scope.spawn(|| verifier.refresh_keys(&token, at(HOUR))).join().is_err());
     });
     check(&verifier, &token, HOUR + 30, Some(&RejectionReason::NoKeys));
-    assert!(verifier.learn(&token, at(HOUR + 30)));
+    assert!(verifier.refresh_keys(&token, at(HOUR + 30)));
     check(&verifier, &token, HOUR + 30, None);
 }

@@ -28,22 +28,22 @@ impl HttpState {
     /// briefly: some servers answer only with their first message.
     pub(super) async fn open_event_stream(self: &Arc<Self>) {
         let (opening, opened) = oneshot::channel();
-        self.stand_beside(opening);
+        self.spawn_event_stream(opening);
         // An error means that the server has no stream.
         let _opened = timeout(FIRST_OPEN_TIMEOUT, opened).await;
     }
 
     fn spawn_event_stream(self: &Arc<Self>, opening: oneshot::Sender<()>) {
         let token = self.ending.child_token();
-        if let Some(former) = locked(&self.standing).replace(token.clone()) {
+        if let Some(former) = locked(&self.event_stream).replace(token.clone()) {
             former.cancel();
         }
         let post = Arc::clone(self);
         self.tasks.spawn(async move {
-            let ended = token.run_until_cancelled(post.stand(opening)).await;
+            let ended = token.run_until_cancelled(post.run_event_stream(opening)).await;
             if ended.is_some() && !token.is_cancelled() {
                 // The server has no such stream, so no answer can arrive on it. A cancelled stream has been replaced.
-                *locked(&post.standing) = None;
+                *locked(&post.event_stream) = None;
             }
         });
     }
@@ -52,8 +52,8 @@ impl HttpState {
         let mut reader = EventReader::new(self.courier.message_bytes);
         let (mut fruitless, mut opening) = (0, Some(opening));
         loop {
-            match self.stand_once(&mut reader, &mut opening).await {
-                Ok(ended) if ended.heard => fruitless = 0,
+            match self.read_event_stream_once(&mut reader, &mut opening).await {
+                Ok(ended) if ended.made_progress => fruitless = 0,
                 Ok(ended) => {
                     fruitless += 1;
                     tracing::debug!("the event stream broke: {}", ended.how);

@@ -42,7 +42,7 @@ impl HttpState {
             Err(failure) => failure,
         };
         for id in awaited.unanswered() {
-            self.listener.event(TransportEvent::Lost { id, failure: transport_failure.clone() });
+            self.listener.event(TransportEvent::Lost { id, failure: failure.clone() });
         }
     }
 
@@ -61,11 +61,11 @@ impl HttpState {
             TransportFailure::Lost(format!("no acknowledgment within {} s", limit.as_secs_f32()))
         })??;
         if !response.status().is_success() {
-            return Err(self.refused(response, &sent, &mut AwaitedAnswers::default()).await);
+            return Err(self.handle_refusal(response, &sent, &mut AwaitedAnswers::default()).await);
         }
         let method = outgoing.message.get("method").and_then(Value::as_str);
         if method == Some("notifications/initialized") && !sent.stateless {
-            self.stand_by().await;
+            self.open_event_stream().await;
         }
         // No answer is expected, but messages from the server are delivered anyway.
         if content_type(&response) == "text/event-stream" {
@@ -204,12 +204,12 @@ impl HttpState {
             if sent.stateless || reader.last_id().is_none() {
                 return Err(TransportFailure::Lost(format!("{} before the answer", ended.how)));
             }
-            if !ended.heard {
+            if !ended.made_progress {
                 fruitless += 1;
             }
             if fruitless >= MAX_FRUITLESS_RESUMES {
                 return Err(TransportFailure::Lost(format!(
-                    "the stream broke {RESUMES} times in a row"
+                    "the stream broke {MAX_FRUITLESS_RESUMES} times in a row"
                 )));
             }
             sleep(resume_pause(reader.retry_ms(), fruitless)).await;
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn pauses_grow_and_are_bounded() {
         let check = |asked, fruitless, expected_ms| {
-            assert_eq!(pause(asked, fruitless), Duration::from_millis(expected_ms));
+            assert_eq!(resume_pause(asked, fruitless), Duration::from_millis(expected_ms));
         };
         check(None, 0, 1000);
         check(None, 2, 4000);

@@ -15,7 +15,7 @@ const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the redirect URI for `port`.
 pub(super) fn callback_uri(port: u16) -> String {
-    format!("http://127.0.0.1:{port}{PATH}")
+    format!("http://127.0.0.1:{port}{CALLBACK_PATH}")
 }
 
 /// Parameters of the redirect.
@@ -123,7 +123,7 @@ fn parse_redirect(
             let why = value("error_description").unwrap_or_default();
             Err(TransportFailure::Unauthorized(format!(
                 "sign-in failed: {}",
-                shortened(&format!("{error} {why}"))
+                shorten(&format!("{error} {why}"))
             )))
         }
     };
@@ -167,7 +167,7 @@ mod tests {
         check("/favicon.ico", None);
         check("http://evil.test/callback?code=c&state=s", Some(Ok(("c", None))));
         check("//[", None);
-        assert!(judge("/callback?code=c&state=", "").is_none());
+        assert!(parse_redirect("/callback?code=c&state=", "").is_none());
     }
 
     #[tokio::test]

@@ -259,7 +259,7 @@ async fn read_body(
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
         if body.len().saturating_add(chunk.len()) > MAX_BODY_BYTES {
-            return Err(format!("an answer of more than {BODY_BYTES} bytes").into());
+            return Err(format!("an answer of more than {MAX_BODY_BYTES} bytes").into());
         }
         body.extend_from_slice(&chunk);
     }
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn urls_must_not_lead_further_inside() {
         let check = |deepest, url: &str, expected| {
-            assert_eq!(Guard { deepest }.allows_url(&Url::parse(url).unwrap()), expected, "{url}");
+            assert_eq!(NetworkDepthGuard { deepest }.allows_url(&Url::parse(url).unwrap()), expected, "{url}");
         };
         check(NetworkDepth::Public, "https://as.test/token", true);
         check(NetworkDepth::Public, "https://127.0.0.1/token", false);

@@ -52,21 +52,21 @@ impl OauthSignIn {
                 };
                 let manager = &mut authority.manager;
                 let checked = manager.validate_client_credentials_metadata(&config);
-                checked.map_err(|error| self.told(&error))?;
-                manager.configure_client_credentials(&config).map_err(|error| self.told(&error))?;
+                checked.map_err(|error| self.auth_failure(&error))?;
+                manager.configure_client_credentials(&config).map_err(|error| self.auth_failure(&error))?;
                 let response = manager.exchange_client_credentials(&config).await;
-                blank(id).with_token(&response.map_err(|error| self.told(&error))?)
+                blank(id).with_token(&response.map_err(|error| self.auth_failure(&error))?)
             }
             OauthClient::MachineKey { id, key_pem, algorithm } => {
                 let assertion = assertion::sign_assertion(id, &issuer, key_pem, *algorithm)
                     .map_err(|why| {
                         TransportFailure::Unauthorized(format!("{}: {why}", self.settings.server))
                     })?;
-                let response = self.vouch(&authority.metadata, &assertion, &scopes).await?;
+                let response = self.request_token_with_assertion(&authority.metadata, &assertion, &scopes).await?;
                 blank(id).with_token(&response)
             }
             OauthClient::Unknown { .. } | OauthClient::Registered { .. } => {
-                self.ask_person(authority, record, blank("")).await?
+                self.sign_in_with_browser(authority, record, blank("")).await?
             }
         };
         self.keep(&signed_in)?;
@@ -89,7 +89,7 @@ impl OauthSignIn {
         }
         let mut scopes = record.map(|record| record.scopes.clone()).unwrap_or_default();
         let before = scopes.len();
-        for scope in self.wanted(challenge) {
+        for scope in self.challenged_scopes(challenge) {
             if !scopes.contains(&scope) {
                 scopes.push(scope);
             }
@@ -133,11 +133,11 @@ impl OauthSignIn {
         blank.client_id = client.client_id.clone();
         blank.client_secret = client.client_secret.clone().filter(|_| self.secret().is_none());
         blank.redirect_port = Some(door.port());
-        manager.configure_client(client).map_err(|error| self.told(&error))?;
+        manager.configure_client(client).map_err(|error| self.auth_failure(&error))?;
 
         let scopes: Vec<_> = blank.scopes.iter().map(String::as_str).collect();
         let page =
-            manager.get_authorization_url(&scopes).await.map_err(|error| self.told(&error))?;
+            manager.get_authorization_url(&scopes).await.map_err(|error| self.auth_failure(&error))?;
         let state = Url::parse(&page)
             .ok()
             .and_then(|url| {
@@ -149,8 +149,8 @@ impl OauthSignIn {
         browser.open(&page).map_err(|why| {
             TransportFailure::Unauthorized(format!("{server}: cannot show the sign-in page: {why}"))
         })?;
-        let back = timeout(self.settings.patience, door.wait(&state)).await.map_err(|_| {
-            let waited = self.settings.patience.as_secs();
+        let back = timeout(self.settings.sign_in_timeout, door.wait(&state)).await.map_err(|_| {
+            let waited = self.settings.sign_in_timeout.as_secs();
             TransportFailure::Unauthorized(format!(
                 "{server}: no sign-in within {waited} s; run `docent servers login {server}` to try again"
             ))
@@ -158,13 +158,13 @@ impl OauthSignIn {
         let response = manager
             .exchange_code_for_token_with_issuer(&back.code, &state, back.issuer.as_deref())
             .await;
-        Ok(blank.with_token(&response.map_err(|error| self.told(&error))?))
+        Ok(blank.with_token(&response.map_err(|error| self.auth_failure(&error))?))
     }
 
     /// The error without a browser: says how to sign in, or how to set a key if the server has no sign-in.
     fn no_browser_failure(&self, is_published: bool) -> TransportFailure {
         let server = &self.settings.server;
-        let has_oauth = is_published || matches!(self.settings.client, Client::Registered { .. });
+        let has_oauth = is_published || matches!(self.settings.client, OauthClient::Registered { .. });
         match (has_oauth, self.settings.is_configured) {
             (true, true) => {
                 TransportFailure::Unauthorized(format!("run `docent servers login {server}`"))
@@ -224,7 +224,7 @@ impl OauthSignIn {
             TransportFailure::Unauthorized(format!(
                 "{}: {}; if the server issues client ids, configure one",
                 self.settings.server,
-                shortened(&error.to_string())
+                shorten(&error.to_string())
             ))
         })
     }
@@ -237,13 +237,13 @@ impl OauthSignIn {
         scopes: &[String],
     ) -> Result<OAuthTokenResponse, TransportFailure> {
         let failed = |why: String| {
-            TransportFailure::Unauthorized(format!("{}: {}", self.settings.server, shortened(&why)))
+            TransportFailure::Unauthorized(format!("{}: {}", self.settings.server, shorten(&why)))
         };
         let endpoint = Url::parse(&metadata.token_endpoint)
             .map_err(|error| failed(format!("the token endpoint is not a valid URL ({error})")))?;
         let form = assertion_form(assertion, self.resource(), scopes);
         let outside = GuardedHttpClient::new(&self.url).await?;
-        let (status, body) = outside.form(&endpoint, form).await?;
+        let (status, body) = outside.post_form(&endpoint, form).await?;
         if !(200..300).contains(&status) {
             let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
             let why = answer["error"].as_str().unwrap_or("no reason given");

@@ -121,11 +121,11 @@ async fn every_way_signs_in() {
     let clerk = Arc::new(ScriptedSignIn::default());
     let failure =
         sse::open(settings(server.url("/"), &clerk), RecordedEvents::new()).await.err().unwrap();
-    assert!(matches!(failure, Failure::Refused { status: 418, .. }), "{failure:?}");
+    assert!(matches!(failure, TransportFailure::Refused { status: 418, .. }), "{failure:?}");
     let clerk = Arc::new(ScriptedSignIn::default());
     let url = server.url("/").replace("http", "ws");
     let failure =
         websocket::open(settings(url, &clerk), RecordedEvents::new()).await.err().unwrap();
-    assert!(matches!(failure, Failure::Refused { status: 418, .. }), "{failure:?}");
+    assert!(matches!(failure, TransportFailure::Refused { status: 418, .. }), "{failure:?}");
     assert_eq!(clerk.challenges.lock().unwrap().len(), 1);
 }

@@ -36,30 +36,30 @@ async fn a_fault_is_the_loss_of_one_request() {
         assert_eq!(heard.message().await["id"], 2);
         assert!(heard.is_quiet().await);
     };
-    let lost = |failure: &TransportFailure| matches!(failure, Failure::Lost(_));
-    let malformed = |failure: &TransportFailure| matches!(failure, Failure::Malformed(_));
+    let lost = |failure: &TransportFailure| matches!(failure, TransportFailure::Lost(_));
+    let malformed = |failure: &TransportFailure| matches!(failure, TransportFailure::Malformed(_));
 
-    check(|| vec![Step::Cut], lost, "connection was lost").await;
-    check(|| vec![Step::Reset], lost, "connection was lost").await;
+    check(|| vec![ResponseStep::Cut], lost, "connection was lost").await;
+    check(|| vec![ResponseStep::Reset], lost, "connection was lost").await;
     check(
-        || vec![send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a"), Step::Reset],
+        || vec![send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a"), ResponseStep::Reset],
         lost,
         "connection was lost",
     )
     .await;
     check(
-        || vec![send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a"), Step::Cut],
+        || vec![send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a"), ResponseStep::Cut],
         lost,
         "connection was lost",
     )
     .await;
     check(
-        || vec![send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a"), Step::Hold],
+        || vec![send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"a"), ResponseStep::Hold],
         lost,
         "stalled",
     )
     .await;
-    check(|| vec![send("nonsense\r\n\r\n"), Step::Cut], lost, "connection was lost").await;
+    check(|| vec![send("nonsense\r\n\r\n"), ResponseStep::Cut], lost, "connection was lost").await;
     check(|| json(&"x".repeat(1001)), malformed, "longer than 1000 bytes").await;
     check(
         || {
@@ -122,7 +122,7 @@ async fn a_refusal_says_what_the_server_said() {
     check(|| with("Retry-After: 7\r\n", "429 Too Many Requests", "", ""), 429, "(retry after 7 s)")
         .await;
     check(
-        || vec![send("HTTP/1.1 500 Oops\r\nContent-Length: 9999999999\r\n\r\nhalf"), Step::Cut],
+        || vec![send("HTTP/1.1 500 Oops\r\nContent-Length: 9999999999\r\n\r\nhalf"), ResponseStep::Cut],
         500,
         "",
     )
@@ -152,18 +152,18 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let line = line(url, &heard).await;
     line.send(request(1, "x")).await.unwrap();
     let (_, failure) = heard.lost().await;
-    assert!(matches!(failure, Failure::Unreachable(_)), "{failure:?}");
+    assert!(matches!(failure, TransportFailure::Unreachable(_)), "{failure:?}");
     assert!(
         failure.to_string().contains("refused") && !failure.to_string().contains("secret"),
         "{failure}"
     );
     let failure = line.send(notification("notifications/x")).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unreachable(_)), "{failure:?}");
+    assert!(matches!(failure, TransportFailure::Unreachable(_)), "{failure:?}");
 }
 
 #[tokio::test]
 async fn a_notification_without_an_acknowledgment_is_reported() {
-    let server = ScriptedHttpServer::start(|_| vec![Step::Hold]).await;
+    let server = ScriptedHttpServer::start(|_| vec![ResponseStep::Hold]).await;
     let heard = RecordedEvents::new();
     let mut settings = HttpSettings::new(server.url("/"));
     settings.idle_timeout = Duration::from_millis(100);
@@ -189,7 +189,7 @@ async fn tls_to_a_plain_server_has_a_clear_error() {
     let line = http::open(HttpSettings::new(secure.clone()), heard.clone()).await.unwrap();
     line.send(request(1, "any")).await.unwrap();
     let (_, failure) = heard.lost().await;
-    assert!(matches!(failure, Failure::Unreachable(_)), "{failure:?}");
+    assert!(matches!(failure, TransportFailure::Unreachable(_)), "{failure:?}");
     assert!(failure.to_string().contains("does not use TLS"), "{failure}");
     let socket = HttpSettings::new(secure.replacen("https:", "wss:", 1));
     let failure = websocket::open(socket, heard).await.err().unwrap();

@@ -57,20 +57,20 @@ async fn messages_go_to_the_address_that_the_stream_names() {
     let line = sse::open(settings, heard.clone()).await.unwrap();
     line.send(request(1, "initialize")).await.unwrap();
     assert_eq!(heard.message().await["id"], 1);
-    line.agreed("2024-11-05");
+    line.set_revision("2024-11-05");
     line.send(notification("notifications/initialized")).await.unwrap();
     line.send(request(2, "refused")).await.unwrap();
     let (id, failure) = heard.lost().await;
     assert_eq!(id, 2);
-    assert!(matches!(failure, Failure::Refused { status: 400, .. }), "{failure:?}");
+    assert!(matches!(failure, TransportFailure::Refused { status: 400, .. }), "{failure:?}");
     line.send(request(3, "failed")).await.unwrap();
     assert_eq!(heard.message().await["id"], 3);
     let seen = server.seen();
     assert_eq!(seen[0].header("accept"), Some("text/event-stream"));
     assert!(seen.iter().all(|seen| seen.header("x-key") == Some("k")));
     line.send(notification("end")).await.unwrap();
-    assert!(matches!(heard.next().await, Event::Closed(Failure::Lost(_))));
-    assert!(matches!(line.send(request(4, "x")).await, Err(Failure::Unreachable(_))));
+    assert!(matches!(heard.next().await, TransportEvent::Closed(TransportFailure::Lost(_))));
+    assert!(matches!(line.send(request(4, "x")).await, Err(TransportFailure::Unreachable(_))));
     line.close().await;
     assert!(heard.is_quiet().await);
 }
@@ -86,7 +86,7 @@ async fn closing_ends_the_stream() {
     let heard = RecordedEvents::new();
     let line = sse::open(HttpSettings::new(server.url("/")), heard.clone()).await.unwrap();
     line.close().await;
-    assert!(matches!(heard.next().await, Event::Closed(_)));
+    assert!(matches!(heard.next().await, TransportEvent::Closed(_)));
     server.gone().await;
 }
 
@@ -111,7 +111,7 @@ async fn a_stream_that_is_not_what_it_should_be_is_refused() {
         || {
             vec![
                 send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: wait"),
-                Step::Hold,
+                ResponseStep::Hold,
             ]
         },
         "in time",
@@ -144,7 +144,7 @@ async fn a_server_without_streamable_http_is_detected() {
             server.seen().iter().map(|seen| format!("{} {}", seen.method, seen.path)).collect();
         assert_eq!(tried[..3], ["POST /sse", "GET /sse", "POST /messages?session=5"]);
         line.close().await;
-        assert!(matches!(heard.next().await, Event::Closed(_)));
+        assert!(matches!(heard.next().await, TransportEvent::Closed(_)));
         assert!(heard.is_quiet().await);
     }
 }
@@ -155,7 +155,7 @@ async fn only_a_first_initialize_is_tried_twice() {
         ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
             ("POST", "server/discover") => status("405 Method Not Allowed"),
             ("POST", "initialize") if seen.json()["id"] == 2 => json(&answer(2)),
-            ("POST", "broken") => vec![Step::Cut],
+            ("POST", "broken") => vec![ResponseStep::Cut],
             _ => status("404 Not Found"),
         })
         .await;
@@ -183,9 +183,9 @@ async fn a_server_with_neither_is_refused_once() {
     let (id, failure) = heard.lost().await;
     assert_eq!(id, 1);
     assert!(
-        matches!(failure, Failure::Refused { status: 404, ref text } if text == "lost?"),
+        matches!(failure, TransportFailure::Refused { status: 404, ref text } if text == "lost?"),
         "{failure:?}"
     );
     line.close().await;
-    assert!(matches!(heard.next().await, Event::Closed(_)));
+    assert!(matches!(heard.next().await, TransportEvent::Closed(_)));
 }

@@ -49,7 +49,7 @@ async fn a_session_is_kept_and_ended() {
     line.send(request(1, "tools/list")).await.unwrap();
     heard.message().await;
     line.close().await;
-    assert!(matches!(heard.next().await, Event::Closed(_)));
+    assert!(matches!(heard.next().await, TransportEvent::Closed(_)));
 
     let seen = server.seen();
     let session: Vec<_> = seen
@@ -75,7 +75,7 @@ async fn an_event_stream_without_a_head_blocks_nothing() {
     let server =
         ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
             ("POST", "initialize") => greeted(seen),
-            ("GET", _) => vec![Step::Hold],
+            ("GET", _) => vec![ResponseStep::Hold],
             _ => status("202 Accepted"),
         })
         .await;
@@ -94,11 +94,11 @@ async fn the_event_stream_is_resumed() {
         ScriptedHttpServer::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
             ("POST", "initialize") => greeted(seen),
             ("GET", _) => match count.fetch_add(1, Ordering::SeqCst) {
-                0 => stream(&format!("id: 7\nretry: 1\ndata: {NEWS}\n\n")),
-                1 => vec![Step::Cut],
+                0 => stream(&format!("id: 7\nretry: 1\ndata: {LIST_CHANGED}\n\n")),
+                1 => vec![ResponseStep::Cut],
                 2 => status("503 Service Unavailable"),
                 _ => {
-                    let mut steps = stream(&format!("data: {NEWS}\n\n"));
+                    let mut steps = stream(&format!("data: {LIST_CHANGED}\n\n"));
                     steps.push(ResponseStep::Hold);
                     steps
                 }
@@ -127,7 +127,7 @@ async fn the_event_stream_is_resumed() {
 async fn an_answer_that_breaks_off_is_resumed() {
     let server = ScriptedHttpServer::start(|seen| match (seen.method.as_str(), seen.number) {
         ("POST", _) => stream("id: a\nretry: 20\ndata:\n\n"),
-        (_, 1) => stream(&format!("id: b\ndata: {NEWS}\n\ndata: cut o")),
+        (_, 1) => stream(&format!("id: b\ndata: {LIST_CHANGED}\n\ndata: cut o")),
         _ => whole_stream(&format!("id: c\ndata: {}\n\n", answer(1))),
     })
     .await;
@@ -156,19 +156,19 @@ async fn an_answer_that_can_not_be_resumed_is_lost() {
         let heard = RecordedEvents::new();
         let line = line(server.url("/mcp"), &heard).await;
         if modern {
-            line.agreed("2026-07-28");
+            line.set_revision("2026-07-28");
         }
         line.send(request(1, "x")).await.unwrap();
         let (id, failure) = heard.lost().await;
         assert_eq!(id, 1);
-        assert!(matches!(failure, Failure::Lost(_) | Failure::Malformed(_)), "{failure:?}");
+        assert!(matches!(failure, TransportFailure::Lost(_) | TransportFailure::Malformed(_)), "{failure:?}");
         assert!(failure.to_string().contains(expected), "{failure}");
     };
     check("data: 1\n", Vec::new, false, "stream ended before the answer").await;
     check("id: 1\nretry: 1\n\n", Vec::new, true, "stream ended before the answer").await;
     check("id: 1\nretry: 1\n\n", || status("405 Method Not Allowed"), false, "405").await;
     check("id: 1\nretry: 1\n\n", || json("{}"), false, "application/json").await;
-    check("id: 1\nretry: 1\n\n", || vec![Step::Cut], false, "5 times").await;
+    check("id: 1\nretry: 1\n\n", || vec![ResponseStep::Cut], false, "5 times").await;
     check("id: 1\nretry: 1\n\n", || stream(""), false, "5 times").await;
 }
 
@@ -215,12 +215,12 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
         events.push(heard.next().await);
     }
     assert_eq!(
-        events.iter().filter(|event| matches!(event, Event::SessionLost)).count(),
+        events.iter().filter(|event| matches!(event, TransportEvent::SessionLost)).count(),
         1,
         "{events:?}"
     );
     let lost = |event: &&TransportEvent| {
-        matches!(event, Event::Lost { failure: Failure::Refused { status: 404, .. }, .. })
+        matches!(event, TransportEvent::Lost { failure: TransportFailure::Refused { status: 404, .. }, .. })
     };
     assert_eq!(events.iter().filter(lost).count() + 1, 3, "{events:?}");
     server.gone().await;

@@ -79,13 +79,13 @@ async fn messages_go_both_ways() {
     assert_eq!(heard.message().await["id"], 1);
     assert_eq!(heard.message().await["id"], 2);
     line.send(notification("noise")).await.unwrap();
-    assert!(matches!(heard.next().await, Event::Noise(text) if text == "not json"));
+    assert!(matches!(heard.next().await, TransportEvent::Noise(text) if text == "not json"));
     line.send(notification("ping me")).await.unwrap();
     line.send(request(3, "x")).await.unwrap();
     assert_eq!(heard.message().await["id"], 3);
     line.close().await;
-    assert!(matches!(heard.next().await, Event::Closed(_)));
-    assert!(matches!(line.send(request(4, "x")).await, Err(Failure::Unreachable(_))));
+    assert!(matches!(heard.next().await, TransportEvent::Closed(_)));
+    assert!(matches!(line.send(request(4, "x")).await, Err(TransportFailure::Unreachable(_))));
     line.close().await;
     assert!(heard.is_quiet().await);
     drop(line);
@@ -110,7 +110,7 @@ async fn the_end_is_reported() {
             }
             other => panic!("{other:?}"),
         }
-        assert!(matches!(line.send(notification("x")).await, Err(Failure::Unreachable(_))));
+        assert!(matches!(line.send(notification("x")).await, Err(TransportFailure::Unreachable(_))));
     };
     check("leave", "code 1001: lunch").await;
     check("huge", "too long").await;
@@ -132,7 +132,7 @@ async fn a_server_that_hangs_is_given_up() {
         let head = format!(
             "{UPGRADE}Sec-WebSocket-Protocol: mcp\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
         );
-        vec![send(head), Step::Hold]
+        vec![send(head), ResponseStep::Hold]
     })
     .await;
     let heard = RecordedEvents::new();
@@ -158,12 +158,12 @@ async fn a_failed_upgrade_is_reported() {
     };
     check(|| whole("404 Not Found", "", "nothing"), "404").await;
     check(|| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", ""), "sign-in").await;
-    check(|| vec![Step::Cut], "upgrade failed").await;
+    check(|| vec![ResponseStep::Cut], "upgrade failed").await;
     check(|| vec![send(format!("{UPGRADE}\r\n"))], "upgrade failed").await;
     let failure =
         websocket::open(HttpSettings::new("http://127.0.0.1:1/"), RecordedEvents::new()).await;
     assert!(failure.err().unwrap().to_string().contains("scheme"));
     let failure =
         websocket::open(HttpSettings::new("ws://127.0.0.1:1/"), RecordedEvents::new()).await;
-    assert!(matches!(failure.err().unwrap(), Failure::Unreachable(_)));
+    assert!(matches!(failure.err().unwrap(), TransportFailure::Unreachable(_)));
 }

@@ -45,7 +45,7 @@ async fn a_message_goes_out_with_its_fields() {
 
     line.send(request(1, "ping")).await.unwrap();
     assert_eq!(heard.message().await.to_string(), answer(1));
-    line.agreed("2025-06-18");
+    line.set_revision("2025-06-18");
     line.send(request(2, "tools/call")).await.unwrap();
     heard.message().await;
     let mut modern = request("three", "tools/call");
@@ -64,7 +64,7 @@ async fn a_message_goes_out_with_its_fields() {
     assert_eq!(first.json(), request(1, "ping").message);
     assert_eq!(second.header("mcp-protocol-version"), Some("2025-06-18"));
     assert_eq!(second.header("mcp-method"), None);
-    assert_eq!(third.header("mcp-protocol-version"), Some(STATELESS));
+    assert_eq!(third.header("mcp-protocol-version"), Some(FIRST_STATELESS_REVISION));
     assert_eq!(third.header("mcp-method"), Some("tools/call"));
     assert_eq!(third.header("mcp-name"), Some("echo"));
     assert_eq!(third.header("mcp-param-region"), Some("eu"));
@@ -113,7 +113,7 @@ async fn answers_come_in_every_shape() {
             assert_eq!(heard.message().await.to_string(), expected);
         }
         line.close().await;
-        assert!(matches!(heard.next().await, Event::Closed(_)), "nothing else came");
+        assert!(matches!(heard.next().await, TransportEvent::Closed(_)), "nothing else came");
     }
 }
 
@@ -126,8 +126,8 @@ async fn text_in_a_stream_that_is_not_a_message_is_ignored() {
     let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
-    assert!(matches!(heard.next().await, Event::Noise(text) if text == "oops"));
-    assert!(matches!(heard.next().await, Event::Noise(text) if text == "5"));
+    assert!(matches!(heard.next().await, TransportEvent::Noise(text) if text == "oops"));
+    assert!(matches!(heard.next().await, TransportEvent::Noise(text) if text == "5"));
     heard.message().await;
 }
 
@@ -148,7 +148,7 @@ async fn notifications_and_answers_wait_for_their_receipt() {
     assert_eq!(server.seen().len(), 3);
     let refused = line.send(notification("notifications/refused")).await.unwrap_err();
     assert!(
-        matches!(refused, Failure::Refused { status: 403, ref text } if text == "not you"),
+        matches!(refused, TransportFailure::Refused { status: 403, ref text } if text == "not you"),
         "{refused}"
     );
     assert!(heard.is_quiet().await);
@@ -161,7 +161,7 @@ async fn requests_run_beside_each_other() {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let held = gate.clone();
     let server = ScriptedHttpServer::start(move |seen| {
-        let mut steps = vec![Step::Await(held.clone())];
+        let mut steps = vec![ResponseStep::Await(held.clone())];
         steps.extend(json(&answer(seen.json()["id"].clone())));
         steps
     })
@@ -191,7 +191,7 @@ async fn a_request_that_is_abandoned_closes_its_stream() {
             steps.push(ResponseStep::Hold);
             steps
         }
-        "silent" => vec![Step::Hold],
+        "silent" => vec![ResponseStep::Hold],
         _ => json(&answer(3)),
     })
     .await;
@@ -260,17 +260,17 @@ async fn a_batch_is_one_exchange() {
 
 #[tokio::test]
 async fn a_closed_line_accepts_nothing_more() {
-    let server = ScriptedHttpServer::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), Step::Hold]).await;
+    let server = ScriptedHttpServer::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), ResponseStep::Hold]).await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
     server.arrived(1).await;
     line.close().await;
     server.gone().await;
-    assert!(matches!(heard.next().await, Event::Closed(_)));
+    assert!(matches!(heard.next().await, TransportEvent::Closed(_)));
     line.close().await;
     assert!(heard.is_quiet().await, "the end is reported once");
-    assert!(matches!(line.send(request(2, "x")).await, Err(Failure::Unreachable(_))));
+    assert!(matches!(line.send(request(2, "x")).await, Err(TransportFailure::Unreachable(_))));
     assert_eq!(server.seen().len(), 1, "without a session there is nothing to delete");
 }
 

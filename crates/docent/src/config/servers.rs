@@ -369,7 +369,7 @@ fn project_entries_problem(file: &Path, servers: &[McpServerEntry]) -> Option<Se
         names.join(", "),
         file.display()
     );
-    (!names.is_empty()).then_some(ServerEntryProblem { server: None, message: told: message, fatal: false })
+    (!names.is_empty()).then_some(ServerEntryProblem { server: None, message, fatal: false })
 }
 
 /// Rejects a file that a registry may not refer to. docent can read more than any server, so a malicious registry could

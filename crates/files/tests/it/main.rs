@@ -113,14 +113,14 @@ fn links_of_the_user_above_the_folder_are_followed_once() {
     let by_name = ManagedFolder::from(place.path().join("home/deep"));
     assert_eq!(by_name.path(), place.path().canonicalize().unwrap().join("real/deep"));
     let own_name = ManagedFolder::from(place.path().join("home"));
-    assert!(is_link_error(&own_name.make(Access::Private).unwrap_err()));
+    assert!(is_link_error(&own_name.make(FileAccess::Private).unwrap_err()));
 }
 
 #[test]
 fn a_name_leads_nowhere_else() {
     let fixture = Fixture::new();
     for name in ["../../victim/file", "/victim/file", "a/b", "..", ".", ""] {
-        assert!(fixture.folder.append(name, Access::Private).is_err(), "{name}");
+        assert!(fixture.folder.append(name, FileAccess::Private).is_err(), "{name}");
         assert!(fixture.folder.remove_all(name).is_err(), "{name}");
     }
     for below in ["../../victim/file", "/etc/x", "a/../../x", "..", ""] {

@@ -54,7 +54,7 @@ impl AnyTool for CallServerTool {
             let Some(tool) = known.tool(&args.tool) else {
                 let usable =
                     known.tools.iter().filter(|tool| super::may_use(&server, tool, context));
-                let names: Vec<&str> = usable.map(|tool| tool.shown.as_str()).collect();
+                let names: Vec<&str> = usable.map(|tool| tool.discovery_name.as_str()).collect();
                 // Comparing two names costs the product of their lengths.
                 let asked: String = args.tool.chars().take(MAX_COMPARED_CHARS).collect();
                 let nearest = names.iter().max_by(|left, right| {

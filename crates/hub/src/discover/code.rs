@@ -254,7 +254,7 @@ impl Drop for SuspendedScriptCalls {
         let needed = self.needed.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (server, needed) in std::mem::take(needed).into_values() {
             if let (Some(server), Some(state)) = (hub.server(&server), needed.state) {
-                server.give_up(&state);
+                server.abandon_parked(&state);
             }
         }
     }

@@ -83,7 +83,7 @@ impl TypedTool for ListCapabilitiesTool {
         context: &CallContext,
     ) -> Result<ToolAnswer<Capabilities>, ToolError> {
         let hub = self.0.hub()?;
-        join_all(hub.servers().iter().map(|server| server.learned(hub.settings().patience))).await;
+        join_all(hub.servers().iter().map(|server| server.wait_until_known(hub.settings().patience))).await;
         let query = args.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         let entries = entries(&hub, query.unwrap_or_default(), context);
         let most = args.limit.unwrap_or(DEFAULT_TOOL_LIMIT).clamp(1, 100);
@@ -106,7 +106,7 @@ fn entries(hub: &Hub, query: &str, context: &CallContext) -> Vec<CapabilityEntry
         all.push(CapabilityEntry { server: Arc::clone(&server), tool: None });
         for tool in known.tools.iter().filter(|tool| super::may_use(&server, tool, context)) {
             let about = tool.about(server.spec()).unwrap_or_default();
-            let brief = Brief { name: tool.shown.clone(), about: shorten_description(server_description) };
+            let brief = Brief { name: tool.discovery_name.clone(), about: shorten_description(about) };
             all.push(CapabilityEntry { server: Arc::clone(&server), tool: Some(brief) });
         }
     }
@@ -223,7 +223,7 @@ fn format_servers(servers: &[Capability], query: Option<&str>) -> String {
     let mut text = String::new();
     for server in servers {
         let about = server.about.as_deref().unwrap_or("");
-        let dash = if server_description.is_empty() { "" } else { ": " };
+        let dash = if about.is_empty() { "" } else { ": " };
         // Writing to a string can't fail.
         writeln!(text, "{}{dash}{about} ({} tools)", server.id, server.tool_count)
             .unwrap_or_default();
@@ -293,7 +293,7 @@ impl TypedTool for DescribeServerTool {
         if !args.tools.is_empty() {
             let wanted = |wanted: &String| {
                 known.tool(wanted).filter(is_usable).ok_or_else(|| {
-                    let names: Vec<_> = chosen.iter().map(|tool| &tool.shown).collect();
+                    let names: Vec<_> = chosen.iter().map(|tool| &tool.discovery_name).collect();
                     let problem = format!("`{}` has no tool {wanted:?}; it has {names:?}", args.id);
                     ToolError::argument("tools", problem)
                 })
@@ -305,7 +305,7 @@ impl TypedTool for DescribeServerTool {
             let mut input_schema = tool.fields.get("inputSchema").cloned().unwrap_or_default();
             docent_screen::visible_json(&mut input_schema);
             Full {
-                name: tool.shown.clone(),
+                name: tool.discovery_name.clone(),
                 about: docent_screen::visible(about).into_owned(),
                 input_schema,
                 output_schema: tool.fields.get("outputSchema").cloned(),

@@ -85,7 +85,7 @@ impl HubHandle {
     ) -> Result<Arc<DownstreamServer>, ToolError> {
         let hub = self.hub()?;
         if let Some(server) = hub.server(name) {
-            server.learned(hub.settings().patience).await;
+            server.wait_until_known(hub.settings().patience).await;
             if is_seen(&server, context) {
                 return Ok(server);
             }
@@ -115,7 +115,7 @@ fn may_use(server: &DownstreamServer, tool: &ToolDefinition, context: &CallConte
 fn script_client(server: &DownstreamServer, context: &CallContext) -> ScriptClient {
     let known = server.known();
     let doc = |tool: &Arc<ToolDefinition>| ToolDoc {
-        name: tool.shown.clone(),
+        name: tool.discovery_name.clone(),
         about: tool.about(server.spec()).map(|text| docent_screen::visible(text).into_owned()),
         input_schema: tool.fields.get("inputSchema").cloned().unwrap_or_default(),
         output_schema: tool.fields.get("outputSchema").cloned(),
@@ -140,7 +140,7 @@ fn server_description(server: &DownstreamServer, known: &ServerCatalog) -> Optio
 /// Lists the TypeScript declarations of every server as resources.
 pub(crate) fn resources(hub: &Hub) -> Vec<ResourceInfo> {
     let info = |name: &str| ResourceInfo {
-        uri: format!("{TYPES}{name}.d.ts"),
+        uri: format!("{TYPES_URI_PREFIX}{name}.d.ts"),
         name: format!("{name}.d.ts"),
         title: Some(format!("TypeScript types of mcp-clients/{name}")),
         mime: Some("text/typescript".into()),

@@ -129,14 +129,14 @@ mod tests {
         addresses.claim_seen("a:b", "three");
         addresses.claim_listed("a:b", "one");
         addresses.claim_listed("a:b", "two");
-        assert_eq!(addresses.public("a:b", "one"), "a:b", "a listing takes precedence over a mention");
-        assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b");
+        assert_eq!(addresses.public_address("a:b", "one"), "a:b", "a listing takes precedence over a mention");
+        assert_eq!(addresses.public_address("a:b", "two"), "docent+two:a:b");
         addresses.set_order(vec!["one".into(), "two".into()]);
         addresses.release("one");
-        assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b", "another `one` took its place");
+        assert_eq!(addresses.public_address("a:b", "two"), "docent+two:a:b", "another `one` took its place");
         addresses.set_order(vec!["two".into()]);
         addresses.release("one");
-        assert_eq!(addresses.public("a:b", "two"), "a:b");
+        assert_eq!(addresses.public_address("a:b", "two"), "a:b");
     }
 
     #[test]
@@ -145,15 +145,15 @@ mod tests {
         for server in ["one", "two"] {
             addresses.claim_family("a:{b}", server);
         }
-        assert_eq!(addresses.public("a:{b}", "one"), "a:{b}");
-        assert_eq!(addresses.public("a:{b}", "two"), "docent+two:a:{b}");
+        assert_eq!(addresses.public_address("a:{b}", "one"), "a:{b}");
+        assert_eq!(addresses.public_address("a:{b}", "two"), "docent+two:a:{b}");
         // Mentioning a matching address does not make it a server's own.
         for server in ["two", "three"] {
             addresses.claim_seen("a:1", server);
-            assert_eq!(addresses.public("a:1", server), format!("docent+{server}:a:1"));
+            assert_eq!(addresses.public_address("a:1", server), format!("docent+{server}:a:1"));
         }
-        assert_eq!(addresses.public("a:1", "one"), "a:1");
+        assert_eq!(addresses.public_address("a:1", "one"), "a:1");
         addresses.release("one");
-        assert_eq!(addresses.public("a:1", "three"), "a:1");
+        assert_eq!(addresses.public_address("a:1", "three"), "a:1");
     }
 }

@@ -78,7 +78,7 @@ mod tests {
             let mut backoff = Backoff::default();
             for nth in 0..12 {
                 let before = Instant::now();
-                backoff.failed();
+                backoff.record_failure();
                 let after = Instant::now();
                 let until = backoff.until.unwrap();
                 let whole = FIRST_BACKOFF.saturating_mul(1 << nth).min(MAX_BACKOFF);
@@ -101,14 +101,14 @@ mod tests {
         let mut backoff = Backoff::default();
         let together = Instant::now();
         for _ in 0..10 {
-            backoff.was_silent(together);
+            backoff.record_timeout(together);
         }
-        assert!(!backoff.waits() && !backoff.is_new());
+        assert!(!backoff.is_waiting() && !backoff.is_clean());
         for _ in 1..MAX_CONSECUTIVE_TIMEOUTS {
-            assert!(!backoff.waits());
-            backoff.was_silent(Instant::now());
+            assert!(!backoff.is_waiting());
+            backoff.record_timeout(Instant::now());
         }
-        assert!(backoff.waits() && backoff.is_silent());
-        assert!(backoff.left() > Some(Duration::from_secs(3)), "{:?}", backoff.left());
+        assert!(backoff.is_waiting() && backoff.is_unresponsive());
+        assert!(backoff.remaining() > Some(Duration::from_secs(3)), "{:?}", backoff.remaining());
     }
 }

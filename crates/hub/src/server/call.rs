@@ -61,7 +61,7 @@ impl AnyTool for ProxiedTool {
             meta,
             hidden: self.hidden,
             // The hub enforces the timeout of each call itself, before this one.
-            timeout: Some(self.server.spec().longest_exchange(definition.is_task())),
+            timeout: Some(self.server.spec().max_exchange_time(definition.is_task())),
             disabled: None,
             extra: Object::new(),
         };
@@ -134,9 +134,9 @@ impl DownstreamServer {
 
     pub(super) fn held_back(&self, tool: &str) -> ToolError {
         let (name, known) = (self.name(), self.known());
-        let mut held = known.remembered.held();
+        let mut held = known.remembered.held_definitions();
         let approved = held.find(|(held, ..)| *held == tool).and_then(|(_, approved, _)| approved);
-        let why = known.remembered.why_held(approved);
+        let why = known.remembered.hold_reason(approved);
         let message = format!("the tool `{tool}` of the server `{name}` is held back: {why}");
         let hint = format!("Review and approve it: docent servers approve {name} {tool}");
         ToolFailure::new(FailureKind::Tool, message).hint(hint).into()
@@ -200,7 +200,7 @@ impl DownstreamServer {
     pub(crate) fn public_block(&self, mut block: Value) -> Value {
         for path in ["/uri", "/resource/uri"] {
             if let Some(Value::String(uri)) = block.pointer_mut(path) {
-                *uri = self.shared.addresses.public(uri, self.name());
+                *uri = self.shared.addresses.public_address(uri, self.name());
             }
         }
         block

@@ -377,7 +377,7 @@ mod tests {
             let PinComparison { tools, vanished, is_full, .. } =
                 compare_with_pins(&approved, listed, &pins(true, true));
             assert!(is_full);
-            assert_eq!(tools.len() + vanished.len(), MOST_KNOWN);
+            assert_eq!(tools.len() + vanished.len(), MAX_PINNED_TOOLS);
             approved = StoredServerState { tools, vanished, ..StoredServerState::default() };
         }
         assert!(approved.tools.is_empty(), "a new one is not offered");
@@ -405,7 +405,7 @@ mod tests {
         let compared = compare_with_pins(&approved, now.clone(), &pins(true, true));
         assert_eq!(compared.tools, tools);
         assert_eq!(compared.held_back.keys().collect::<Vec<_>>(), ["b"]);
-        assert_eq!(compare(&approved, now.clone(), &pins(false, false)).tools, now);
+        assert_eq!(compare_with_pins(&approved, now.clone(), &pins(false, false)).tools, now);
     }
 
     #[test]
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(public[..2], ["files__read", "new"]);
         assert!(public[2] != public[3] && public[2].starts_with("files__r_ead_"), "{public:?}");
         let long = public_name(&files, &"x".repeat(100));
-        assert_eq!(long.len(), LONGEST_NAME);
+        assert_eq!(long.len(), MAX_PUBLIC_NAME_CHARS);
         let (one, other) = (public_name(&spec("a"), "_x"), public_name(&spec("a_"), "x"));
         assert!(one == "a___x" && other.starts_with("a___x_"), "{one} {other}");
     }
@@ -449,7 +449,7 @@ mod tests {
         for (name, want) in cases {
             assert_eq!(known.tool(name).map(|tool| tool.name.as_str()), want, "{name}");
         }
-        let shown: Vec<&str> = known.tools.iter().map(|tool| tool.shown.as_str()).collect();
+        let shown: Vec<&str> = known.tools.iter().map(|tool| tool.discovery_name.as_str()).collect();
         assert_eq!(shown, ["b", "a", "plus", "d", "e"]);
     }
 

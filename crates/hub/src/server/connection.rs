@@ -63,7 +63,7 @@ pub(crate) struct InFlightGuard(Arc<DownstreamConnection>);
 
 impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        *locked(&self.0.used) = Instant::now();
+        *locked(&self.0.last_used) = Instant::now();
         self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -92,7 +92,7 @@ impl DownstreamServer {
         let Some(this) = self.this.upgrade().filter(|this| !this.closing.is_cancelled()) else {
             return Err(ServerUnavailable("it is no longer configured".into()));
         };
-        let left = locked(&self.backoff).left();
+        let left = locked(&self.backoff).remaining();
         if let Some(left) = left {
             if left > MAX_BACKOFF_WAIT {
                 return Err(self.backoff_error(left));
@@ -104,10 +104,10 @@ impl DownstreamServer {
             let connected = this.connect().await;
             match &connected {
                 // Failures are forgotten only after an answer: it may start and fail again.
-                Ok(_) => locked(&this.backoff).is_up(),
+                Ok(_) => locked(&this.backoff).record_connected(),
                 Err(ServerUnavailable(why)) => {
-                    locked(&this.backoff).failed();
-                    this.counters.failed(why.clone());
+                    locked(&this.backoff).record_failure();
+                    this.counters.record_failure(why.clone());
                 }
             }
             // Lists no longer wait for it, whether it started or not.
@@ -125,8 +125,8 @@ impl DownstreamServer {
     /// Fails while a running server is in backoff because several calls timed out.
     pub(super) fn check_responsive(&self) -> Result<(), ServerUnavailable> {
         let backoff = locked(&self.backoff);
-        match backoff.left() {
-            Some(left) if backoff.is_silent() => Err(self.backoff_error(left)),
+        match backoff.remaining() {
+            Some(left) if backoff.is_unresponsive() => Err(self.backoff_error(left)),
             _ => Ok(()),
         }
     }
@@ -157,20 +157,20 @@ impl DownstreamServer {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
             Some(Arc::clone(&connection));
         if self.closing.is_cancelled() {
-            self.forget(&connection.peer);
+            self.clear_current(&connection.peer);
             connection.peer.close().await;
             self.shared.addresses.release(self.name());
             return Err(ServerUnavailable("it is no longer configured".into()));
         }
         if let Some(failure) = connection.peer.closed() {
-            self.forget(&connection.peer);
-            self.gone(failure);
+            self.clear_current(&connection.peer);
+            self.handle_disconnect(failure);
             return Err(self.unavailable(&failure.to_string()));
         }
         self.counters.starts.fetch_add(1, Ordering::Relaxed);
         self.cache.clear();
         let (this, opened) = (Arc::clone(self), Arc::clone(&connection));
-        tokio::spawn(async move { this.watch_again(&opened).await });
+        tokio::spawn(async move { this.sync_subscriptions(&opened).await });
         self.end_when_unused(&connection);
         Ok(connection)
     }
@@ -191,12 +191,12 @@ impl DownstreamServer {
 
     async fn open(self: &Arc<Self>) -> Result<(Arc<DownstreamPeer>, HandshakeResult, StoredServerState), RequestError> {
         let (_, seen) = self.stderr.since(usize::MAX);
-        self.first_word.store(seen, Ordering::Relaxed);
+        self.stderr_start.store(seen, Ordering::Relaxed);
         let ear = Arc::new(ServerEventHandler { server: Weak::clone(&self.this), peer: OnceLock::new() });
         let dial =
             |listener| self.shared.dialer.dial(&self.spec, listener, Arc::clone(&self.stderr));
         let tap = self.shared.traffic.as_ref().map(|traffic| {
-            let (peer, via) = (self.name().to_owned(), self.spec.way.via());
+            let (peer, via) = (self.name().to_owned(), self.spec.transport.via());
             traffic.connection(docent_traffic::ConnectionInfo { hop: Hop::Server, peer, via })
         });
         let hears = Arc::clone(&ear) as Arc<dyn ServerEvents>;
@@ -229,7 +229,7 @@ impl DownstreamServer {
             self.list(peer, can("prompts"), "prompts/list", "prompts"),
         );
         // `docent servers approve` may have changed the stored approvals in the meantime.
-        let kept = self.shared.memory.approved(&self.spec).filter(StoredServerState::is_learned);
+        let kept = self.shared.memory.load_approved(&self.spec).filter(StoredServerState::is_learned);
         let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
         let ServerList { items, left_out } = self.usable_tools(tools?);
         let PinComparison { tools, vanished, held_back, is_full } =
@@ -295,9 +295,9 @@ impl DownstreamServer {
             return;
         }
         let held_before = &before.remembered.held_back;
-        for (name, approved, _) in now.held().filter(|(name, ..)| !held_before.contains_key(*name))
+        for (name, approved, _) in now.held_definitions().filter(|(name, ..)| !held_before.contains_key(*name))
         {
-            let why = now.why_held(approved);
+            let why = now.hold_reason(approved);
             tracing::warn!(
                 server = self.name(),
                 tool = name,
@@ -326,7 +326,7 @@ impl DownstreamServer {
         self.shared.memory.save(self.name(), new);
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
-            self.tell(change);
+            self.publish_change(change);
         }
         // Last, so that a waiting caller sees no older change afterwards.
         self.learned.send_replace(true);
@@ -336,7 +336,7 @@ impl DownstreamServer {
     pub(super) fn record_answer(&self) {
         self.counters.record_answer();
         let mut backoff = locked(&self.backoff);
-        if !backoff.is_new() {
+        if !backoff.is_clean() {
             *backoff = Backoff::default();
         }
     }
@@ -396,9 +396,9 @@ impl DownstreamServer {
                     return;
                 }
                 let watched = !locked(&this.watched).is_empty();
-                match connection.unused().filter(|_| !watched) {
+                match connection.idle_time().filter(|_| !watched) {
                     Some(unused) if unused >= idle => {
-                        this.forget(&connection.peer);
+                        this.clear_current(&connection.peer);
                         connection.peer.close().await;
                         tracing::debug!(server = this.name(), "stopped an idle server");
                         return;
@@ -441,7 +441,7 @@ impl DownstreamServer {
         }
         self.counters.losses.fetch_add(1, Ordering::Relaxed);
         self.counters.record_failure(failure.to_string());
-        locked(&self.backoff).failed();
+        locked(&self.backoff).record_failure();
         if self.spec.warm || !locked(&self.watched).is_empty() {
             self.reconnect();
         }
@@ -451,12 +451,12 @@ impl DownstreamServer {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
             // One reconnecting task is enough.
-            let Ok(_one) = this.returning.try_lock() else { return };
+            let Ok(_one) = this.reconnect_lock.try_lock() else { return };
             while !this.closing.is_cancelled() && this.live().is_none() {
                 if this.connection().await.is_ok() {
                     return;
                 }
-                let left = locked(&this.backoff).left().unwrap_or(FIRST_BACKOFF);
+                let left = locked(&this.backoff).remaining().unwrap_or(FIRST_BACKOFF);
                 tokio::select! {
                     () = tokio::time::sleep(left) => {}
                     () = this.closing.cancelled() => return,
@@ -495,7 +495,7 @@ impl ServerEventHandler {
 impl ServerEvents for ServerEventHandler {
     fn on_request(&self, id: Value, method: &str, params: Value, stream: StreamOwner) {
         if let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) {
-            server.asked(peer, id, (method, params), stream);
+            server.handle_request(peer, id, (method, params), stream);
         }
     }
 
@@ -505,14 +505,14 @@ impl ServerEvents for ServerEventHandler {
             "notifications/tools/list_changed"
             | "notifications/resources/list_changed"
             | "notifications/prompts/list_changed" => server.list_again(),
-            "notifications/resources/updated" => server.updated(&params),
-            "notifications/message" => server.said(&params, stream),
+            "notifications/resources/updated" => server.handle_resource_updated(&params),
+            "notifications/message" => server.forward_log(&params, stream),
             "notifications/cancelled" => {
                 if let (Some(peer), Some(id)) = (self.peer(), params.get("requestId")) {
-                    server.asks.take_back(&peer, id);
+                    server.open_calls.withdraw(&peer, id);
                 }
             }
-            ELICITATION_COMPLETE => server.pages.done(params),
+            ELICITATION_COMPLETE => server.pages.complete(params),
             "notifications/subscriptions/acknowledged" => {
                 if let Some(connection) = server.live() {
                     connection.acknowledged.notify_one();
@@ -525,7 +525,7 @@ impl ServerEvents for ServerEventHandler {
     fn on_noise(&self, text: String) {
         if let Some(server) = self.server.upgrade() {
             let (name, text) = (server.name(), docent_screen::one_line(&text));
-            if server.counters.heard_noise(&text) {
+            if server.counters.record_noise(&text) {
                 tracing::warn!(server = name, %text, "ignoring output that is not JSON-RPC (further lines are logged at debug)");
             } else {
                 tracing::debug!(server = name, %text, "ignoring output that is not JSON-RPC");
@@ -535,8 +535,8 @@ impl ServerEvents for ServerEventHandler {
 
     fn on_session_lost(&self) {
         let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) else { return };
-        server.forget(&peer);
-        server.gone(&TransportFailure::Lost("the server no longer knows the session".into()));
+        server.clear_current(&peer);
+        server.handle_disconnect(&TransportFailure::Lost("the server no longer knows the session".into()));
         close_later(peer);
     }
 
@@ -554,8 +554,8 @@ impl ServerEvents for ServerEventHandler {
 
     fn on_closed(&self, failure: &TransportFailure) {
         let Some(server) = self.server.upgrade() else { return };
-        if self.peer().is_some_and(|peer| server.forget(&peer)) {
-            server.gone(failure);
+        if self.peer().is_some_and(|peer| server.clear_current(&peer)) {
+            server.handle_disconnect(failure);
         }
     }
 }

@@ -134,9 +134,9 @@ impl DownstreamServer {
                 if let Some(parked_at) = open.parked_at.take() {
                     open.limit.excuse(parked_at.elapsed());
                 }
-                locked(&open.steps).come_back(context);
-                open.asked.come_back();
-                self.put(&mut open, question, key, context).await?;
+                locked(&open.steps).resume(context);
+                open.open_call.resume();
+                self.resume_question(&mut open, question, key, context).await?;
                 let result = self.drive(open, context).await;
                 return self.answer_input_requests(asking, result, context, &mut extra).await;
             }
@@ -168,7 +168,7 @@ impl DownstreamServer {
             };
             let state = result.get_mut("requestState").map(Value::take).unwrap_or_default();
             *extra = self.answers(requests, state, context).await?;
-            result = self.tries(asking, extra, context).await?;
+            result = self.exchange_with_retries(asking, extra, context).await?;
         }
         Err(ToolError::failed(format!("the server `{}` did not stop asking for input", self.name())))
     }
@@ -198,13 +198,13 @@ impl DownstreamServer {
                 Some("roots/list") => ClientQuery::Roots,
                 _ => continue,
             };
-            if let ClientQuery::Elicit(params) = &send_request {
+            if let ClientQuery::Elicit(params) = &ask {
                 self.pages.remember(params, context);
             }
-            match context.ask(&own, send_request.clone()).await {
+            match context.ask(&own, ask.clone()).await {
                 Ok(answer) => drop(responses.insert(key.clone(), answer)),
                 Err(ToolError::NeedsInput(needed)) => open.extend(needed.asks),
-                Err(ToolError::ClientLacks(_)) if send_request == ClientQuery::Roots => {
+                Err(ToolError::ClientLacks(_)) if ask == ClientQuery::Roots => {
                     responses.insert(key.clone(), self.own_roots());
                 }
                 Err(error) => return Err(error),
@@ -321,18 +321,18 @@ impl DownstreamServer {
             let connection = this.connection().await.map_err(ExchangeFailure::Unavailable)?;
             let is_changed = |tool: &String| this.known().is_held_back(tool);
             if tool.as_ref().is_some_and(&is_changed) {
-                this.look_for_approval();
+                this.reload_approvals();
             }
             // A server that was started for this call may have listed a changed definition only now.
             if let Some(tool) = tool.filter(&is_changed) {
                 return Err(ExchangeFailure::HeldBack(tool));
             }
-            this.may_be_asked().map_err(ExchangeFailure::Unavailable)?;
-            let _busy = connection.busy();
+            this.check_responsive().map_err(ExchangeFailure::Unavailable)?;
+            let _busy = connection.track_request();
             if connection.era == ProtocolMode::Stateless {
                 words.add_to_request(&mut request.params);
             } else {
-                this.level_told(&connection).await;
+                this.sync_log_level(&connection).await;
             }
             let began = Instant::now();
             let result = send_request(&this, &connection, method, request, is_task).await;
@@ -351,7 +351,7 @@ impl DownstreamServer {
             Ok(_) | Err(RequestError::Rpc { .. }) => self.record_answer(),
             Err(error @ (RequestError::TimedOut(_) | RequestError::OverLimit(_))) => {
                 self.counters.record_timeout(error.to_string());
-                locked(&self.backoff).was_silent(began);
+                locked(&self.backoff).record_timeout(began);
             }
             Err(RequestError::Failed(failure @ TransportFailure::Unreachable(_))) => {
                 self.drop_unreachable(connection, failure);
@@ -370,11 +370,11 @@ impl DownstreamServer {
                     let Some(question) = question else { continue };
                     open.questions += 1;
                     // No two questions share a key, so that no answer is given to another question.
-                    let key = format!("{}-{}-{}", self.name(), open.asked.number(), open.questions);
+                    let key = format!("{}-{}-{}", self.name(), open.open_call.number(), open.questions);
                     let asked_at = tokio::time::Instant::now();
                     let put = tokio::select! {
                         biased;
-                        () = question.taken_back() => None,
+                        () = question.wait_withdrawn() => None,
                         put = self.ask_client(&question, &key, context) => Some(put),
                     };
                     open.limit.excuse(asked_at.elapsed());

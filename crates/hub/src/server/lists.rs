@@ -69,7 +69,7 @@ impl DownstreamServer {
                 let Value::Object(item) = item else { continue };
                 bytes += json_bytes(&item);
                 if all.items.len() == MAX_LIST_ITEMS || bytes > MAX_LIST_BYTES {
-                    self.leave_out_the_rest(method);
+                    self.warn_list_truncated(method);
                     return Ok(all);
                 }
                 if let Err(why) = check_item(&item) {

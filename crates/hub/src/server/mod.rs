@@ -156,7 +156,7 @@ impl DownstreamServer {
                 if let Err(error) = this.connection().await {
                     tracing::warn!(server = this.name(), %error, "server not available");
                     // Its lists are still unknown.
-                    this.bring_back();
+                    this.reconnect();
                 }
             });
         }

@@ -36,7 +36,7 @@ impl ElicitationPages {
             return;
         };
         let mut pages = locked(&self.0);
-        pages.retain(|page| page.told.elapsed() < PAGE_TTL && page.id != id);
+        pages.retain(|page| page.sent_at.elapsed() < PAGE_TTL && page.id != id);
         if pages.len() >= MAX_PAGES {
             pages.pop_front();
         }

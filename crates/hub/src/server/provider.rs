@@ -86,7 +86,7 @@ impl ServerProvider {
         let addresses = &self.server.shared.addresses;
         let public = |mut contents: Value| {
             if let Some(Value::String(uri)) = contents.get_mut("uri") {
-                *uri = addresses.public(uri, self.server.name());
+                *uri = addresses.public_address(uri, self.server.name());
             }
             add_origin(&mut contents, &self.server);
             Contents::Raw(contents)
@@ -99,7 +99,7 @@ impl ServerProvider {
     fn own_template<'a>(&self, public: &'a str) -> Option<&'a str> {
         let (name, addresses) = (self.server.name(), &self.server.shared.addresses);
         let marked = public.strip_prefix(&prefix(name));
-        let own = marked.or_else(|| (!addresses.is_of_another(public, name)).then_some(public))?;
+        let own = marked.or_else(|| (!addresses.is_owned_by_another(public, name)).then_some(public))?;
         let known = self.server.known();
         let text = |fields: &Object| fields.get("uriTemplate").and_then(Value::as_str) == Some(own);
         known.remembered.templates.iter().any(text).then_some(own)
@@ -112,7 +112,7 @@ impl ToolProvider for ServerProvider {
     }
 
     fn settled(&self) -> BoxedFuture<'_, ()> {
-        Box::pin(self.server.learned(self.first_list_timeout))
+        Box::pin(self.server.wait_until_known(self.first_list_timeout))
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
@@ -129,7 +129,7 @@ impl ToolProvider for ServerProvider {
             let mut fields = fields.clone();
             let uri = text(&mut fields, "uri")?;
             Some(ResourceInfo {
-                uri: self.server.shared.addresses.public(&uri, self.server.name()),
+                uri: self.server.shared.addresses.public_address(&uri, self.server.name()),
                 name: text(&mut fields, "name").unwrap_or(uri),
                 title: text(&mut fields, "title"),
                 about: text(&mut fields, "description"),
@@ -153,7 +153,7 @@ impl ToolProvider for ServerProvider {
             let uri_template = text(&mut fields, "uriTemplate")?;
             Some(TemplateInfo {
                 name: text(&mut fields, "name").unwrap_or_else(|| uri_template.clone()),
-                uri_template: addresses.public(&uri_template, self.server.name()),
+                uri_template: addresses.public_address(&uri_template, self.server.name()),
                 title: text(&mut fields, "title"),
                 about: text(&mut fields, "description"),
                 mime: text(&mut fields, "mimeType"),
@@ -179,7 +179,7 @@ impl ToolProvider for ServerProvider {
     }
 
     fn can_watch(&self, uri: &str) -> bool {
-        self.owns(uri) && self.server.tells_of_changes()
+        self.owns(uri) && self.server.reports_changes()
     }
 
     fn owns(&self, uri: &str) -> bool {
@@ -243,7 +243,7 @@ impl ToolProvider for ServerProvider {
     }
 
     fn set_level(&self, level: SyslogLevel) {
-        self.server.wanted_level(level);
+        self.server.request_log_level(level);
     }
 }
 
@@ -262,7 +262,7 @@ impl ServerProvider {
         if connection.era.version() != FIRST_REVISION {
             connection.capabilities.get("completions").filter(|can| !can.is_null())?;
         }
-        let _busy = connection.busy();
+        let _busy = connection.track_request();
         let argument = json!({"name": asked.argument, "value": asked.typed});
         let mut params =
             with_meta([("ref", reference), ("argument", argument)], asked.meta.clone());

@@ -38,12 +38,12 @@ impl ServerQuestion {
     }
 
     pub(crate) fn is_withdrawn(&self) -> bool {
-        self.from.taken_back.is_cancelled()
+        self.from.withdrawn.is_cancelled()
     }
 
     /// Waits until the server withdraws the question.
     pub(crate) async fn wait_withdrawn(&self) {
-        self.from.taken_back.cancelled().await;
+        self.from.withdrawn.cancelled().await;
     }
 }
 
@@ -168,7 +168,7 @@ impl OpenCalls {
         let is_meant = |one: &Arc<QuestionOrigin>| Arc::ptr_eq(&one.peer, peer) && one.id == *id;
         let unanswered = locked(&self.unanswered);
         if let Some(asker) = unanswered.iter().filter_map(Weak::upgrade).find(is_meant) {
-            asker.taken_back.cancel();
+            asker.withdrawn.cancel();
         }
     }
 }
@@ -206,7 +206,7 @@ impl DownstreamServer {
                 return reply(peer, id, Err(rpc_error(-32601, format!("Method not found: {other}"))));
             }
         };
-        let (caller, context) = match self.asks.about(stream) {
+        let (caller, context) = match self.open_calls.target_of(stream) {
             QuestionTarget::Call(caller, context) => (caller, context),
             _ if ask == ClientQuery::Roots => return reply(peer, id, Ok(self.own_roots())),
             QuestionTarget::NoCall | QuestionTarget::ClientAway => {
@@ -225,7 +225,7 @@ impl DownstreamServer {
             self.pages.remember(params, &locked(&context));
         }
         let from = Arc::new(QuestionOrigin { peer, id, withdrawn: CancellationToken::new() });
-        self.asks.keep(&from);
+        self.open_calls.track_question(&from);
         if let Err(
             mpsc::error::TrySendError::Full(lost) | mpsc::error::TrySendError::Closed(lost),
         ) = caller.try_send(ServerQuestion { ask, from })
@@ -269,7 +269,7 @@ impl DownstreamServer {
 
 fn reply(peer: Arc<DownstreamPeer>, id: Value, answer: Result<Value, RequestError>) {
     // A server that sends requests without reading the answers gets no more answers.
-    if let Some(turn) = peer.turn_to_answer() {
+    if let Some(turn) = peer.acquire_answer_permit() {
         tokio::spawn(async move {
             peer.answer(id, answer).await;
             drop(turn);

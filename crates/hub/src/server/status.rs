@@ -137,7 +137,7 @@ impl DownstreamServer {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &self.counters;
         let ago = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let state = match (self.live(), locked(&self.backoff).waits()) {
+        let state = match (self.live(), locked(&self.backoff).is_waiting()) {
             (_, true) => ServerState::Waiting,
             (Some(_), false) => ServerState::Ready,
             (None, false) => ServerState::Idle,

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn items_are_bounded_in_depth_and_bytes() {
         let deep = |levels: usize| (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
-        assert_eq!(levels(object(&deep(MAX_LEVELS)).values()), MAX_LEVELS);
+        assert_eq!(nesting_depth(object(&deep(MAX_LEVELS)).values()), MAX_LEVELS);
         check_item(&object(&deep(MAX_LEVELS))).unwrap();
         assert!(check_item(&object(&deep(MAX_LEVELS + 1))).unwrap_err().contains("64 levels"));
         let large = |bytes: usize| object(&json!({"a": "x".repeat(bytes)}));

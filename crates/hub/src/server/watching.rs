@@ -28,15 +28,15 @@ impl DownstreamServer {
             return Some(own.to_owned());
         }
         let addresses = &self.shared.addresses;
-        if addresses.is_of(address, self.name()) {
+        if addresses.is_owned_by(address, self.name()) {
             return Some(address.to_owned());
         }
         let known = self.known();
         // A template that another server has as well is distinguished by the prefix.
-        let is_own = |template: &str| !addresses.is_of_another(template, self.name());
+        let is_own = |template: &str| !addresses.is_owned_by_another(template, self.name());
         let mut families = known.templates.iter();
         let fits = families.any(|(text, family)| family.has(address) && is_own(text));
-        (fits && !addresses.is_of_another(address, self.name())).then(|| address.to_owned())
+        (fits && !addresses.is_owned_by_another(address, self.name())).then(|| address.to_owned())
     }
 
     /// Whether it reports changes to resources. A server that was never connected may.
@@ -67,13 +67,13 @@ impl DownstreamServer {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
             match this.connection().await {
-                Ok(connection) => this.watch_again(&connection).await,
+                Ok(connection) => this.sync_subscriptions(&connection).await,
                 // The server is stopping and has no subscriptions.
                 Err(_) if this.closing.is_cancelled() => {}
                 Err(error) => {
                     tracing::warn!(server = this.name(), %error, "cannot watch resources");
                     if !locked(&this.watched).is_empty() {
-                        this.bring_back();
+                        this.reconnect();
                     }
                 }
             }
@@ -83,7 +83,7 @@ impl DownstreamServer {
     /// Updates the server's subscriptions and log level to the requested ones. One task at a time does so, until
     /// nothing is left to change.
     pub(crate) async fn sync_subscriptions(self: &Arc<Self>, connection: &Arc<DownstreamConnection>) {
-        let _one = self.telling.lock().await;
+        let _one = self.subscription_lock.lock().await;
         if connection.era == ProtocolMode::Stateless {
             return self.listen(connection);
         }
@@ -156,7 +156,7 @@ impl DownstreamServer {
         self.list_again();
         let watched = locked(&self.watched).clone();
         for uri in watched {
-            self.tell(ProviderChange::Updated(self.shared.addresses.public(&uri, self.name())));
+            self.publish_change(ProviderChange::Updated(self.shared.addresses.public_address(&uri, self.name())));
         }
     }
 
@@ -167,7 +167,7 @@ impl DownstreamServer {
             return;
         }
         let (this, connection) = (Arc::clone(self), Arc::clone(connection));
-        let telling = tokio::spawn(async move { this.watch_again(&connection).await });
+        let telling = tokio::spawn(async move { this.sync_subscriptions(&connection).await });
         // A slower server gets it anyway.
         drop(tokio::time::timeout(LEVEL_TIMEOUT, telling).await);
     }
@@ -180,14 +180,14 @@ impl DownstreamServer {
         *wanted = Some(level);
         drop(wanted);
         let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
-        tokio::spawn(async move { this.watch_again(&connection).await });
+        tokio::spawn(async move { this.sync_subscriptions(&connection).await });
     }
 
     /// Handles a server's report that a resource has changed.
     pub(crate) fn handle_resource_updated(&self, params: &Value) {
         let Some(uri) = params.get("uri").and_then(Value::as_str) else { return };
         self.cache.clear();
-        let public = self.shared.addresses.public(uri, self.name());
+        let public = self.shared.addresses.public_address(uri, self.name());
         self.publish_change(ProviderChange::Updated(public));
     }
 }
@@ -221,7 +221,7 @@ async fn keep_listening(server: Weak<DownstreamServer>, connection: Arc<Downstre
                 return tracing::debug!(server = server.name(), "the server does not support subscriptions");
             }
             Err(RequestError::Failed(failure @ TransportFailure::Unreachable(_))) => {
-                return server.out_of_reach(&connection, &failure);
+                return server.drop_unreachable(&connection, &failure);
             }
             Err(error) => {
                 tracing::debug!(server = server.name(), %error, "the server's stream broke");
@@ -231,8 +231,8 @@ async fn keep_listening(server: Weak<DownstreamServer>, connection: Arc<Downstre
         if began.elapsed() >= STEADY_STREAM_TIME {
             backoff = Backoff::default();
         }
-        backoff.failed();
-        tokio::time::sleep(backoff.left().unwrap_or_default()).await;
+        backoff.record_failure();
+        tokio::time::sleep(backoff.remaining().unwrap_or_default()).await;
         again = true;
     }
 }

@@ -240,8 +240,8 @@ mod tests {
         let table = EmbeddingTable::built_in();
         assert_eq!(table.identity.dimensions, 256);
         assert_eq!(table.rows.len(), table.scales.len() * 256);
-        assert!(Table::read(b"DOCENTV1\x01\0\0\0\x01\0\0\0").is_none());
-        assert!(Table::read(b"something else altogether").is_none());
+        assert!(EmbeddingTable::read(b"DOCENTV1\x01\0\0\0\x01\0\0\0").is_none());
+        assert!(EmbeddingTable::read(b"something else altogether").is_none());
     }
 
     #[test]

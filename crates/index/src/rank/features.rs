@@ -114,8 +114,8 @@ pub fn features(
     let words_spread = mean_and_deviation(own.iter().map(|own| own.words));
     let (near, far) = candidates.statistics.nearness;
     let mut sources: HashMap<u64, SourceFeatures> = HashMap::new();
-    for (own, candidate) in candidate_features.iter().zip(&candidates.units) {
-        sources.entry(candidate.source).or_default().add(candidate_features, candidate, &weights);
+    for (own, candidate) in own.iter().zip(&candidates.units) {
+        sources.entry(candidate.source).or_default().add(own, candidate, &weights);
     }
     let mut order: Vec<usize> = (0..own.len()).collect();
     order.sort_by(|a, b| own[*b].meaning.total_cmp(&own[*a].meaning));

@@ -91,7 +91,7 @@ fn analyze_query(
     let vector = vector(view, embedder, &spelled.text, notes);
     let mut question = AnalyzedQuery::with(&spelled.text, vector, &query.synonyms);
     for (term, others) in &spelled.others {
-        question.may_mean(term, others);
+        question.add_spellings(term, others);
     }
     Ok(question)
 }
@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn a_long_query_is_cut_between_words() {
-        assert_eq!(cut("how to retry"), "how to retry");
+        assert_eq!(truncate_query("how to retry"), "how to retry");
         let words = "word ".repeat(20_000);
         let kept = truncate_query(&words);
-        assert!(kept.len() <= LONGEST_QUERY && kept.ends_with("word"), "{}", kept.len());
-        assert_eq!(cut(&"é".repeat(20_000)).len(), LONGEST_QUERY);
+        assert!(kept.len() <= MAX_QUERY_BYTES && kept.ends_with("word"), "{}", kept.len());
+        assert_eq!(truncate_query(&"é".repeat(20_000)).len(), MAX_QUERY_BYTES);
     }
 }

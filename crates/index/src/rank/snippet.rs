@@ -21,8 +21,8 @@ pub(super) fn best(unit: &IndexUnit, question: &AnalyzedQuery, rarity: &[f32]) -
     let held: Vec<Vec<usize>> = lines.iter().map(|line| matching_slots(line, question)).collect();
     let mut start = 0;
     let mut most = 0.0;
-    for (n, _) in matching_slots.iter().enumerate().filter(|(_, held)| !matching_slots.is_empty()) {
-        let window = matching_slots.iter().skip(n).take(MAX_SNIPPET_LINES);
+    for (n, _) in held.iter().enumerate().filter(|(_, held)| !held.is_empty()) {
+        let window = held.iter().skip(n).take(MAX_SNIPPET_LINES);
         let distinct: HashSet<usize> = window.flatten().copied().collect();
         let worth: f32 = distinct.iter().filter_map(|term| rarity.get(*term)).sum();
         if worth > most {
@@ -71,12 +71,12 @@ mod tests {
         let question = AnalyzedQuery::new("common retry backoff", None);
         let snippet = best(&unit, &question, &[0.1, 2.0, 2.0]);
         assert!(snippet.text.contains("retry(backoff)"), "{snippet:?}");
-        assert_eq!(snippet.text.lines().count(), LINES);
+        assert_eq!(snippet.text.lines().count(), MAX_SNIPPET_LINES);
         let at =
             u32::try_from(snippet.text.lines().position(|line| line == "retry(backoff)").unwrap());
         assert_eq!(snippet.first + at.unwrap(), 121);
         let nothing = best(&unit, &AnalyzedQuery::new("zebra", None), &[1.0]);
         assert_eq!(nothing.first, 101);
-        assert_eq!(best(&Unit::default(), &question, &[1.0; 3]).text, "");
+        assert_eq!(best(&IndexUnit::default(), &question, &[1.0; 3]).text, "");
     }
 }

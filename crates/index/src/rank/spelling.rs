@@ -75,18 +75,18 @@ pub(super) fn spell(
     let mut replaced = Vec::new();
     for word in unknown.into_iter().rev() {
         let meant = spelling_candidates(view, &word.to_lowercase(), filter)?;
-        let Some(best) = spelling_candidates.first() else { continue };
+        let Some(best) = meant.first() else { continue };
         let start = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
         let end = start + word.len();
         if let (Some(before), Some(after)) = (spelled.text.get(..start), spelled.text.get(end..)) {
             spelled.text = format!("{before}{}{after}", best.word);
         }
-        let words: Vec<String> = spelling_candidates.iter().map(|one| format!("{:?}", one.word)).collect();
+        let words: Vec<String> = meant.iter().map(|one| format!("{:?}", one.word)).collect();
         replaced.push(format!(
             "No match for {word:?}; searched for {} instead.",
             words.join(" and ")
         ));
-        let others = spelling_candidates.iter().skip(1).map(|one| one.term.clone()).collect();
+        let others = meant.iter().skip(1).map(|one| one.term.clone()).collect();
         spelled.others.push((best.term.clone(), others));
     }
     notes.extend(replaced.into_iter().rev());
@@ -239,7 +239,7 @@ mod tests {
         ];
         for (stem, written, most, want) in cases {
             let want = want.map(|(distance, word)| (distance, word.to_owned()));
-            assert_eq!(as_meant(stem, written, most), want, "{written}");
+            assert_eq!(closest_word(stem, written, most), want, "{written}");
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn a_second_put_replaces_the_first(place: &dyn StoreLocation) {
     let before = store.status().unwrap();
     let new =
         source("app", "src/retry.rs", vec![unit("function", "give_up", "", "fn give_up() {}")]);
-    write(store.as_ref(), vec![Change::Put(new)]);
+    write(store.as_ref(), vec![StoreChange::Put(new)]);
     assert!(!names(store.as_ref(), "retry with backoff").contains(&"retry_with_backoff".into()));
     assert_eq!(names(store.as_ref(), "give up")[0], "give_up");
     let after = store.status().unwrap();
@@ -94,7 +94,7 @@ pub(crate) fn what_is_removed_is_gone(place: &dyn StoreLocation) {
 pub(crate) fn digests_are_by_collection_and_path(place: &dyn StoreLocation) {
     let store = filled_store(place);
     let empty = source("app", "src/empty.rs", Vec::new());
-    write(store.as_ref(), vec![Change::Put(empty.clone()), remove("app", "src/retry.rs")]);
+    write(store.as_ref(), vec![StoreChange::Put(empty.clone()), remove("app", "src/retry.rs")]);
     let digests = store.digests("app").unwrap();
     let paths: Vec<&str> = digests.keys().map(String::as_str).collect();
     assert_eq!(paths, ["src/draw/logo.rs", "src/empty.rs", "src/login.rs"]);
@@ -189,22 +189,22 @@ pub(crate) fn filters_leave_in_what_they_name(place: &dyn StoreLocation) {
         source("manual", "login.md", vec![unit("section", "Login", "", "How a user logs in.")]);
     page.units[0].language = "en".into();
     page.genre = Genre::Prose;
-    write(store.as_ref(), vec![Change::Put(page)]);
+    write(store.as_ref(), vec![StoreChange::Put(page)]);
     let all = UnitFilter::default();
     let one = |text: &str| vec![text.to_owned()];
     let paths = |patterns: &[&str]| {
         PathPatterns::parse(&patterns.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()).unwrap()
     };
     let cases: Vec<(UnitFilter, &[&str])> = vec![
-        (Filter { kinds: one("struct"), ..all.clone() }, &["Canvas"]),
-        (Filter { collections: one("lib"), ..all.clone() }, &["parseHTTPResponse"]),
-        (Filter { languages: one("en"), ..all.clone() }, &["Login"]),
-        (Filter { paths: paths(&["src/draw/**"]), ..all.clone() }, &["Canvas", "draw_logo"]),
+        (UnitFilter { kinds: one("struct"), ..all.clone() }, &["Canvas"]),
+        (UnitFilter { collections: one("lib"), ..all.clone() }, &["parseHTTPResponse"]),
+        (UnitFilter { languages: one("en"), ..all.clone() }, &["Login"]),
+        (UnitFilter { paths: paths(&["src/draw/**"]), ..all.clone() }, &["Canvas", "draw_logo"]),
         (
-            Filter { paths: paths(&["**/retry.rs", "*.md"]), ..all.clone() },
+            UnitFilter { paths: paths(&["**/retry.rs", "*.md"]), ..all.clone() },
             &["Login", "retry_with_backoff"],
         ),
-        (Filter { kinds: one("struct"), collections: one("lib"), ..all.clone() }, &[]),
+        (UnitFilter { kinds: one("struct"), collections: one("lib"), ..all.clone() }, &[]),
     ];
     for (filter, want) in cases {
         let query =
@@ -275,7 +275,7 @@ pub(crate) fn copies_are_folded(place: &dyn StoreLocation) {
     let store = filled_store(place);
     let StoreChange::Put(login) = project().remove(0) else { panic!("the project starts with a put") };
     let copy = IndexedSource { path: "vendor/copy/login.rs".into(), ..login };
-    write(store.as_ref(), vec![Change::Put(copy)]);
+    write(store.as_ref(), vec![StoreChange::Put(copy)]);
     let found = hits(store.as_ref(), &IndexQuery::new("authenticate a user with email"));
     let logins: Vec<_> = found.iter().filter(|hit| hit.found.unit.name == "login_user").collect();
     assert_eq!(logins.len(), 1);
@@ -305,7 +305,7 @@ pub(crate) fn any_text_can_be_asked_and_kept(place: &dyn StoreLocation) {
     let odd = ["", " ", "\0", "!!!", "the of and", "é", "日本語の検索", "\u{202e}x", "a\"b:c^2*"];
     for (n, text) in odd.iter().enumerate() {
         let kept = IndexUnit { id: String::new(), ..unit("function", text, text, text) };
-        write(store.as_ref(), vec![Change::Put(source("odd", &format!("{text}{n}"), vec![kept]))]);
+        write(store.as_ref(), vec![StoreChange::Put(source("odd", &format!("{text}{n}"), vec![kept]))]);
         hits(store.as_ref(), &IndexQuery::new(*text));
     }
     hits(store.as_ref(), &IndexQuery::new("word ".repeat(5_000)));
@@ -361,7 +361,7 @@ pub(crate) fn another_model_recomputes_vectors(place: &dyn StoreLocation) {
     let before = search(store.as_ref(), letters.as_ref(), &IndexQuery::new("abc")).unwrap();
     assert!(before.notes[0].starts_with("Searched by words only"), "{:?}", before.notes);
     let repairs = store.repair().unwrap();
-    assert_eq!(repairs.embedded_anew, Some(Table::built_in().identity().clone()));
+    assert_eq!(repairs.reembedded, Some(EmbeddingTable::built_in().identity().clone()));
     assert_eq!(repairs.rebuilt, None);
     assert_eq!(store.status().unwrap().identity.model, "letters");
     assert_eq!(store.status().unwrap().units, 6);
@@ -369,12 +369,12 @@ pub(crate) fn another_model_recomputes_vectors(place: &dyn StoreLocation) {
     assert_eq!(found.notes, Vec::<String>::new());
     let nearest = found.hits.iter().max_by(|a, b| a.parts.meaning.total_cmp(&b.parts.meaning));
     assert_eq!(nearest.unwrap().found.unit.name, "validate_token");
-    assert_eq!(store.repair().unwrap(), docent_index::Repairs::default());
+    assert_eq!(store.repair().unwrap(), docent_index::StoreRepairs::default());
     drop(store);
     // And back, with only a write.
     let store = open(place);
     write(store.as_ref(), vec![remove("lib", "src/parse.rs")]);
-    assert_eq!(store.status().unwrap().identity, *Table::built_in().identity());
+    assert_eq!(store.status().unwrap().identity, *EmbeddingTable::built_in().identity());
     assert_eq!(names(store.as_ref(), "authenticate a user")[0], "login_user");
 }
 
@@ -399,7 +399,7 @@ pub(crate) fn a_word_is_as_rare_as_in_its_collection(place: &dyn StoreLocation) 
     assert!(!before.is_empty());
     let page = |n: u32| unit("section", &format!("Page {n}"), "", "token token of the manual");
     let manual = source("manual", "page.md", (0..200).map(page).collect());
-    write(store.as_ref(), vec![Change::Put(manual)]);
+    write(store.as_ref(), vec![StoreChange::Put(manual)]);
     assert_eq!(ask(), before, "another collection changed what is rare in this one");
 }
 
@@ -435,14 +435,14 @@ pub(crate) fn a_name_is_found_exactly(place: &dyn StoreLocation) {
         (found[0].path.as_str(), found[0].unit.name.as_str()),
         ("src/login.rs", "login_user")
     );
-    assert!(named(view.as_ref(), "login", &Filter::default(), 50).unwrap().is_empty());
+    assert!(units_named(view.as_ref(), "login", &UnitFilter::default(), 50).unwrap().is_empty());
 }
 
 pub(crate) fn terms_are_found_with_similar_ones(place: &dyn StoreLocation) {
     let store = filled_store(place);
     let page = unit("section", "Painting", "", "How a canvas is painted.");
     let page = IndexedSource { genre: Genre::Prose, ..source("manual", "a.md", vec![page]) };
-    write(store.as_ref(), vec![Change::Put(page)]);
+    write(store.as_ref(), vec![StoreChange::Put(page)]);
     let view = store.view().unwrap();
     let of = |names: &[&str]| {
         let collections = names.iter().map(|&name| name.to_owned()).collect();

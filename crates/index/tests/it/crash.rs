@@ -109,10 +109,10 @@ fn an_end_at_any_point_leaves_the_old_or_the_new() {
             let found = stored_digests(&store);
             assert_eq!(found.len(), 1, "{point} after {passed}: a write is seen in part");
             let repairs = store.repair().unwrap();
-            assert_eq!(repairs, docent_index::Repairs::default(), "{point} after {passed}");
+            assert_eq!(repairs, docent_index::StoreRepairs::default(), "{point} after {passed}");
             assert_eq!(store.status().unwrap().units, 12, "{point} after {passed}");
             write(&store, version(99));
-            assert_eq!(seen(&store), BTreeSet::from([digest(99)]), "{point} after {passed}");
+            assert_eq!(stored_digests(&store), BTreeSet::from([digest(99)]), "{point} after {passed}");
         }
         assert!(reached, "no write passes {point}");
     }
@@ -138,9 +138,9 @@ fn a_killed_writer_leaves_the_old_or_the_new() {
         writer.kill().unwrap();
         writer.wait().unwrap();
         let store = open(folder.path());
-        assert_eq!(seen(&store).len(), 1, "round {round}");
+        assert_eq!(stored_digests(&store).len(), 1, "round {round}");
         let repairs = store.repair().unwrap();
-        assert_eq!(repairs, docent_index::Repairs::default(), "round {round}");
+        assert_eq!(repairs, docent_index::StoreRepairs::default(), "round {round}");
         assert!(store.status().unwrap().generation > before, "round {round}: nothing was written");
     }
 }

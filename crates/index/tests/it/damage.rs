@@ -167,7 +167,7 @@ fn a_number_that_lies_takes_no_memory() {
         }
         fs::write(file, bytes).unwrap();
         let got = answers(&open(whole.path()));
-        assert!(matches!(got, Err(StoreError::Damaged { .. })), "{at}: {got:?}");
+        assert!(matches!(got, Err(IndexStoreError::Corrupt { .. })), "{at}: {got:?}");
     }
 }
 

@@ -53,7 +53,7 @@ fn many_writes_leave_few_files_and_everything_in_place() {
     let again = open(folder.path());
     assert_eq!(again.status().unwrap(), status);
     assert_eq!(names(&again, "handler_7_version_29")[0], "handler_7_version_29");
-    assert_eq!(again.repair().unwrap(), docent_index::Repairs::default());
+    assert_eq!(again.repair().unwrap(), docent_index::StoreRepairs::default());
 }
 
 #[test]

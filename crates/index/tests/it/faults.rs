@@ -47,14 +47,14 @@ fn fail_each(faults: &FileFaults, before: &Path, old: Option<usize>) {
     copy(before, &dry);
     let counts = faults.count(|| run(&dry, version(2)).unwrap());
     let mut expected = vec![
-        Operation::Open,
-        Operation::Create,
-        Operation::Write,
-        Operation::Sync,
-        Operation::Rename,
-        Operation::MakeFolder,
-        Operation::Lock,
-        Operation::Truncate,
+        FileOperation::Open,
+        FileOperation::Create,
+        FileOperation::Write,
+        FileOperation::Sync,
+        FileOperation::Rename,
+        FileOperation::MakeFolder,
+        FileOperation::Lock,
+        FileOperation::Truncate,
     ];
     if old.is_some() {
         expected.push(FileOperation::Remove);
@@ -78,7 +78,7 @@ fn fail_each(faults: &FileFaults, before: &Path, old: Option<usize>) {
 fn check_next_start(folder: &Path, ended: &Result<(), IndexStoreError>, old: Option<usize>, n: usize) {
     let found = |store: &EmbeddedStore| -> BTreeSet<Digest> { stored_digests(store) };
     let store = open(folder).unwrap_or_else(|error| panic!("{n}: {error}"));
-    assert_eq!(store.repair().unwrap(), Repairs::default(), "{n}: damaged after {ended:?}");
+    assert_eq!(store.repair().unwrap(), StoreRepairs::default(), "{n}: damaged after {ended:?}");
     let (old_seen, new_seen) = (old.map(digest).into_iter().collect(), BTreeSet::from([digest(2)]));
     let now = found(&store);
     if ended.is_ok() {

@@ -104,7 +104,7 @@ fn a_file_that_became_a_link_is_replaced_and_what_it_leads_to_is_not() {
         }
     }
     write(&fixture.store, version(2));
-    assert_eq!(seen(&fixture.store), BTreeSet::from([digest(2)]));
+    assert_eq!(stored_digests(&fixture.store), BTreeSet::from([digest(2)]));
     fixture.check_untouched("links that wait");
 }
 

@@ -141,7 +141,7 @@ fn spelling() -> Vec<StoreChange> {
         ),
         page("manual", "l.html", vec![section("Lights", "Lights > In the lane", "A lamp.")]),
         page("other", "b.html", vec![section("Birds", "Birds > Penguins", "Penguins and zebras.")]),
-        Change::Put(source("code", "a.rs", vec![code])),
+        StoreChange::Put(source("code", "a.rs", vec![code])),
     ]
 }
 

@@ -93,5 +93,5 @@ fn two_writers_and_ten_readers_get_along() {
     let status = store.status().unwrap();
     assert_eq!((status.units, status.sources), (20, 20));
     assert!(status.generation >= 6, "{status:?}");
-    assert_eq!(store.repair().unwrap(), docent_index::Repairs::default());
+    assert_eq!(store.repair().unwrap(), docent_index::StoreRepairs::default());
 }

@@ -74,7 +74,7 @@ mod tests {
             }
             std::thread::yield_now();
         };
-        assert_eq!(ended, Ended::Signal(9));
+        assert_eq!(ended, ProgramEnd::Signal(9));
         assert!(!children().contains(&pid) && !children_of_each().contains(&pid));
         assert!(child.wait().is_err(), "it was reaped already");
     }

@@ -77,7 +77,7 @@ mod tests {
             ("", None),
             ("  -1 -1 ", None),
         ] {
-            assert_eq!(hard(line), mark, "{line}");
+            assert_eq!(parse_hard_limit(line), mark, "{line}");
         }
     }
 

@@ -71,7 +71,7 @@ impl SupervisedProgram {
 
     /// Whether nothing is left to do.
     pub(super) fn is_over(&self) -> bool {
-        self.socket.is_none() && matches!(self.state, State::Over)
+        self.socket.is_none() && matches!(self.state, ProgramState::Over)
     }
 
     /// Records the start, and sends its pipes to docent.
@@ -100,7 +100,7 @@ impl SupervisedProgram {
 
     /// Finishes an ended program unless `any` finds descendants; docent sees the end of the stream.
     pub(super) fn leave(&mut self, any: impl FnOnce() -> bool) {
-        if matches!(self.state, State::Leaving(_)) && !any() {
+        if matches!(self.state, ProgramState::Leaving(_)) && !any() {
             self.state = ProgramState::Over;
             self.shut_down_writing();
         }

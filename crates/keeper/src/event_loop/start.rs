@@ -120,7 +120,7 @@ fn text(path: &Path) -> String {
 
 /// Converts the refusal of a launch.
 fn start_failure(launch: &Launch, refused: &SandboxError) -> LaunchError {
-    if matches!(refused, Refused::NoProgram { .. }) {
+    if matches!(refused, SandboxError::NoProgram { .. }) {
         return missing(launch);
     }
     let mut reason = refused.to_string();

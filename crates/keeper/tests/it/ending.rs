@@ -21,10 +21,10 @@ async fn an_end_is_reported_correctly() {
     let stage = SupervisorFixture::new();
     for code in [0, 1, 126, 255] {
         let child = stage.start(&["exit", &code.to_string()]).await;
-        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Code(code));
+        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::Code(code));
         // It is reported for every call, late ones included.
-        assert_eq!(child.process.ended().await, Ended::Code(code));
-        assert_eq!(child.end(SHORT).await, Ended::Code(code));
+        assert_eq!(child.process.ended().await, ProgramEnd::Code(code));
+        assert_eq!(child.end(SHORT_GRACE).await, ProgramEnd::Code(code));
     }
 }
 
@@ -36,7 +36,7 @@ async fn a_program_that_is_killed_while_it_answers_is_reported() {
     assert_eq!(lines(&mut child, 1).await, ["one"]);
     let waiting = child.process.ended();
     kill(child.process.pid());
-    assert_eq!(timeout(PATIENCE, waiting).await.unwrap(), Ended::Signal(9));
+    assert_eq!(timeout(TEST_TIMEOUT, waiting).await.unwrap(), ProgramEnd::Signal(9));
     let mut rest = Vec::new();
     timeout(TEST_TIMEOUT, child.stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
     assert!(rest.is_empty());
@@ -72,8 +72,8 @@ async fn one_task_may_end_what_another_waits_for() {
     });
     drop(stdin);
     let (long, short) = tokio::join!(process.end(TEST_TIMEOUT * 9), process.end(SHORT_GRACE));
-    assert_eq!((long, short), (Ended::Signal(15), Ended::Signal(15)), "the earlier one counts");
-    assert_eq!(timeout(PATIENCE, waiting).await.unwrap().unwrap(), Ended::Signal(15));
+    assert_eq!((long, short), (ProgramEnd::Signal(15), ProgramEnd::Signal(15)), "the earlier one counts");
+    assert_eq!(timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap(), ProgramEnd::Signal(15));
 }
 
 /// A program with five descendants, all of whom are alive.
@@ -95,17 +95,17 @@ async fn descendants_end_with_their_program_whatever_they_did_to_get_away() {
         let (other, others) = brood(&stage, &["brood"], mode).await;
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
-        assert_ne!(timeout(PATIENCE, child.end(SHORT)).await.unwrap(), Ended::KeeperGone);
+        assert_ne!(timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap(), ProgramEnd::KeeperGone);
         assert!(!family.iter().any(|pid| alive(*pid)), "nothing is left when `end` returns");
 
         let (mut child, family) = brood(&stage, &["brood", "leave"], mode).await;
         child.stdin.write_all(b"go\n").await.unwrap();
-        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Code(0));
+        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::Code(0));
         wait_until_gone(&family);
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
         kill(child.process.pid());
-        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Signal(9));
+        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::Signal(9));
         wait_until_gone(&family);
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
@@ -156,7 +156,7 @@ async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
         if inner_keeper_is_killed {
             kill(family[0]);
         }
-        assert_eq!(timeout(PATIENCE, child.end(SHORT)).await.unwrap(), Ended::Signal(15));
+        assert_eq!(timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap(), ProgramEnd::Signal(15));
         assert!(!family.iter().any(|pid| alive(*pid)), "{said:?}");
     }
 }
@@ -217,12 +217,12 @@ async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
         let killed = stage.keeper_pid();
         left.push(killed);
         kill(killed);
-        assert_eq!(next(&mut events).await, KeeperEvent::Restarted(Ended::Signal(9)));
+        assert_eq!(next(&mut events).await, SupervisorEvent::Restarted(ProgramEnd::Signal(9)));
         // The guard reaps them before it reports, so not even zombies are left.
         assert!(left.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()));
         for child in running.into_iter().chain([brooding]) {
-            assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::KeeperGone);
-            assert_eq!(timeout(PATIENCE, child.end(PATIENCE)).await.unwrap(), Ended::KeeperGone);
+            assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::KeeperGone);
+            assert_eq!(timeout(TEST_TIMEOUT, child.end(TEST_TIMEOUT)).await.unwrap(), ProgramEnd::KeeperGone);
         }
         assert_ne!(stage.keeper_pid(), killed);
         let mut echo = stage.start(&["echo"]).await;
@@ -230,7 +230,7 @@ async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
         assert_eq!(lines(&mut echo, 1).await, ["again"]);
     }
     stage.keeper.close().unwrap();
-    assert_eq!(next(&mut events).await, KeeperEvent::Gone);
+    assert_eq!(next(&mut events).await, SupervisorEvent::Gone);
 }
 
 #[tokio::test]
@@ -258,7 +258,7 @@ async fn programs_outlive_a_killed_guard_and_end_with_docent() {
     let (_child, family) = brood(&stage, &["brood"], ConfinementMode::Off).await;
     let (guard, keeper) = (stage.keeper.guard_pid(), stage.keeper_pid());
     kill(guard);
-    assert_eq!(next(&mut events).await, KeeperEvent::Unguarded(Ended::Signal(9)));
+    assert_eq!(next(&mut events).await, SupervisorEvent::Unguarded(ProgramEnd::Signal(9)));
     assert!(!std::path::Path::new(&format!("/proc/{guard}")).exists(), "it is reaped");
     echo.stdin.write_all(b"still here\n").await.unwrap();
     assert_eq!(lines(&mut echo, 1).await, ["still here"]);
@@ -283,13 +283,13 @@ async fn a_killed_keeper_without_a_guard_is_reported_and_its_programs_end() {
     if event == SupervisorEvent::Unguarded(ProgramEnd::Signal(9)) {
         event = next(&mut events).await;
     }
-    assert_eq!(event, KeeperEvent::Gone);
+    assert_eq!(event, SupervisorEvent::Gone);
     for child in running {
-        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::KeeperGone);
+        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::KeeperGone);
     }
     wait_until_gone(&pids);
     let failed = stage.refusal(&launch(PROBE, &["echo"])).await;
-    assert!(matches!(failed, Failed::KeeperGone), "{failed:?}");
+    assert!(matches!(failed, LaunchError::KeeperGone), "{failed:?}");
     assert!(failed.to_string().contains("restart docent"), "{failed}");
 }
 
@@ -300,10 +300,10 @@ async fn a_keeper_that_keeps_failing_is_given_up() {
     drop(stage.start(&["echo"]).await);
     for _ in 0..5 {
         kill(stage.keeper_pid());
-        assert_eq!(next(&mut events).await, KeeperEvent::Restarted(Ended::Signal(9)));
+        assert_eq!(next(&mut events).await, SupervisorEvent::Restarted(ProgramEnd::Signal(9)));
     }
     kill(stage.keeper_pid());
-    assert_eq!(next(&mut events).await, KeeperEvent::Gone);
+    assert_eq!(next(&mut events).await, SupervisorEvent::Gone);
     assert!(!std::path::Path::new(&format!("/proc/{}", stage.keeper.guard_pid())).exists());
 }
 

@@ -62,13 +62,13 @@ async fn errors_of_the_kernel_are_reported() {
     let stage = SupervisorFixture::new();
     for argument in ["a\0b".to_owned(), "x".repeat(3 << 20)] {
         let failed = stage.refusal(&launch("/bin/true", &[&argument])).await;
-        assert!(matches!(failed, Failed::Start { .. }), "{failed}");
+        assert!(matches!(failed, LaunchError::Start { .. }), "{failed}");
     }
     let failed = stage.refusal(&launch("/bin/true", &[&"x".repeat(9 << 20)])).await;
-    assert!(matches!(failed, Failed::Order { .. }), "{failed}");
+    assert!(matches!(failed, LaunchError::Order { .. }), "{failed}");
     let odd = std::ffi::OsString::from_vec(b"/\xff".to_vec());
     let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), ConfinementMode::Auto);
-    assert!(matches!(stage.refusal(&asked).await, Failed::Order { .. }));
+    assert!(matches!(stage.refusal(&asked).await, LaunchError::Order { .. }));
     // A script whose interpreter is missing exists, but fails as not found.
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script");
@@ -90,7 +90,7 @@ async fn an_unavailable_sandbox_is_refused_or_reported() {
         skip!("bubblewrap is installed: {}", program.display());
     }
     let failed = stage.refusal(&order(ConfinementMode::Strict)).await;
-    assert!(matches!(failed, Failed::Sandbox { .. }), "{failed}");
+    assert!(matches!(failed, LaunchError::Sandbox { .. }), "{failed}");
     assert!(failed.to_string().contains("bubblewrap is not installed"), "{failed}");
     let child = stage.keeper.spawn(&order(ConfinementMode::Auto)).await.unwrap();
     let warnings = child.process.warnings();
@@ -127,7 +127,7 @@ async fn the_policy_holds_for_every_order() {
     let cat = ordered("cat", "/usr/bin:/bin");
     let first = stage.keeper.spawn(&cat).await.unwrap();
     let second = stage.keeper.spawn(&cat).await.unwrap();
-    assert!(matches!(stage.refusal(&cat).await, Failed::TooMany { most: 2 }));
+    assert!(matches!(stage.refusal(&cat).await, LaunchError::TooMany { most: 2 }));
     first.end(crate::stage::TEST_TIMEOUT).await;
     let third = stage.keeper.spawn(&cat).await.unwrap();
     drop((second, third));
@@ -146,7 +146,7 @@ async fn the_policy_lets_nothing_of_docent_s_own_through_but_its_workers() {
         ("/bin/sh", &["echo"]),
     ] {
         let refused = keeper.spawn(&launch(program, args)).await.unwrap_err();
-        assert!(matches!(refused, Failed::NotAllowed { .. }), "{program} {args:?}: {refused}");
+        assert!(matches!(refused, LaunchError::NotAllowed { .. }), "{program} {args:?}: {refused}");
     }
     let child = keeper.spawn(&launch(OWN_EXECUTABLE, &["echo"])).await.unwrap();
     let path = fs::read_link(format!("/proc/{}/exe", child.process.pid())).unwrap();

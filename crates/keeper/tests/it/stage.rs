@@ -38,7 +38,7 @@ impl SupervisorFixture {
             if let Some(pid) = children.split_whitespace().next() {
                 return pid.parse().unwrap();
             }
-            assert!(begin.elapsed() < PATIENCE, "the guard has no child");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "the guard has no child");
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn wait_until_gone(pids: &[u32]) -> Duration {
         if left.is_empty() {
             return begin.elapsed();
         }
-        assert!(begin.elapsed() < PATIENCE, "{left:?} of {pids:?} are alive");
+        assert!(begin.elapsed() < TEST_TIMEOUT, "{left:?} of {pids:?} are alive");
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -33,7 +33,7 @@ async fn a_program_answers_through_its_pipes() {
         let mut child = stage.keeper.spawn(&launch).await.unwrap();
         child.stdin.write_all(b"one\ntwo\n").await.unwrap();
         assert_eq!(lines(&mut child, 2).await, ["one", "two"]);
-        assert_eq!(child.end(PATIENCE).await, Ended::Code(0), "{mode}");
+        assert_eq!(child.end(TEST_TIMEOUT).await, ProgramEnd::Code(0), "{mode}");
     }
 }
 
@@ -50,7 +50,7 @@ async fn a_program_has_three_descriptors() {
         let child = stage.keeper.spawn(&launch).await.unwrap();
         let (text, ended) = output(child).await;
         let text = String::from_utf8(text).unwrap();
-        assert_eq!((text.trim(), ended), ("0 1 2", Ended::Code(0)), "{mode}");
+        assert_eq!((text.trim(), ended), ("0 1 2", ProgramEnd::Code(0)), "{mode}");
     }
     drop(others);
 }
@@ -74,10 +74,10 @@ async fn a_program_is_confined_as_ordered() {
 async fn a_confined_program_is_a_copy_of_the_keeper_until_it_runs() {
     // If another executable were loaded in between, it would have to exist.
     let nowhere = SupervisorSettings { executable: "/nowhere".into(), ..SupervisorSettings::new(PROBE) };
-    let keeper = UnconfiguredSupervisor::start(PROBE.as_ref()).unwrap().settle(nowhere).unwrap();
+    let keeper = UnconfiguredSupervisor::start(PROBE.as_ref()).unwrap().configure(nowhere).unwrap();
     let launch = Launch::new("echo", ["one"], Confinement::for_child([""; 0]), ConfinementMode::Auto);
     let (found, ended) = output(keeper.spawn(&launch).await.unwrap()).await;
-    assert_eq!((found.as_slice(), ended), (b"one\n".as_slice(), Ended::Code(0)));
+    assert_eq!((found.as_slice(), ended), (b"one\n".as_slice(), ProgramEnd::Code(0)));
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn fifty_run_at_once() {
         children.push(timeout(TEST_TIMEOUT, task).await.unwrap().unwrap());
     }
     for child in children {
-        assert_eq!(child.end(PATIENCE).await, Ended::Code(0));
+        assert_eq!(child.end(TEST_TIMEOUT).await, ProgramEnd::Code(0));
     }
 }
 
@@ -168,7 +168,7 @@ async fn a_flood_on_standard_error_does_not_block_the_keeper() {
     let mut echo = stage.start(&["echo"]).await;
     echo.stdin.write_all(b"hello\n").await.unwrap();
     assert_eq!(lines(&mut echo, 1).await, ["hello"]);
-    assert_eq!(echo.end(PATIENCE).await, Ended::Code(0));
+    assert_eq!(echo.end(TEST_TIMEOUT).await, ProgramEnd::Code(0));
     let (mut bytes, mut count) = (vec![0; 1 << 16], 0);
     while count < 16 << 20 {
         count += timeout(TEST_TIMEOUT, noisy.stderr.read(&mut bytes)).await.unwrap().unwrap();
@@ -176,5 +176,5 @@ async fn a_flood_on_standard_error_does_not_block_the_keeper() {
     assert_eq!(lines(&mut noisy, 1).await, ["done"]);
     // A program whose output is not read is ended anyway.
     let stuck = stage.start(&["flood", "16"]).await;
-    assert_ne!(stuck.end(Duration::from_millis(50)).await, Ended::KeeperGone);
+    assert_ne!(stuck.end(Duration::from_millis(50)).await, ProgramEnd::KeeperGone);
 }

@@ -63,7 +63,7 @@ mod tests {
             asked.get() > 2
         };
         assert!(!pace.wait(&stop));
-        assert!(Pace::new(Duration::ZERO).wait(&|| false));
+        assert!(RequestPacer::new(Duration::ZERO).wait(&|| false));
     }
 
     #[test]

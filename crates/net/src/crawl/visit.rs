@@ -50,21 +50,21 @@ impl RunningCrawl<'_, '_> {
         let url = &found.url;
         if !self.robots.allows(url) {
             self.result.add_problem(url.as_str(), "disallowed by the site's robots.txt");
-            self.settle(url.as_str(), UrlOutcome::Refused, None)?;
+            self.finish_url(url.as_str(), UrlOutcome::Refused, None)?;
             return Ok(None);
         }
         let mut before = PreviousVisit { page: self.pages.get(url.as_str()).cloned(), bytes: None };
         if let Some(page) = &before.page {
-            before.bytes = self.shelf.get(&page.file)?;
+            before.bytes = self.store.get(&page.file)?;
         }
         // Send validators only if the stored bytes still exist.
         let known = before.page.as_ref().filter(|_| before.bytes.is_some());
         let validators = known.map(|page| page.validators.clone()).unwrap_or_default();
         match self.ask(url, &validators) {
-            VisitResponse::Answer(answer) => self.take(found, &answer, before)?,
+            VisitResponse::Answer(answer) => self.handle_response(found, &answer, before)?,
             VisitResponse::Refused(reason) => {
                 self.result.add_problem(url.as_str(), &reason);
-                self.settle(url.as_str(), UrlOutcome::Refused, before.page)?;
+                self.finish_url(url.as_str(), UrlOutcome::Refused, before.page)?;
             }
             // Not recorded: a resumed crawl requests it again.
             VisitResponse::Failed(reason) => {
@@ -94,8 +94,8 @@ impl RunningCrawl<'_, '_> {
                     return VisitResponse::Answer(Box::new(answer));
                 }
                 Err(GuardedFetchError::Refused(refusal)) => return VisitResponse::Refused(refusal.to_string()),
-                Err(error) if error.is_passing() => (error.told(), None),
-                Err(error) => return VisitResponse::Failed(error.told()),
+                Err(error) if error.is_passing() => (error.to_chain(), None),
+                Err(error) => return VisitResponse::Failed(error.to_chain()),
             };
             self.failures += 1;
             let asked = wish.as_ref().and_then(FetchResponse::retry_after);
@@ -104,12 +104,12 @@ impl RunningCrawl<'_, '_> {
                 let why = asked.filter(|_| too_long).map_or_else(
                     || {
                         format!(
-                            "{MOST_FAILURES} requests in a row failed; the last one: {reason}"
+                            "{MAX_FAILURES_IN_A_ROW} requests in a row failed; the last one: {reason}"
                         )
                     },
                     |asked| format!("the site asks to retry after {} s", asked.as_secs()),
                 );
-                self.result.tell(url.as_str(), &why);
+                self.result.add_problem(url.as_str(), &why);
                 return VisitResponse::Ended(CrawlEnd::GaveUp);
             }
             self.pace.rest(asked.unwrap_or(pause).min(MAX_RETRY_DELAY));
@@ -184,7 +184,7 @@ impl RunningCrawl<'_, '_> {
             }
         };
         match next.clone().and_then(|next| self.scope.admit(next)) {
-            Some(next) if found.hops < MAX_REDIRECTS => self.found(next, found.hops + 1)?,
+            Some(next) if found.hops < MAX_REDIRECTS => self.enqueue(next, found.hops + 1)?,
             Some(_) => self.result.add_problem(url.as_str(), "too many redirects"),
             None if *url == self.start => {
                 let to = next.map_or_else(|| "nowhere".to_owned(), |next| next.to_string());
@@ -225,7 +225,7 @@ impl RunningCrawl<'_, '_> {
         let same = before.bytes.is_some_and(|bytes| bytes == answer.body)
             && before.page.is_some_and(|page| page.file == file && page.digest == digest);
         if !same {
-            self.shelf.put(&file, &answer.body)?;
+            self.store.put(&file, &answer.body)?;
         }
         let page = StoredPage {
             url: url.to_string(),
@@ -257,7 +257,7 @@ impl RunningCrawl<'_, '_> {
         {
             return Ok(false);
         }
-        self.found(place, found.hops)?;
+        self.enqueue(place, found.hops)?;
         Ok(true)
     }
 

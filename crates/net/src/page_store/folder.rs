@@ -38,7 +38,7 @@ impl FolderPageStore {
 
     /// The pages of the last crawl, finished or not.
     pub fn pages(&mut self) -> Result<Vec<StoredPage>, PageStoreError> {
-        let saved = self.saved()?;
+        let saved = self.load()?;
         Ok(saved.after().into_values().collect())
     }
 
@@ -94,7 +94,7 @@ fn io_error(file: &str, source: io::Error) -> PageStoreError {
 }
 
 fn page_path(file: &str) -> String {
-    format!("{PAGES}/{file}")
+    format!("{PAGES_FOLDER}/{file}")
 }
 
 impl PageStore for FolderPageStore {
@@ -204,17 +204,17 @@ mod tests {
             done("a", None),
         ];
         let mut one = shelf(folder.path());
-        assert_eq!(one.saved().unwrap(), Saved::default());
+        assert_eq!(one.load().unwrap(), SavedCrawl::default());
         one.finish(&[page("a")]).unwrap();
         for event in &events {
             one.note(event).unwrap();
         }
         let mut other = shelf(folder.path());
         let saved = other.load().unwrap();
-        assert_eq!(saved, Saved { pages: vec![page("a")], events: events.to_vec() });
+        assert_eq!(saved, SavedCrawl { pages: vec![page("a")], events: events.to_vec() });
         assert_eq!(other.pages().unwrap(), [page("b")]);
         other.finish(&[page("b")]).unwrap();
-        assert_eq!(one.saved().unwrap(), Saved { pages: vec![page("b")], events: Vec::new() });
+        assert_eq!(one.load().unwrap(), SavedCrawl { pages: vec![page("b")], events: Vec::new() });
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         assert!(!folder.path().join("pages/a/b").exists());
         assert!(folder.path().join("pages/a/d.html").exists());
         let is_left = |entry: io::Result<std::fs::DirEntry>| entry.unwrap().file_name() != "a";
-        assert!(!std::fs::read_dir(folder.path().join(PAGES)).unwrap().any(is_left));
+        assert!(!std::fs::read_dir(folder.path().join(PAGES_FOLDER)).unwrap().any(is_left));
         for outside in ["../../x", "/etc/x"] {
             if shelf.put(outside, b"").is_ok() {
                 // An absolute path after the folder's name is a path below it.
@@ -249,7 +249,7 @@ mod tests {
         let mut bytes = std::fs::read(&notes).unwrap();
         bytes.extend_from_slice(b"not json\n{\"event\":\"done\",\"ur");
         std::fs::write(&notes, bytes).unwrap();
-        assert_eq!(shelf(folder.path()).saved().unwrap().events, [done("a", None)]);
+        assert_eq!(shelf(folder.path()).load().unwrap().events, [done("a", None)]);
         shelf(folder.path()).note(&done("b", None)).unwrap();
         let events = shelf(folder.path()).load().unwrap().events;
         assert_eq!(events, [done("a", None), done("b", None)]);
@@ -262,7 +262,7 @@ mod tests {
         let message = shelf(folder.path()).load().unwrap_err().to_string();
         assert_eq!(message, "crawl.json is corrupt; remove it to crawl the site from the start");
         std::fs::write(folder.path().join(STATE_FILE), "{\"version\":9,\"pages\":[]}").unwrap();
-        assert_eq!(shelf(folder.path()).saved().unwrap(), Saved::default());
+        assert_eq!(shelf(folder.path()).load().unwrap(), SavedCrawl::default());
     }
 
     #[cfg(unix)]

@@ -84,7 +84,7 @@ impl Fixture {
     pub(crate) fn stored_files(&self) -> Vec<String> {
         let pages = self.shelf().pages().unwrap();
         let listed: BTreeSet<String> = pages.iter().map(|page| page.file.clone()).collect();
-        assert_eq!(listed, files(&self.folder.path().join(PAGES)), "files are what is listed");
+        assert_eq!(listed, files(&self.folder.path().join(PAGES_FOLDER)), "files are what is listed");
         let path = |url: &str| url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap();
         pages.iter().map(|page| path(&page.url)).collect()
     }
@@ -124,9 +124,9 @@ fn pages_are_kept_and_asked_for_with_their_validators() {
     let pages = chain();
     let fixture = Fixture::new(pages.serve());
     let first = fixture.crawl();
-    assert_eq!((counts(&first), first.end), ([3, 0, 0, 0, 0, 0], End::Complete), "{first:?}");
+    assert_eq!((counts(&first), first.end), ([3, 0, 0, 0, 0, 0], CrawlEnd::Complete), "{first:?}");
     assert_eq!(fixture.server.paths(), ["/robots.txt", "/docs/", "/docs/a", "/docs/b.html"]);
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/a", "/docs/b.html"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/a", "/docs/b.html"]);
     let read = |name: &str| std::fs::read_to_string(fixture.folder.path().join(name)).unwrap();
     assert_eq!(read("pages/docs/index.html"), "<a href=a>");
     assert_eq!(read("pages/docs/a.html"), "<a href=/docs/b.html#part>");
@@ -140,7 +140,7 @@ fn pages_are_kept_and_asked_for_with_their_validators() {
     assert_eq!((asked.len(), sent.count()), (4, 3));
     assert_eq!(read("pages/docs/b.html"), "a new end");
     let left: BTreeSet<String> = files(fixture.folder.path());
-    assert!(left.iter().all(|name| name == "crawl.json" || name.starts_with(PAGES)), "{left:?}");
+    assert!(left.iter().all(|name| name == "crawl.json" || name.starts_with(PAGES_FOLDER)), "{left:?}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_file_that_was_lost_is_fetched_again() {
     fixture.crawl();
     std::fs::remove_file(fixture.folder.path().join("pages/docs/a.html")).unwrap();
     assert_eq!(counts(&fixture.crawl()), [1, 2, 0, 0, 0, 0]);
-    assert_eq!(fixture.kept().len(), 3);
+    assert_eq!(fixture.stored_files().len(), 3);
 }
 
 #[test]
@@ -170,16 +170,16 @@ fn a_page_is_gone_after_410_or_after_two_404() {
     pages.remove("/docs/b.html");
     let missed = fixture.crawl();
     assert_eq!(counts(&missed), [0, 2, 0, 0, 0, 1], "{missed:?}");
-    assert_eq!(fixture.kept().len(), 3, "once is an accident");
+    assert_eq!(fixture.stored_files().len(), 3, "once is an accident");
     let gone = fixture.crawl();
     assert_eq!(counts(&gone), [0, 2, 1, 0, 0, 0], "{gone:?}");
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/a"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/a"]);
     pages.set("/docs/a", CrawlerReply::new(410));
     assert_eq!(counts(&fixture.crawl()), [0, 1, 1, 0, 0, 0]);
-    assert_eq!(fixture.kept(), ["/docs/"]);
+    assert_eq!(fixture.stored_files(), ["/docs/"]);
     pages.set("/docs/", CrawlerReply::new(500));
     assert_eq!(counts(&fixture.crawl()), [0, 0, 0, 0, 1, 0]);
-    assert_eq!(fixture.kept(), ["/docs/"], "a server's trouble takes nothing away");
+    assert_eq!(fixture.stored_files(), ["/docs/"], "a server's trouble takes nothing away");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_narrower_scope_drops_what_is_outside() {
     fixture.site.exclude = vec!["**/*.html".to_owned()];
     fixture.server.asked();
     assert_eq!(counts(&fixture.crawl()), [0, 2, 1, 0, 0, 0]);
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/a"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/a"]);
     assert!(!fixture.server.paths().contains(&"/docs/b.html".to_owned()));
 }
 
@@ -253,7 +253,7 @@ fn pages_whose_files_would_meet_are_all_kept() {
     }
     let fixture = Fixture::new(pages.serve());
     assert_eq!(counts(&fixture.crawl()), [9, 0, 0, 0, 0, 0]);
-    assert_eq!(fixture.kept().len(), 9);
+    assert_eq!(fixture.stored_files().len(), 9);
     for page in fixture.shelf().pages().unwrap().iter().skip(1) {
         let kept = std::fs::read_to_string(fixture.folder.path().join(PAGES_FOLDER).join(&page.file));
         assert!(page.url.ends_with(&format!("/docs/{}", kept.unwrap())), "{page:?}");
@@ -282,7 +282,7 @@ fn redirects_stay_in_the_site() {
     let fixture = Fixture::new(pages.serve());
     let crawled = fixture.crawl();
     assert_eq!(counts(&crawled), [2, 0, 0, 0, 0, 4 + 6], "{crawled:?}");
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/new"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/new"]);
     assert!(!fixture.server.paths().contains(&"/private/".to_owned()));
     assert!(other.asked().is_empty());
 }
@@ -295,10 +295,10 @@ fn a_page_that_moves_is_kept_in_its_new_place() {
     pages.set("/docs/b.html", CrawlerReply::to("c"));
     pages.set("/docs/c", CrawlerReply::html("the end"));
     assert_eq!(counts(&fixture.crawl()), [1, 2, 0, 0, 0, 1]);
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/a", "/docs/c"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/a", "/docs/c"]);
     pages.set("/docs/c", CrawlerReply::new(302).with("location", "/sign-in"));
     assert_eq!(counts(&fixture.crawl()), [0, 2, 0, 0, 0, 2]);
-    assert_eq!(fixture.kept().len(), 3, "what moves for a while comes back");
+    assert_eq!(fixture.stored_files().len(), 3, "what moves for a while comes back");
     fixture.site.start = fixture.server.url("/docs/b.html");
     pages.set("/docs/b.html", CrawlerReply::to("https://elsewhere.test/"));
     let message = fixture.crawl().problems.first().cloned().unwrap();
@@ -313,8 +313,8 @@ fn copies_are_kept_once_and_a_site_of_copies_ends() {
     });
     let fixture = Fixture::new(server);
     let crawled = fixture.crawl();
-    assert_eq!((counts(&crawled), crawled.end), ([1, 0, 0, 0, 0, 3], End::Complete));
-    assert_eq!(fixture.kept(), ["/docs/"]);
+    assert_eq!((counts(&crawled), crawled.end), ([1, 0, 0, 0, 0, 3], CrawlEnd::Complete));
+    assert_eq!(fixture.stored_files(), ["/docs/"]);
 }
 
 #[test]
@@ -326,9 +326,9 @@ fn no_more_pages_than_wanted_are_asked_for() {
     let mut fixture = Fixture::new(server);
     fixture.site.most_pages = 7;
     let crawled = fixture.crawl();
-    assert_eq!((counts(&crawled), crawled.end), ([7, 0, 0, 0, 0, 0], End::Full));
+    assert_eq!((counts(&crawled), crawled.end), ([7, 0, 0, 0, 0, 0], CrawlEnd::Full));
     assert_eq!(fixture.server.asked().len(), 8);
-    assert_eq!(fixture.kept().len(), 7);
+    assert_eq!(fixture.stored_files().len(), 7);
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn sitemaps_lead_to_pages_without_links() {
     pages.set("/docs/alone", CrawlerReply::html("alone"));
     let crawled = fixture.crawl();
     assert_eq!(counts(&crawled), [2, 0, 0, 0, 0, 0], "{crawled:?}");
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/alone"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/alone"]);
     assert_eq!(crawled.problems.len(), 1);
     assert!(crawled.problems[0].reason.ends_with("/missing.xml returned status 404"), "{crawled:?}");
 }

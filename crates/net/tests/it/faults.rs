@@ -38,17 +38,17 @@ fn child_fails_each_operation() {
     let expected = dry.stored_files();
     for n in 0..counts.values().sum() {
         let fixture = changed();
-        let ended = faults.fail_nth(n, || fixture.onto(&mut fixture.shelf()));
+        let ended = faults.fail_nth(n, || fixture.crawl_into(&mut fixture.shelf()));
         if let Err(error) = &ended {
             let text = format!("{error:?}");
-            assert!(text.contains("crawl.") || text.contains(PAGES), "{n}: {text}");
+            assert!(text.contains("crawl.") || text.contains(PAGES_FOLDER), "{n}: {text}");
         }
         // Every listed page can be read.
         let left = fixture.shelf().pages().unwrap_or_else(|error| panic!("{n}: {error}"));
         assert!(!left.is_empty(), "{n}");
         let next = fixture.crawl();
-        assert_eq!(next.end, End::Complete, "{n}: {next:?}");
-        assert_eq!(fixture.kept(), expected, "{n} after {ended:?}");
+        assert_eq!(next.end, CrawlEnd::Complete, "{n}: {next:?}");
+        assert_eq!(fixture.stored_files(), expected, "{n} after {ended:?}");
         let read = |name: &str| fs::read_to_string(fixture.folder.path().join(name)).unwrap();
         assert_eq!(read("pages/docs/c/d.html"), "new", "{n}");
         assert_eq!(read("pages/docs/b.html"), "another end", "{n}");

@@ -113,7 +113,7 @@ fn names_that_lead_inside_are_refused() {
         let policy = NetworkPolicy::parse([rule.as_str(), server.rule().as_str()]).unwrap();
         let client = GuardedClient::with_lookup(policy, bounded_limits(), ScriptedLookup::new(&[addresses]));
         let error = get(&client, &url).unwrap_err();
-        let refused = matches!(error, FetchError::Refused(Refusal::Inside { .. }));
+        let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::Inside { .. }));
         assert!(refused, "{addresses:?}: {error:?}");
         assert!(error.to_string().starts_with("docs.test resolves to "), "{error}");
     }
@@ -143,7 +143,7 @@ fn the_address_that_was_checked_is_the_one_that_is_reached() {
     assert_eq!(server.asked()[0].header("host"), Some(host.as_str()));
     // The name has moved: even an open connection is no longer used.
     let error = get(&client, &url).unwrap_err();
-    assert!(matches!(error, FetchError::Refused(Refusal::Inside { .. })), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Inside { .. })), "{error:?}");
     assert!(server.asked().is_empty());
 }
 
@@ -160,11 +160,11 @@ fn a_lookup_without_an_end_ends() {
     let policy = NetworkPolicy::parse(["docs.test"]).unwrap();
     let client = GuardedClient::with_lookup(policy, quick_limits(), Arc::new(HangingLookup));
     let error = get(&client, &Url::parse("http://docs.test/").unwrap()).unwrap_err();
-    assert!(matches!(error, FetchError::TimedOut { .. }), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::TimedOut { .. }), "{error:?}");
     let none = ScriptedLookup::new(&[&[]]);
     let client = GuardedClient::with_lookup(client.policy().clone(), quick_limits(), none);
     let error = get(&client, &Url::parse("http://docs.test/").unwrap()).unwrap_err();
-    assert_eq!(error.told(), "cannot reach docs.test: host not found");
+    assert_eq!(error.to_chain(), "cannot reach docs.test: host not found");
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn every_redirect_is_checked() {
     let client = client(&server);
     for path in ["/port", "/host", "/odd", "/metadata", "/file", "/credentials", "/deep"] {
         let error = get(&client, &server.url(path)).unwrap_err();
-        assert!(matches!(error, FetchError::Refused(_)), "{path}: {error:?}");
+        assert!(matches!(error, GuardedFetchError::Refused(_)), "{path}: {error:?}");
         assert!(!error.to_string().contains("secret"), "{path}: {error}");
     }
     assert!(inside.asked().is_empty());
@@ -224,11 +224,11 @@ fn a_redirect_writes_an_address_plainly() {
             server.asked();
             let url = server.url(&format!("/to?{place}"));
             let error = get(&client, &url).unwrap_err();
-            let refused = matches!(error, FetchError::Refused(Refusal::Notation { .. }));
+            let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. }));
             assert!(refused, "{place}: {error:?}");
             assert!(error.to_string().contains("write it as 127.0.0.1"), "{error}");
             let error = client.send(&FetchRequest::get(url), BodyLimit::First(10)).unwrap_err();
-            assert!(matches!(error, FetchError::Refused(Refusal::Notation { .. })), "{error:?}");
+            assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. })), "{error:?}");
             let asked = server.asked();
             assert_eq!(asked.len(), 2, "{place} was followed: {asked:?}");
         }
@@ -249,7 +249,7 @@ fn a_redirect_in_letters_that_are_not_encoded_is_followed_and_checked() {
     assert_eq!(get(&client, &server.url("/path")).unwrap().body, b"here");
     server.asked();
     let error = get(&client, &server.url("/host")).unwrap_err();
-    assert!(matches!(error, FetchError::Refused(Refusal::Notation { .. })), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. })), "{error:?}");
     assert_eq!(server.paths(), ["/host"]);
 }
 
@@ -276,7 +276,7 @@ fn answers_are_bounded_packed_and_unpacked() {
     assert_eq!(get(&client, &server.url("/fits")).unwrap().body.len(), 100_000);
     for path in ["/sized", "/chunked", "/bomb"] {
         let error = get(&client, &server.url(path)).unwrap_err();
-        assert!(matches!(error, FetchError::TooLarge { limit: 100_000, .. }), "{path}: {error:?}");
+        assert!(matches!(error, GuardedFetchError::TooLarge { limit: 100_000, .. }), "{path}: {error:?}");
         let first = BodyLimit::First(1_000);
         let cut = client.get_body(&server.url(path), &CacheValidators::default(), first).unwrap();
         assert_eq!(cut.body, vec![b'a'; 1_000], "{path}");
@@ -286,7 +286,7 @@ fn answers_are_bounded_packed_and_unpacked() {
     assert_eq!(whole.body.len(), 1 << 20);
     get(&client, &server.url("/torn")).unwrap_err();
     let error = get(&client, &server.url("/brotli")).unwrap_err();
-    assert!(matches!(error, FetchError::Garbled { .. }), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::Garbled { .. }), "{error:?}");
     let missing = get(&client, &server.url("/missing")).unwrap();
     assert_eq!((missing.status, missing.body.len()), (404, 0));
 }
@@ -307,7 +307,7 @@ fn slow_answers_end_at_the_deadline() {
     for path in ["/drip", "/packed", "/round", "/silent"] {
         let begun = Instant::now();
         let error = get(&client, &server.url(path)).unwrap_err();
-        assert!(matches!(error, FetchError::TimedOut { .. }), "{path}: {error:?}");
+        assert!(matches!(error, GuardedFetchError::TimedOut { .. }), "{path}: {error:?}");
         // Far from both the limit and what the server would take.
         assert!(begun.elapsed() < Duration::from_secs(10), "{path}");
     }

@@ -46,7 +46,7 @@ impl FailingPageStore {
 
 impl PageStore for FailingPageStore {
     fn load(&mut self) -> Result<SavedCrawl, PageStoreError> {
-        self.step()?.saved()
+        self.step()?.load()
     }
     fn get(&mut self, file: &str) -> Result<Option<Vec<u8>>, PageStoreError> {
         self.step()?.get(file)
@@ -71,10 +71,10 @@ fn a_kill_at_any_step_costs_one_request_at_most() {
     for steps in 0.. {
         let fixture = Fixture::new(site().serve());
         let mut shelf = FailingPageStore { shelf: fixture.shelf(), left: steps };
-        let first = fixture.onto(&mut shelf);
+        let first = fixture.crawl_into(&mut shelf);
         let begun = matches!(
-            fixture.shelf().saved().unwrap().events.as_slice(),
-            [_, Event::Begun { .. }, ..]
+            fixture.shelf().load().unwrap().events.as_slice(),
+            [_, CrawlEvent::Begun { .. }, ..]
         );
         let before: Vec<String> = fixture.server.paths();
         match first {
@@ -86,8 +86,8 @@ fn a_kill_at_any_step_costs_one_request_at_most() {
             Err(other) => panic!("{steps}: {other}"),
         }
         let crawled = fixture.crawl();
-        assert_eq!((crawled.end, counts(&crawled)), (End::Complete, WHOLE), "{steps}");
-        assert_eq!(fixture.kept().len(), 8, "{steps}");
+        assert_eq!((crawled.end, counts(&crawled)), (CrawlEnd::Complete, WHOLE), "{steps}");
+        assert_eq!(fixture.stored_files().len(), 8, "{steps}");
         let mut asked: Vec<String> = before.into_iter().chain(fixture.server.paths()).collect();
         asked.retain(|path| path != "/robots.txt");
         // Eleven URLs are requested; only the one in flight is requested again.
@@ -114,7 +114,7 @@ fn a_crawl_stops_on_request_and_resumes_later() {
             assert_eq!(counts(&crawled), WHOLE);
             break;
         }
-        assert_eq!(crawled.end, End::Stopped);
+        assert_eq!(crawled.end, CrawlEnd::Stopped);
         assert_eq!(seen.get().0, from + 2);
         assert!(rounds < 20);
     }
@@ -132,11 +132,11 @@ fn an_unfinished_crawl_of_another_scope_is_not_gone_on_with() {
     let mut shelf = FailingPageStore { shelf: fixture.shelf(), left: 25 };
     crawl(&fixture.client, &fixture.site, &mut shelf, watch).unwrap_err();
     let kept = fixture.stored_files().len();
-    assert!(fixture.kept().contains(&"/docs/new".to_owned()));
+    assert!(fixture.stored_files().contains(&"/docs/new".to_owned()));
     fixture.site.exclude = vec!["docs/new".to_owned()];
     let crawled = fixture.crawl();
     assert_eq!((crawled.unchanged, crawled.gone), (kept - 1, 1), "{crawled:?}");
-    assert!(!fixture.kept().contains(&"/docs/new".to_owned()));
+    assert!(!fixture.stored_files().contains(&"/docs/new".to_owned()));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn an_unfinished_crawl_of_long_ago_is_not_gone_on_with() {
         let mut shelf = fixture.shelf();
         let watch = CrawlObserver { progress: &mut |_, _| {}, stop: &|| true };
         crawl(&fixture.client, &fixture.site, &mut shelf, watch).unwrap();
-        let events = shelf.saved().unwrap().events;
+        let events = shelf.load().unwrap().events;
         shelf.finish(&[]).unwrap();
         for event in events {
             // Everything was requested, so there is nothing to resume.

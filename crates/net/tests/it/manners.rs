@@ -23,7 +23,7 @@ fn robots_txt_is_obeyed() {
     pages.set("/robots.txt", CrawlerReply::new(200).body(b"User-agent: docent\nDisallow: /"));
     assert_eq!(counts(&fixture.crawl()), [0, 0, 0, 1, 0, 0]);
     assert_eq!(fixture.server.paths(), ["/robots.txt"]);
-    assert!(fixture.kept().is_empty(), "what the site takes back is not kept");
+    assert!(fixture.stored_files().is_empty(), "what the site takes back is not kept");
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_status_of_robots_txt_decides() {
         fixture.crawl();
         pages.set("/robots.txt", CrawlerReply::new(status));
         fixture.server.asked();
-        let crawled = fixture.onto(&mut fixture.shelf());
+        let crawled = fixture.crawl_into(&mut fixture.shelf());
         match &crawled {
             Ok(_) => assert!(allowed, "{status}"),
             Err(CrawlError::Robots(_)) => {
@@ -51,7 +51,7 @@ fn the_status_of_robots_txt_decides() {
             }
             Err(other) => panic!("{status}: {other}"),
         }
-        assert_eq!(fixture.kept().len(), 3, "{status}: pages stay");
+        assert_eq!(fixture.stored_files().len(), 3, "{status}: pages stay");
     }
 }
 
@@ -92,7 +92,7 @@ fn pages_say_what_they_want() {
     ]);
     let fixture = Fixture::new(pages.serve());
     assert_eq!(counts(&fixture.crawl()), [4, 0, 0, 0, 0, 3]);
-    assert_eq!(fixture.kept(), ["/docs/", "/docs/2", "/docs/4", "/docs/from1"]);
+    assert_eq!(fixture.stored_files(), ["/docs/", "/docs/2", "/docs/4", "/docs/from1"]);
     assert!(!fixture.server.paths().contains(&"/docs/no".to_owned()));
 }
 
@@ -118,7 +118,7 @@ fn canonical_places_are_kept_instead() {
     let fixture = Fixture::new(pages.serve());
     fixture.crawl();
     assert_eq!(
-        fixture.kept(),
+        fixture.stored_files(),
         ["/docs/", "/docs/outside", "/docs/real", "/docs/self", "/docs/shut", "/docs/y"]
     );
 }
@@ -153,10 +153,10 @@ fn busy_sites_are_asked_again() {
 fn a_site_that_asks_for_a_long_pause_is_left_alone() {
     let fixture = Fixture::new(shaky(1, || CrawlerReply::new(503).with("retry-after", "86400")));
     let crawled = fixture.crawl();
-    assert_eq!((crawled.end, fixture.server.asked().len()), (End::GaveUp, 2));
+    assert_eq!((crawled.end, fixture.server.asked().len()), (CrawlEnd::GaveUp, 2));
     assert!(crawled.problems[0].reason.contains("retry after 86400 s"), "{crawled:?}");
     let later = fixture.crawl();
-    assert_eq!((later.end, counts(&later)), (End::Complete, [1, 0, 0, 0, 0, 0]));
+    assert_eq!((later.end, counts(&later)), (CrawlEnd::Complete, [1, 0, 0, 0, 0, 0]));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_site_that_fails_ten_times_in_a_row_is_given_up() {
     pages.set("/docs/4", CrawlerReply::html("4"));
     let fixture = Fixture::new(pages.serve());
     let crawled = fixture.crawl();
-    assert_eq!(crawled.end, End::GaveUp);
+    assert_eq!(crawled.end, CrawlEnd::GaveUp);
     // robots.txt, the first page, four failures, a page, ten failures.
     assert_eq!(fixture.server.asked().len(), 2 + 4 + 1 + 10);
     let message = crawled.problems.last().unwrap();
@@ -178,7 +178,7 @@ fn a_site_that_fails_ten_times_in_a_row_is_given_up() {
         pages.set(&format!("/docs/{number}"), CrawlerReply::html(&number.to_string()));
     }
     let later = fixture.crawl();
-    assert_eq!((later.end, later.fetched), (End::Complete, 51), "{later:?}");
+    assert_eq!((later.end, later.fetched), (CrawlEnd::Complete, 51), "{later:?}");
 }
 
 #[test]

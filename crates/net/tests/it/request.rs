@@ -49,7 +49,7 @@ fn what_a_request_carries_is_not_sent_on() {
         let posted = FetchRequest::post(server.url("/"), "text/plain", b"mine".to_vec());
         for request in [keyed, posted] {
             let error = client.send(&request, MAX_BODY).unwrap_err();
-            let refused = matches!(error, FetchError::Refused(Refusal::Forwarded { .. }));
+            let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::Forwarded { .. }));
             assert!(refused, "{status}: {error:?}");
             assert!(!format!("{error} {error:?}").contains(KEY));
         }
@@ -69,7 +69,7 @@ fn a_request_that_carries_nothing_follows_redirects_that_the_policy_allows() {
     let answer = client(&[&server, &other]).send(&request, MAX_BODY).unwrap();
     assert_eq!(answer.url, other.url("/b"));
     let error = client(&[&server]).send(&request, MAX_BODY).unwrap_err();
-    let refused = matches!(error, FetchError::Refused(Refusal::NotNamed { .. }));
+    let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::NotNamed { .. }));
     assert!(refused, "{error:?}");
     assert_eq!(other.paths(), ["/b"]);
 }
@@ -80,7 +80,7 @@ fn a_key_goes_only_to_allowed_hosts_and_is_not_shown() {
     let request = FetchRequest::get(server.url("/")).secret("authorization", format!("Bearer {KEY}"));
     let none = GuardedClient::new(NetworkPolicy::default(), FetchLimits::default());
     let error = none.send(&request, MAX_BODY).unwrap_err();
-    assert!(matches!(error, FetchError::Refused(Refusal::NotNamed { .. })), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::NotNamed { .. })), "{error:?}");
     assert!(!format!("{request:?} {error} {error:?}").contains(KEY));
     assert!(server.asked().is_empty());
     let gone = CrawlerTestServer::start(|_| CrawlerReply::new(500).drip(Duration::from_hours(1)));
@@ -88,7 +88,7 @@ fn a_key_goes_only_to_allowed_hosts_and_is_not_shown() {
     let client = GuardedClient::new(NetworkPolicy::parse([gone.rule().as_str()]).unwrap(), limits);
     let request = FetchRequest::get(gone.url("/")).secret("x-key", KEY);
     let error = client.send(&request, MAX_BODY).unwrap_err();
-    assert!(matches!(error, FetchError::TimedOut { .. }), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::TimedOut { .. }), "{error:?}");
     assert!(!format!("{error} {error:?} {client:?}").contains(KEY));
 }
 
@@ -97,7 +97,7 @@ fn a_body_that_is_too_large_is_refused() {
     let server = CrawlerTestServer::start(|_| CrawlerReply::new(200).body(&vec![b'a'; 2000]).chunked());
     let request = FetchRequest::post(server.url("/"), "text/plain", Vec::new());
     let error = client(&[&server]).send(&request, BodyLimit::AtMost(1000)).unwrap_err();
-    assert!(matches!(error, FetchError::TooLarge { .. }), "{error:?}");
+    assert!(matches!(error, GuardedFetchError::TooLarge { .. }), "{error:?}");
 }
 
 #[test]
@@ -105,14 +105,14 @@ fn nothing_is_asked_after_the_caller_s_time_is_up() {
     let server = CrawlerTestServer::start(|_| CrawlerReply::html("late"));
     let client = client(&[&server]).until(Instant::now());
     let asked = client.send(&FetchRequest::get(server.url("/")), MAX_BODY);
-    assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
+    assert!(matches!(asked, Err(GuardedFetchError::TimedOut { .. })), "{asked:?}");
     let asked = client.get(&server.url("/"), &CacheValidators::default());
-    assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
+    assert!(matches!(asked, Err(GuardedFetchError::TimedOut { .. })), "{asked:?}");
     // A later deadline does not extend an earlier one.
     let asked = client
         .until(Instant::now() + Duration::from_mins(1))
         .get(&server.url("/"), &CacheValidators::default());
-    assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
+    assert!(matches!(asked, Err(GuardedFetchError::TimedOut { .. })), "{asked:?}");
     assert!(server.asked().is_empty());
 }
 
@@ -124,6 +124,6 @@ fn requests_of_one_caller_share_the_time() {
     let client = client(&[&server]).until(at);
     thread::sleep(at.saturating_duration_since(Instant::now()));
     let asked = client.send(&FetchRequest::get(server.url("/")), MAX_BODY);
-    assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
+    assert!(matches!(asked, Err(GuardedFetchError::TimedOut { .. })), "{asked:?}");
     assert!(server.asked().is_empty());
 }

@@ -87,7 +87,7 @@ fn files(tape: &mut Tape<LimitedTarReader<'_, '_>>, intake: &mut ArchiveIntake<'
             EntryType::GNULongLink | EntryType::XGlobalHeader => {}
             EntryType::Directory => name = None,
             kind => {
-                if !intake.room() {
+                if !intake.has_room() {
                     return Ok(());
                 }
                 let own = || text(&entry.path_bytes());

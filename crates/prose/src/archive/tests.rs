@@ -126,7 +126,7 @@ fn archives_are_detected_by_name() {
         (".zip", None),
         ("a.zip/b", None),
     ] {
-        assert_eq!(Archive::of(path), want, "{path}");
+        assert_eq!(Archive::from_path(path), want, "{path}");
     }
 }
 
@@ -154,7 +154,7 @@ fn files_are_handed_out_one_by_one() {
         (Archive::Zip, zip(&zipped)),
     ] {
         let (files, read) = read_all(archive, &bytes, &ArchiveLimits::default());
-        assert_eq!((files, read), (want.clone(), Ok(Problems::default())), "{archive:?}");
+        assert_eq!((files, read), (want.clone(), Ok(ArchiveProblems::default())), "{archive:?}");
         let mut some = Vec::new();
         let wanted = |path: &str| path.starts_with('a');
         let each = &mut |entry: ArchiveEntry<'_>| some.push(entry.path.to_owned());

@@ -69,7 +69,7 @@ pub(super) fn entries(bytes: &[u8], intake: &mut ArchiveIntake<'_>) -> Result<()
     directory.members.sort_by_key(|member| member.at);
     let (mut total, mut free) = (0_u64, 0_u64);
     for member in &directory.members {
-        if !intake.room() {
+        if !intake.has_room() {
             break;
         }
         let Some((start, data)) = data(bytes, member) else {

@@ -52,7 +52,7 @@ pub(crate) fn plain(marked: &str) -> String {
         match c {
             TARGET => hidden = true,
             LABEL | END => hidden = false,
-            ROMAN | BOLD | ITALIC | CODE | JOINED => {}
+            ROMAN | BOLD | ITALIC | CODE | NO_SPACE => {}
             c if !hidden => out.push(c),
             _ => {}
         }
@@ -72,7 +72,7 @@ pub(crate) fn squeeze_marked(marked: &str) -> String {
             '\n' if out.ends_with(' ') => {
                 out.pop();
             }
-            ROMAN | BOLD | ITALIC | CODE | TARGET | LABEL | END | JOINED => {
+            ROMAN | BOLD | ITALIC | CODE | TARGET | LABEL | END | NO_SPACE => {
                 out.push(c);
                 continue;
             }
@@ -121,7 +121,7 @@ fn pieces(marked: &str) -> Vec<MarkedPiece> {
     }
     run.push_str(rest);
     pieces.push(MarkedPiece::Run(font, run));
-    pieces.retain(|piece| !matches!(piece, Piece::Run(_, run) if run.is_empty()));
+    pieces.retain(|piece| !matches!(piece, MarkedPiece::Run(_, run) if run.is_empty()));
     pieces
 }
 
@@ -222,15 +222,15 @@ mod tests {
             ("\u{5}never ends", "[never ends](never ends)"),
         ];
         for (marked, want) in cases {
-            assert_eq!(text(marked).linked(&|target| Some(target.to_owned())), want);
+            assert_eq!(text(marked).to_markdown(&|target| Some(target.to_owned())), want);
         }
     }
 
     #[test]
     fn white_space_is_squeezed_across_marks() {
-        assert_eq!(squeezed("  a \u{2} b\u{1}  \n\n c  "), "a \u{2}b\u{1}\nc");
+        assert_eq!(squeeze_marked("  a \u{2} b\u{1}  \n\n c  "), "a \u{2}b\u{1}\nc");
         assert_eq!(plain("a\u{5}t\u{6}l\u{7}\u{8}"), "al");
-        assert_eq!(cleaned("a\u{1}b\tc\n"), "ab\tc\n");
+        assert_eq!(remove_marks("a\u{1}b\tc\n"), "ab\tc\n");
         assert_eq!(slug(" Über: this & that "), "über-this-that");
     }
 }

@@ -181,12 +181,12 @@ mod tests {
     #[test]
     fn outputs_are_short() {
         let long = truncate_output(&"\u{1b}[31mx\u{1b}[0m\n".repeat(100));
-        assert_eq!(long.lines().count(), LINES + 1);
+        assert_eq!(long.lines().count(), MAX_OUTPUT_LINES + 1);
         assert!(long.starts_with("x\n") && long.ends_with("80 more lines"), "{long}");
-        assert_eq!(shortened(&"é".repeat(500)).chars().count(), WIDTH + 1);
-        assert_eq!(shortened("10%\r50%\r100%"), "100%");
+        assert_eq!(truncate_output(&"é".repeat(500)).chars().count(), MAX_OUTPUT_LINE_CHARS + 1);
+        assert_eq!(truncate_output("10%\r50%\r100%"), "100%");
         let figure = serde_json::json!({"data": {"text/plain": "<Figure size 1x1>"}});
-        assert_eq!(printed(&figure), "");
+        assert_eq!(output_text(&figure), "");
     }
 
     #[test]

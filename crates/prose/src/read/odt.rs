@@ -24,7 +24,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable
     if manifest.contains("encryption-data") {
         return Err(Unreadable::Encrypted);
     }
-    let text = package.needed("content.xml")?;
+    let text = package.read_required("content.xml")?;
     let xml = package.xml("content.xml", &text)?;
     let mut styles = HashMap::new();
     let shared = package.text("styles.xml").ok().flatten().unwrap_or_default();
@@ -40,7 +40,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable
     let title = title_of(&meta).or_else(|| reader.title.take());
     let mut document = reader.flow.finish(title, path);
     if reader.cut {
-        let what = format!("content nested deeper than {DEEPEST} elements is skipped");
+        let what = format!("content nested deeper than {MAX_NESTING} elements is skipped");
         document.problems.push(what);
     }
     Ok(document)

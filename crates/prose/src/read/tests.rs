@@ -23,7 +23,7 @@ fn shown(document: &ProseDocument) -> String {
         let anchor = section.anchor.as_deref().unwrap_or("-");
         writeln!(text, "\n== {} {path} ({anchor}) {:?}", section.level, section.page).unwrap();
         for block in &section.blocks {
-            let said = block.text.linked(&|target| Some(target.to_owned()));
+            let said = block.text.to_markdown(&|target| Some(target.to_owned()));
             writeln!(text, "[{:?} {:?}]\n{said}", block.kind, block.page).unwrap();
         }
     }
@@ -105,7 +105,7 @@ fn what_gives_no_document_says_why() {
         }
     }
     let old = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, 0, 0];
-    assert_eq!(Format::Docx.read("a.docx", &old), Err(Unreadable::Encrypted));
+    assert_eq!(ProseFormat::Docx.read("a.docx", &old), Err(Unreadable::Encrypted));
 }
 
 /// A DOCX whose main part is this.
@@ -215,7 +215,7 @@ fn broken_documents_are_no_surprise() {
     ];
     for name in names {
         let bytes = fs::read(fixtures().join(name)).unwrap();
-        let format = ProseFormat::of(name).unwrap();
+        let format = ProseFormat::from_path(name).unwrap();
         let mut results = BTreeSet::new();
         let mut look = |bytes: &[u8]| {
             let got = format.read(name, bytes);

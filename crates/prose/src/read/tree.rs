@@ -206,7 +206,7 @@ fn push_body_after(out: &mut String, body: &[PageNode], depth: usize) {
     if body.is_empty() {
         return;
     }
-    let first_is_item = matches!(body.first(), Some(Node::Item(_)));
+    let first_is_item = matches!(body.first(), Some(PageNode::Item(_)));
     out.push_str(if first_is_item { "\n" } else { "\n\n" });
     push_body(out, body, depth);
 }
@@ -217,7 +217,7 @@ fn push_body(out: &mut String, body: &[PageNode], depth: usize) {
     for (at, node) in body.iter().enumerate() {
         if at > 0 {
             let both_items =
-                matches!(node, Node::Item(_)) && matches!(body.get(at - 1), Some(Node::Item(_)));
+                matches!(node, PageNode::Item(_)) && matches!(body.get(at - 1), Some(PageNode::Item(_)));
             out.push_str(if both_items { "\n" } else { "\n\n" });
         }
         match node {
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     fn term(name: &str, words: usize) -> PageNode {
-        let body = vec![Node::Text(vec!["word"; words].join(" "))];
+        let body = vec![PageNode::Text(vec!["word"; words].join(" "))];
         let mark = ItemMarker::Term(name.into());
         PageNode::Item(PageListItem { mark, anchor: Some(name.into()), own: true, body })
     }
@@ -319,8 +319,8 @@ mod tests {
     #[test]
     fn bodies_are_indented_below_their_items() {
         let code = PageNode::Code { language: "sh".into(), code: "a\n\nb".into() };
-        let inner = PageNode::Item(PageListItem { body: vec![Node::Text("in".into())], ..PageListItem::default() });
-        let body = vec![Node::Text("one\ntwo".into()), code, inner];
+        let inner = PageNode::Item(PageListItem { body: vec![PageNode::Text("in".into())], ..PageListItem::default() });
+        let body = vec![PageNode::Text("one\ntwo".into()), code, inner];
         let outer = PageNode::Item(PageListItem { mark: ItemMarker::Number(3), body, ..PageListItem::default() });
         let want = "3. one\n  two\n\n  ```sh\n  a\n\n  b\n  ```\n\n  - in";
         assert_eq!(markdown(&[outer]), want);

@@ -267,12 +267,12 @@ fn unit_of(text: &str, root: &Object<'_>) -> String {
 
 fn write_member(text: &mut String, name: &str, value: &Value, layout: &JsonLayout<'_>, indent: &str) {
     text.push_str(&Value::from(name).to_string());
-    text.push_str(if matches!(layout, Layout::Line { spaced: false }) { ":" } else { ": " });
+    text.push_str(if matches!(layout, JsonLayout::Line { spaced: false }) { ":" } else { ": " });
     write(text, value, layout, indent);
 }
 
 fn write(text: &mut String, value: &Value, layout: &JsonLayout<'_>, indent: &str) {
-    let gap = if matches!(layout, Layout::Line { spaced: false }) { "," } else { ", " };
+    let gap = if matches!(layout, JsonLayout::Line { spaced: false }) { "," } else { ", " };
     match value {
         Value::Array(items) => {
             text.push('[');

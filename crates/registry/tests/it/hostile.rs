@@ -53,7 +53,7 @@ fn an_empty_file_has_no_servers() {
     for text in ["", " \r\n\t", "\u{feff}", "\u{feff}\n"] {
         for form in McpClient::ALL.into_iter().map(ConfigFormat::Client) {
             let reading = read(form, Path::new("f"), text.as_bytes());
-            assert_eq!(reading, Reading::default(), "{form:?} {text:?}");
+            assert_eq!(reading, ConfigContents::default(), "{form:?} {text:?}");
         }
     }
 }

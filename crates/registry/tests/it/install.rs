@@ -305,7 +305,7 @@ fn odd_files_are_left_alone() {
 #[test]
 fn a_name_must_be_one() {
     for name in ["", " ", "a\nb"] {
-        assert!(with_server(Client::Zed, None, name, &docent(), false).is_err(), "{name:?}");
+        assert!(with_server(McpClient::Zed, None, name, &docent(), false).is_err(), "{name:?}");
     }
     for client in McpClient::ALL {
         for name in ["do cent", "a.b", "\"q\"", "true", "ä: #", "1"] {

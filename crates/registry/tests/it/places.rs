@@ -21,7 +21,7 @@ fn each_platform_has_its_places() {
             let all = candidates(client, &places(Path::new("/x"), platform));
             let first = all.first().unwrap();
             assert_eq!(first.path, Path::new("/x").join(expected), "{client} {platform:?}");
-            assert_eq!(first.scope, Scope::User);
+            assert_eq!(first.scope, ConfigScope::User);
         }
     };
     check(
@@ -58,7 +58,7 @@ fn what_exists_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let places = places(folder.path(), OsPlatform::Linux);
     assert!(find(&places).is_empty());
-    assert!(!is_installed(Client::Codex, &places));
+    assert!(!is_installed(McpClient::Codex, &places));
     let files = [
         "home/.claude.json",
         "home/.codex/config.toml",
@@ -91,15 +91,15 @@ fn what_exists_is_found() {
     assert_eq!(found, expected);
     let there: Vec<McpClient> =
         McpClient::ALL.into_iter().filter(|client| is_installed(*client, &places)).collect();
-    assert_eq!(there, [Client::ClaudeCode, Client::VsCode, Client::Codex]);
+    assert_eq!(there, [McpClient::ClaudeCode, McpClient::VsCode, McpClient::Codex]);
 }
 
 #[test]
 fn a_client_goes_by_its_names() {
     for client in McpClient::ALL {
-        assert_eq!(Client::parse(client.id()), Some(client));
-        assert_eq!(Client::parse(client.title()), Some(client));
+        assert_eq!(McpClient::parse(client.id()), Some(client));
+        assert_eq!(McpClient::parse(client.title()), Some(client));
     }
-    assert_eq!(Client::parse("VS-Code"), Some(Client::VsCode));
-    assert_eq!(Client::parse("emacs"), None);
+    assert_eq!(McpClient::parse("VS-Code"), Some(McpClient::VsCode));
+    assert_eq!(McpClient::parse("emacs"), None);
 }

@@ -46,7 +46,7 @@ fn a_file_is_changed_behind_its_link_and_put_back() {
     assert_eq!(left.len(), 3, "{left:?}");
     fs::remove_file(&file).unwrap();
     let dead = plan.apply(&backups, MissingFolders::Keep).unwrap_err();
-    assert!(matches!(dead, PlanError::DeadLink { .. }), "{dead}");
+    assert!(matches!(dead, ConfigChangeError::DeadLink { .. }), "{dead}");
 }
 
 #[test]
@@ -55,9 +55,9 @@ fn changes_by_others_are_kept() {
     let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));
     fs::write(&file, "theirs").unwrap();
     let refused = plan(&file, Some("old"), "new").apply(&backups, MissingFolders::Keep).unwrap_err();
-    assert!(matches!(refused, PlanError::Changed { .. }), "{refused}");
+    assert!(matches!(refused, ConfigChangeError::Changed { .. }), "{refused}");
     let refused = plan(&file, None, "new").apply(&backups, MissingFolders::Keep).unwrap_err();
-    assert!(matches!(refused, PlanError::Changed { .. }), "{refused}");
+    assert!(matches!(refused, ConfigChangeError::Changed { .. }), "{refused}");
     let receipt = plan(&file, Some("theirs"), "new").apply(&backups, MissingFolders::Keep).unwrap();
     fs::write(&file, "newer").unwrap();
     let refused = undo(&receipt).unwrap_err();
@@ -70,7 +70,7 @@ fn folders_are_made_when_that_is_wanted_and_go_with_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a/b/c.json"), folder.path().join("backups"));
     let refused = plan(&file, None, "new").apply(&backups, MissingFolders::Keep).unwrap_err();
-    assert!(matches!(refused, PlanError::NoFolder { .. }), "{refused}");
+    assert!(matches!(refused, ConfigChangeError::NoFolder { .. }), "{refused}");
     let receipt = plan(&file, None, "new").apply(&backups, MissingFolders::Make).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "new");
     undo(&receipt).unwrap();
@@ -168,7 +168,7 @@ fn docent_is_installed_and_taken_out() {
     let plan = ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap();
     let receipt = plan.apply(&backups, MissingFolders::Keep).unwrap();
     assert!(receipt.block && !plan.is_empty());
-    assert!(Plan::install(Client::Cursor, &file, &server, false).unwrap().is_empty());
+    assert!(ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap().is_empty());
     let other = McpServerEntry::program("docent", "other", &[]);
     let refused = ConfigChange::install(McpClient::Cursor, &file, &other, false).unwrap_err().to_string();
     assert!(refused.starts_with(&file.display().to_string()), "{refused}");
@@ -179,10 +179,10 @@ fn docent_is_installed_and_taken_out() {
     let plan = ConfigChange::remove(McpClient::Cursor, &file, &receipt.name, receipt.block).unwrap();
     plan.apply(&backups, MissingFolders::Keep).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), text.replace("\"a\": 1", "\"a\": 2"));
-    assert!(Plan::remove(Client::Cursor, &file, "docent", true).unwrap().is_empty());
+    assert!(ConfigChange::remove(McpClient::Cursor, &file, "docent", true).unwrap().is_empty());
     fs::write(&file, b"\xff").unwrap();
     let refused = ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap_err();
     assert!(refused.to_string().contains("UTF-8"), "{refused}");
     let refused = ConfigChange::install(McpClient::Cursor, folder.path(), &server, false).unwrap_err();
-    assert!(matches!(refused, PlanError::Io { .. }), "{refused}");
+    assert!(matches!(refused, ConfigChangeError::Io { .. }), "{refused}");
 }

@@ -185,7 +185,7 @@ fn a_registry_says_what_each_server_is_for() {
     assert_eq!(meta.domains, ["cloudflare", "workers"]);
     assert_eq!(meta.examples, ["Find the documentation of an API."]);
     assert_eq!(meta.sensitivity, Sensitivity::Medium);
-    assert_eq!(meta.visibility, Visibility::OptIn);
+    assert_eq!(meta.visibility, EntryVisibility::OptIn);
     assert_eq!((meta.priority, meta.auto_discover), (Some(10), Some(true)));
     assert_eq!(meta.always_allow, ["search"]);
     assert_eq!(server.unknown.get("owner"), Some(&json!("platform team")));
@@ -249,21 +249,21 @@ fn every_block_of_an_editor_is_read() {
     let server = json!({"command": "x"});
     let nested = json!({"servers": {"a": server}});
     let both = json!({"mcp": nested, "mcp.servers": {"b": server}});
-    assert_eq!(names(Form::Block, both.clone()), ("a b".to_owned(), vec![]));
+    assert_eq!(names(ConfigFormat::Block, both.clone()), ("a b".to_owned(), vec![]));
     assert_eq!(names(vscode, both), ("a b".to_owned(), vec![]));
     let dotted = json!({"mcp.servers": {"a": server}, "servers": {"b": server}});
     assert_eq!(names(vscode, dotted), ("a b".to_owned(), vec![]));
     let twice = json!({"mcp": nested, "mcp.servers": {"a": server}});
     let problem = "f: \"a\": another entry of this name under `mcp.servers` is used; remove one";
-    assert_eq!(names(Form::Block, twice), ("a".to_owned(), vec![problem.to_owned()]));
+    assert_eq!(names(ConfigFormat::Block, twice), ("a".to_owned(), vec![problem.to_owned()]));
     let wrong = json!({"mcp": nested, "mcp.servers": 1});
     let problem = "f: mcp.servers: it is not an object of entries; write the entries between { and }, each under its name";
-    assert_eq!(names(Form::Block, wrong), ("a".to_owned(), vec![problem.to_owned()]));
+    assert_eq!(names(ConfigFormat::Block, wrong), ("a".to_owned(), vec![problem.to_owned()]));
 }
 
 #[test]
 fn a_file_s_name_says_its_form() {
-    let check = |path: &str, form: ConfigFormat| assert_eq!(Form::of(Path::new(path)), form, "{path}");
+    let check = |path: &str, form: ConfigFormat| assert_eq!(ConfigFormat::of(Path::new(path)), form, "{path}");
     check("/a/mcp.registry.json", ConfigFormat::Registry);
     check("/a/.mcp.json", ConfigFormat::Client(McpClient::ClaudeCode));
     check("/a/.cursor/mcp.json", ConfigFormat::Client(McpClient::Cursor));

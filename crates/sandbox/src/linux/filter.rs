@@ -404,7 +404,7 @@ mod tests {
         ] {
             for whom in [ConfinementTarget::Itself, ConfinementTarget::Program] {
                 for program in compile(&confinement, whom).unwrap() {
-                    assert!((3..MOST).contains(&program.len()), "{}", program.len());
+                    assert!((3..MAX_FILTER_INSTRUCTIONS).contains(&program.len()), "{}", program.len());
                 }
             }
         }
@@ -477,7 +477,7 @@ mod tests {
         let open = Confinement::default().spawn(true).connect(PortSet::Any);
         for call in [libc::SYS_read, libc::SYS_ptrace, 520, 521] {
             let x32 = call | 0x4000_0000;
-            assert_eq!(answer(&open, Whom::Itself, x32, [0; 6]), libc::ENOSYS, "{call}");
+            assert_eq!(answer(&open, ConfinementTarget::Itself, x32, [0; 6]), libc::ENOSYS, "{call}");
         }
     }
 

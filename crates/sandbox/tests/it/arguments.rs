@@ -93,7 +93,7 @@ fn a_program_is_looked_for_before_the_child_is_confined() {
         ("..", path),
     ] {
         let refused = find(program, path, Some(&folder)).unwrap_err();
-        assert!(matches!(refused, Refused::NoProgram { .. }), "{program:?} in {path:?}");
+        assert!(matches!(refused, SandboxError::NoProgram { .. }), "{program:?} in {path:?}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_path_that_is_not_text_is_refused() {
     let odd = OsStr::from_bytes(b"/srv/\xff");
     let launch =
         Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), ConfinementMode::Strict);
-    assert!(matches!(launch.command(), Err(Refused::Description(_))));
+    assert!(matches!(launch.command(), Err(SandboxError::Description(_))));
 }
 
 /// A fake bubblewrap that records its arguments and runs what follows them.

@@ -20,7 +20,7 @@ fn what_is_not_named_is_out_of_sight() {
     let process = format!("os.stat('/proc/{}')", std::process::id());
     for code in ["os.stat(outside + '/file')", "os.stat('/etc/shadow')", &process] {
         let stage = ConfinementFixture::new();
-        assert_eq!(stage.python(code, stage.confinement(), Mode::Strict), "done", "{code}");
+        assert_eq!(stage.python(code, stage.confinement(), ConfinementMode::Strict), "done", "{code}");
         check(code, |same, _| same, "ENOENT");
     }
 }

@@ -136,10 +136,10 @@ fn a_link_in_a_changeable_place_opens_nothing() {
         let stage = ConfinementFixture::new();
         fs::create_dir(stage.path("out/kept")).unwrap();
         let named = stage.confinement().write([stage.path("out/kept")]);
-        assert_eq!(stage.python(swap, named.clone(), Mode::Strict), "done");
-        assert_eq!(stage.python(code, named.clone(), Mode::Strict), "done", "a rule is followed");
+        assert_eq!(stage.python(swap, named.clone(), ConfinementMode::Strict), "done");
+        assert_eq!(stage.python(code, named.clone(), ConfinementMode::Strict), "done", "a rule is followed");
         let known = named.changeable([stage.path("out")]);
-        assert_eq!(stage.python(code, known.clone(), Mode::Strict), "EACCES", "{code}");
+        assert_eq!(stage.python(code, known.clone(), ConfinementMode::Strict), "EACCES", "{code}");
         match stage.wrapped(code, known, None) {
             Ok(answer) => assert_ne!(answer, "done", "in bubblewrap: {code}"),
             Err(reason) => skip_part!("the attempts in bubblewrap: {reason}"),
@@ -357,5 +357,5 @@ fn limits_hold_and_can_not_be_raised() {
     // Whether root may raise its limits without the sandbox differs between machines, so this is only tried inside.
     let stage = ConfinementFixture::new();
     let raise = "call('prlimit64', 0, 7, (ctypes.c_uint64 * 2)(65, 65), 0)";
-    assert_eq!(stage.python(raise, tight(stage.confinement()), Mode::Strict), "EPERM");
+    assert_eq!(stage.python(raise, tight(stage.confinement()), ConfinementMode::Strict), "EPERM");
 }

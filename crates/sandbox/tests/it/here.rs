@@ -50,10 +50,10 @@ fn a_sealed_process_names_nothing_and_works_on() {
     let denied = "error: Operation not permitted (os error 1)";
     for act in ["read", "write", "signal"] {
         let done = if act == "signal" { "error: No such process (os error 3)" } else { "done" };
-        assert_eq!(probe(Mode::Off, &open, act), done, "{act}");
-        assert_eq!(probe(Mode::Strict, &sealed, act), denied, "{act}");
+        assert_eq!(probe(ConfinementMode::Off, &open, act), done, "{act}");
+        assert_eq!(probe(ConfinementMode::Strict, &sealed, act), denied, "{act}");
     }
-    assert_eq!(probe(Mode::Strict, &sealed, "thread"), "a thread ran");
+    assert_eq!(probe(ConfinementMode::Strict, &sealed, "thread"), "a thread ran");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn check(offered: &SandboxSupport, confinement: &Confinement, missing: &[&str]) 
         Err(other) => panic!("{other}"),
     }
     let off = plan(confinement, ConfinementMode::Off, offered).unwrap();
-    assert!(off.controls.iter().all(|control| control.state == State::Off));
+    assert!(off.controls.iter().all(|control| control.state == ControlState::Off));
 }
 
 #[test]
@@ -102,16 +102,16 @@ fn bubblewrap_that_is_not_installed_is_reported_or_refused() {
         Launch { bubblewrap, ..launch }.command_with(&offered)
     };
     let report = launch(ConfinementMode::Auto, true).unwrap().report;
-    assert_eq!(report.control("bubblewrap").unwrap().state, State::NotOffered);
+    assert_eq!(report.control("bubblewrap").unwrap().state, ControlState::NotOffered);
     let refused = launch(ConfinementMode::Strict, true).unwrap_err().to_string();
     assert!(refused.contains("bubblewrap is not installed"), "{refused}");
     let report = launch(ConfinementMode::Strict, false).unwrap().report;
-    assert_eq!(report.control("bubblewrap").unwrap().state, State::Off);
+    assert_eq!(report.control("bubblewrap").unwrap().state, ControlState::Off);
 }
 
 #[test]
 fn a_launch_without_spawn_needs_landlock_to_distinguish_programs() {
     let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), ConfinementMode::Auto);
     let report = launch.command_with(&kernel(0, true)).unwrap().report;
-    assert_eq!(report.control("spawn").unwrap().state, State::NotOffered);
+    assert_eq!(report.control("spawn").unwrap().state, ControlState::NotOffered);
 }

@@ -78,7 +78,7 @@ fn the_network_is_open_where_it_is_said_to_be() {
     let udp = "s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.1', udp))";
     let stage = ConfinementFixture::new();
     let one = stage.confinement().connect(PortSet::Some(vec![stage.port()]));
-    assert_eq!(stage.python(connect, one, Mode::Strict), "done");
+    assert_eq!(stage.python(connect, one, ConfinementMode::Strict), "done");
     check(connect, |confinement| confinement.connect(PortSet::Any));
     check(accept, |confinement| confinement.connect(PortSet::Any).bind(PortSet::Any));
     check(accept, |confinement| confinement.connect(PortSet::Any).bind(PortSet::Some(vec![0])));

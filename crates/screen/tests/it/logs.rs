@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 #[track_caller]
 fn check(text: &str, want: &str) {
-    assert_eq!(Screen::new(Vec::new(), Options::for_logs()).redact(text), want);
+    assert_eq!(Screen::new(Vec::new(), ScreenOptions::for_logs()).redact(text), want);
 }
 
 #[test]

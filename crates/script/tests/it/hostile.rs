@@ -193,5 +193,5 @@ async fn too_much_code_is_refused() {
     assert_eq!(error.kind, ScriptErrorKind::Syntax);
     assert!(error.message.starts_with("the code has 40000 words and signs"), "{error}");
     let long = format!("return '{}'.length", "x".repeat(1 << 20));
-    assert_eq!(run_with(&long, Arc::default(), &Limits::default()).await.unwrap().value, 1 << 20);
+    assert_eq!(run_with(&long, Arc::default(), &ScriptLimits::default()).await.unwrap().value, 1 << 20);
 }

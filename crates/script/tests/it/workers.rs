@@ -88,7 +88,7 @@ async fn a_suspended_call_goes_on_in_the_next_step_and_no_other_is_made_twice() 
     let mut run = workers.start(&script, &cancel).await.unwrap();
     let first = Arc::new(Suspending::default());
     let caller: Arc<dyn ToolCaller> = Arc::clone(&first) as _;
-    assert!(matches!(run.next(&caller, &cancel).await, Step::Suspended));
+    assert!(matches!(run.next(&caller, &cancel).await, RunStep::Suspended));
     let mut numbers = first.numbers.lock().unwrap().clone();
     let second = Arc::new(Suspending { resumed: true, ..Suspending::default() });
     let caller: Arc<dyn ToolCaller> = Arc::clone(&second) as _;
@@ -115,7 +115,7 @@ async fn a_call_beside_a_suspended_one_goes_on_in_the_next_step() {
     let asked = |desk: &TestTools| desk.asked.load(Ordering::SeqCst);
     let first: Arc<dyn ToolCaller> =
         Arc::new(Suspending { desk: Arc::clone(&desk), ..Suspending::default() });
-    assert!(matches!(run.next(&first, &cancel).await, Step::Suspended));
+    assert!(matches!(run.next(&first, &cancel).await, RunStep::Suspended));
     assert_eq!((asked(&desk), desk.running.load(Ordering::SeqCst)), (1, 1));
     let second: Arc<dyn ToolCaller> =
         Arc::new(Suspending { resumed: true, desk: Arc::clone(&desk), ..Suspending::default() });

@@ -96,7 +96,7 @@ mod tests {
             assert!(out.is_sorted(), "in order");
             for (from, _) in &out {
                 let within = out.iter().filter(|(time, _)| (*from..from + 1000).contains(time));
-                assert!(within.count() <= MAX_PER_SECOND, "every {interval} ms, from {from}");
+                assert!(within.count() <= MAX_STEPS_PER_SECOND, "every {interval} ms, from {from}");
             }
             let seconds = usize::try_from(count * interval / 1000).unwrap();
             assert!(out.len() >= seconds.min(usize::try_from(count).unwrap()), "they go on");

@@ -219,12 +219,12 @@ mod tests {
             json!({"anyOf": patterns.iter().map(each).collect::<Vec<_>>()})
         };
         let named = |most: usize| (0..most).map(|nth| format!("^{nth}")).collect::<Vec<_>>();
-        assert_eq!(room(&all(named(1))), Some(MEMORY));
-        assert_eq!(room(&all(named(MOST))), Some(MEMORY / MOST));
-        assert_eq!(room(&all(named(MOST + 1))), None);
-        assert_eq!(room(&all(vec!["^a$".into(); 2 * MOST])), Some(MEMORY), "one is compiled once");
-        assert_eq!(room(&all(vec!["a".repeat(LONGEST + 1)])), None);
-        let long = (0..9).map(|nth| format!("{nth}{}", "a".repeat(LONGEST - 1))).collect();
+        assert_eq!(room(&all(named(1))), Some(MAX_COMPILED_BYTES));
+        assert_eq!(room(&all(named(MAX_PATTERNS))), Some(MAX_COMPILED_BYTES / MAX_PATTERNS));
+        assert_eq!(room(&all(named(MAX_PATTERNS + 1))), None);
+        assert_eq!(room(&all(vec!["^a$".into(); 2 * MAX_PATTERNS])), Some(MAX_COMPILED_BYTES), "one is compiled once");
+        assert_eq!(room(&all(vec!["a".repeat(MAX_PATTERN_BYTES + 1)])), None);
+        let long = (0..9).map(|nth| format!("{nth}{}", "a".repeat(MAX_PATTERN_BYTES - 1))).collect();
         assert_eq!(room(&all(long)), None);
         let keys: Object = named(MAX_PATTERNS + 1).into_iter().map(|name| (name, true.into())).collect();
         assert_eq!(room(&json!({"patternProperties": keys})), None);

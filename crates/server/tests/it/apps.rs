@@ -170,7 +170,7 @@ async fn a_page_is_visible_to_callers_that_may_see_its_provider() {
     let (first, second) = (with_page("first"), FixtureProvider::called("second"));
     second.apps.lock().unwrap().push(PAGE);
     let setup = ServerSetup {
-        providers: vec![first, second, Fixture::new()],
+        providers: vec![first, second, FixtureProvider::new()],
         keys: vec![key("all", &["*"]), key("page", &["second:*"]), key("tool", &["pictured"])],
         auth_required: true,
         ..setup(FixtureProvider::new())

@@ -231,7 +231,7 @@ async fn rejected_callers_leave_few_lines() {
         for caller in &callers {
             assert!(server.admit(caller).is_err());
         }
-        assert!(server.identify(&Shown::token("a-wrong-token")).is_none());
+        assert!(server.identify(&CallerCredentials::token("a-wrong-token")).is_none());
         server.count_unknown_caller();
     }
     let expected = [("ann", "rate"), ("bob", "rate"), ("", "token")];

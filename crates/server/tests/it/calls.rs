@@ -257,7 +257,7 @@ async fn a_cancelled_call_is_dropped_and_silent() {
     wire.ask("ping", json!({})).await;
     wire.ask("ping", json!({})).await;
     assert!(wire.seen.is_empty(), "{:?}", wire.seen);
-    server.drained().await;
+    server.wait_until_idle().await;
     assert!(
         server
             .metrics()
@@ -394,7 +394,7 @@ async fn audit_lines_distinguish_cancelled_from_refused() {
     wire.ask("ping", json!({})).await;
     gate.let_through(1);
     wire.answer(&first).await;
-    server.drained().await;
+    server.wait_until_idle().await;
     server.stop();
     wire.ask("resources/read", json!({"uri": "memo://a"})).await;
     let text = std::fs::read_to_string(&path).unwrap();

@@ -134,7 +134,7 @@ where
 }
 
 pub(crate) fn said(text: impl Into<String>) -> ToolOutcome {
-    ToolOutcome { content: vec![Block::text(text)], ..ToolOutcome::default() }
+    ToolOutcome { content: vec![AnswerBlock::text(text)], ..ToolOutcome::default() }
 }
 
 /// Echoes its text.
@@ -209,7 +209,7 @@ fn talking() -> Vec<Arc<dyn AnyTool>> {
                 (String::new(), extra(json!({"progress": 1, "total": 3, "odd": 1})));
             context.report(Progress { done: 1.0, total: Some(3.0), message, extra: steps });
             let line = extra(json!({"odd": 2, "_meta": {"own": 1}}));
-            context.relay(Level::Error, "other", json!("said"), line);
+            context.relay(SyslogLevel::Error, "other", json!("said"), line);
             Ok(said("relayed"))
         }),
         acting("slow_steps", json!({}), |_, context| async move {
@@ -220,14 +220,14 @@ fn talking() -> Vec<Arc<dyn AnyTool>> {
             Ok(said("done"))
         }),
         acting("logs", json!({}), |_, context| async move {
-            for level in [Level::Debug, Level::Info, Level::Error] {
+            for level in [SyslogLevel::Debug, SyslogLevel::Info, SyslogLevel::Error] {
                 context.log(level, "fixture", format!("{level:?}"));
             }
             Ok(said("logged"))
         }),
         acting("emits", json!({}), |_, context| async move {
-            context.emit(Block::text("first")).await;
-            context.emit(Block::text("second")).await;
+            context.emit(AnswerBlock::text("first")).await;
+            context.emit(AnswerBlock::text("second")).await;
             Ok(said("last"))
         }),
     ]
@@ -255,8 +255,8 @@ fn asking() -> Vec<Arc<dyn AnyTool>> {
                 )));
             }
             let asks = vec![
-                ("value".to_owned(), Ask::Elicit(form("Value?"))),
-                ("roots".to_owned(), Ask::Roots),
+                ("value".to_owned(), ClientQuery::Elicit(form("Value?"))),
+                ("roots".to_owned(), ClientQuery::Roots),
             ];
             Err(ToolError::NeedsInput(InputNeeded { asks, state: Some("asked".into()) }))
         }),
@@ -272,12 +272,12 @@ fn asking() -> Vec<Arc<dyn AnyTool>> {
 fn ending() -> Vec<Arc<dyn AnyTool>> {
     vec![
         acting("patient", json!({}), |_, context| async move {
-            context.emit(Block::text("found 2")).await;
+            context.emit(AnswerBlock::text("found 2")).await;
             context.stopped().await;
-            Ok(Outcome { partial: true, structured: Some(json!({"found": 3})), ..said("found 3") })
+            Ok(ToolOutcome { partial: true, structured: Some(json!({"found": 3})), ..said("found 3") })
         }),
         acting("stubborn", json!({}), |_, context| async move {
-            context.emit(Block::text("a piece")).await;
+            context.emit(AnswerBlock::text("a piece")).await;
             std::future::pending().await
         }),
         acting("panics", json!({}), |_, _| async move { panic!("the boom") }),
@@ -286,7 +286,7 @@ fn ending() -> Vec<Arc<dyn AnyTool>> {
             Ok(said("never"))
         }),
         acting("fails", json!({}), |_, _| async move {
-            Err(Failure::new(FailureKind::Database, "The index is locked")
+            Err(ToolFailure::new(FailureKind::Database, "The index is locked")
                 .hint("Stop the other server.")
                 .into())
         }),
@@ -294,7 +294,7 @@ fn ending() -> Vec<Arc<dyn AnyTool>> {
             let size =
                 usize::try_from(args.get("size").and_then(Value::as_u64).unwrap_or(0)).unwrap();
             let text: String = "0123456789".chars().cycle().take(size).collect();
-            Ok(Outcome { structured: Some(json!({"text": text, "size": size})), ..said(text) })
+            Ok(ToolOutcome { structured: Some(json!({"text": text, "size": size})), ..said(text) })
         }),
     ]
 }
@@ -433,7 +433,7 @@ impl ToolProvider for FixtureProvider {
             let words = AnswerBlock::text(format!("Greet {whom}."));
             Ok(PromptAnswer {
                 about: Some("A greeting".into()),
-                messages: vec![PromptMessage { role: Role::User, content: words }],
+                messages: vec![PromptMessage { role: PromptRole::User, content: words }],
                 ..PromptAnswer::default()
             })
         })

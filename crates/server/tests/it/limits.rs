@@ -114,7 +114,7 @@ async fn a_call_that_waits_can_be_cancelled() {
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": second}})).await;
     gate.let_through(1);
     assert_eq!(text(&wire.answer(&first).await), "waited");
-    server.drained().await;
+    server.wait_until_idle().await;
     wire.ask("ping", json!({})).await;
     assert!(wire.seen.is_empty(), "{:?}", wire.seen);
 }
@@ -169,7 +169,7 @@ fn bounded(tool: &str, own: RuleLimits, rule: RuleLimits) -> Arc<McpServer> {
         ..ServerLimits::default()
     };
     let named = PolicyRule::for_everybody("policy.rules[0]", vec![tool.to_owned()], PolicyAction::Allow);
-    let policy = ToolPolicy { rules: vec![Rule { bounds: rule, ..named }] };
+    let policy = ToolPolicy { rules: vec![PolicyRule { bounds: rule, ..named }] };
     McpServer::new(ServerSetup { limits, policy, ..setup(FixtureProvider::new()) }).unwrap()
 }
 
@@ -225,7 +225,7 @@ async fn access_control_counts_requests() {
     setup.auth_required = true;
     let server = McpServer::new(setup).unwrap();
     assert!(server.needs_token());
-    for unknown in [Shown::default(), Shown::token("nope")] {
+    for unknown in [CallerCredentials::default(), CallerCredentials::token("nope")] {
         assert!(server.identify(&unknown).is_none());
         server.count_unknown_caller();
     }
@@ -238,7 +238,7 @@ async fn access_control_counts_requests() {
     // Another caller's session may make room, so this is not a refusal yet.
     let full = server.open_session(&caller).err().unwrap();
     assert!(!full.is_own_share && full.retry_after > Duration::ZERO, "{full:?}");
-    server.count_unseated();
+    server.count_no_capacity();
     drop(session);
     assert!(server.open_session(&caller).is_ok());
     let _streams = [server.open_stream(&caller).unwrap(), server.open_stream(&caller).unwrap()];
@@ -322,7 +322,7 @@ async fn a_stopping_server_ends_running_calls_and_accepts_no_more() {
             (-32000, Some("shutting down"))
         );
     }
-    let mut drained = Box::pin(server.drained());
+    let mut drained = Box::pin(server.wait_until_idle());
     let early =
         std::future::poll_fn(|cx| std::task::Poll::Ready(drained.as_mut().poll(cx).is_ready()))
             .await;
@@ -346,8 +346,8 @@ async fn a_hurrying_server_answers_with_what_there_is() {
     }
     let in_line = wire.begin("tools/call", json!({"name": "stubborn"})).await;
     wire.ask("ping", json!({})).await;
-    server.hurry();
-    server.hurry();
+    server.request_shutdown();
+    server.request_shutdown();
     let mut answers = HashMap::new();
     for _ in 0..3 {
         let answer = wire.read().await;
@@ -371,7 +371,7 @@ async fn a_hurrying_server_answers_with_what_there_is() {
         assert_eq!((text(reply), &reply["result"]["structuredContent"]), (said, &structured));
         assert_eq!(reply["result"]["isError"], false, "{reply}");
     }
-    server.drained().await;
+    server.wait_until_idle().await;
 }
 
 #[tokio::test]
@@ -379,7 +379,7 @@ async fn an_invalid_setup_is_refused() {
     let cases: [(ServerSetup, &str); 4] = [
         (ServerSetup { auth_required: true, ..setup(FixtureProvider::new()) }, "no key is configured"),
         (
-            ServerSetup { providers: vec![Fixture::new(), Fixture::new()], ..setup(FixtureProvider::new()) },
+            ServerSetup { providers: vec![FixtureProvider::new(), FixtureProvider::new()], ..setup(FixtureProvider::new()) },
             "two providers are called",
         ),
         (
@@ -391,8 +391,8 @@ async fn an_invalid_setup_is_refused() {
         ),
         (
             ServerSetup {
-                providers: vec![Fixture::new(), {
-                    let other = Fixture::called("other");
+                providers: vec![FixtureProvider::new(), {
+                    let other = FixtureProvider::called("other");
                     other.extra.lock().unwrap().push(docent_tool::erase(crate::fixture::Echo));
                     other
                 }],

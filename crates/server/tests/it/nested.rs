@@ -136,7 +136,7 @@ async fn a_call_for_another_provider_does_not_count() {
     fixture.extra.lock().unwrap().push(outer);
     let bounds = RuleLimits { rate_per_minute: NonZeroU32::new(1), timeout: None };
     let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Allow);
-    let policy = ToolPolicy { rules: vec![Rule { bounds, ..rule }] };
+    let policy = ToolPolicy { rules: vec![PolicyRule { bounds, ..rule }] };
     let server = McpServer::new(ServerSetup { policy, ..setup(fixture) }).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let output = text(&wire.call("mistakes", json!({})).await);
@@ -183,9 +183,9 @@ fn token() -> String {
 /// Returns a secret in every way that a tool can, one at a time.
 fn error_from(how: &str) -> Result<ToolOutcome, ToolError> {
     let output = format!("use {}\u{200b}", token());
-    let raw = |block: Value| Ok(ToolOutcome { content: vec![Block::Raw(block)], ..ToolOutcome::default() });
+    let raw = |block: Value| Ok(ToolOutcome { content: vec![AnswerBlock::Raw(block)], ..ToolOutcome::default() });
     let held =
-        |contents| Ok(ToolOutcome { content: vec![Block::Embedded(contents)], ..ToolOutcome::default() });
+        |contents| Ok(ToolOutcome { content: vec![AnswerBlock::Embedded(contents)], ..ToolOutcome::default() });
     match how {
         "text" => Ok(said(output)),
         "raw" => raw(json!({"type": "text", "text": output, "odd": output})),

@@ -29,7 +29,7 @@ async fn tools(wire: &mut WireClient) -> String {
 
 #[tokio::test]
 async fn a_denied_tool_is_neither_listed_nor_run() {
-    let server = server(vec![rule("echo", Action::Deny)]);
+    let server = server(vec![rule("echo", PolicyAction::Deny)]);
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert!(!tools(&mut wire).await.contains("\"echo\""));
     let reply = wire.call("echo", json!({"text": "x"})).await;
@@ -40,7 +40,7 @@ async fn a_denied_tool_is_neither_listed_nor_run() {
 
 #[tokio::test]
 async fn a_denied_suite_has_no_resources_either() {
-    let server = server(vec![rule("fixture:*", Action::Deny)]);
+    let server = server(vec![rule("fixture:*", PolicyAction::Deny)]);
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let list = wire.ask("resources/list", json!({})).await;
     assert_eq!(list["result"]["resources"], json!([]));
@@ -49,7 +49,7 @@ async fn a_denied_suite_has_no_resources_either() {
 
 #[tokio::test]
 async fn approval_is_asked_before_each_call() {
-    let server = server(vec![rule("echo", Action::Approve)]);
+    let server = server(vec![rule("echo", PolicyAction::Approve)]);
     let able = json!({"elicitation": {}});
     let mut wire = WireClient::legacy_as(&server, "2025-06-18", able, None).await;
     assert!(tools(&mut wire).await.contains("\"echo\""));
@@ -76,7 +76,7 @@ async fn approval_is_asked_before_each_call() {
 
 #[tokio::test]
 async fn no_approval_is_asked_for_a_call_that_cannot_be_shown() {
-    let server = server(vec![rule("*", Action::Approve)]);
+    let server = server(vec![rule("*", PolicyAction::Approve)]);
     let able = json!({"elicitation": {}});
     let mut wire = WireClient::legacy_as(&server, "2025-11-25", able, None).await;
     let padded =
@@ -92,7 +92,7 @@ async fn no_approval_is_asked_for_a_call_that_cannot_be_shown() {
 
 #[tokio::test]
 async fn a_client_that_can_not_ask_is_refused() {
-    let server = server(vec![rule("echo", Action::Approve)]);
+    let server = server(vec![rule("echo", PolicyAction::Approve)]);
     let mut wire = WireClient::legacy(&server, "2025-06-18").await;
     let reply = wire.call("echo", json!({"text": "x"})).await;
     assert_eq!(reply["result"]["isError"], true);
@@ -101,7 +101,7 @@ async fn a_client_that_can_not_ask_is_refused() {
 
 #[tokio::test]
 async fn approval_covers_one_call_only() {
-    let server = server(vec![rule("echo", Action::Approve)]);
+    let server = server(vec![rule("echo", PolicyAction::Approve)]);
     let mut wire = WireClient::open(&server);
     let able = || json!({"elicitation": {}});
     let asked = wire.modern_call("echo", json!({"text": "a"}), able(), json!({})).await;
@@ -133,7 +133,7 @@ async fn new_settings_apply_at_once_and_drop_no_call() {
     let (mut ann, mut bob) = (open("ann").await, open("bob").await);
     let running = ann.begin("tools/call", json!({"name": "waits"})).await;
     gate.entered.notified().await;
-    let policy = ToolPolicy { rules: vec![rule("echo", Action::Deny)] };
+    let policy = ToolPolicy { rules: vec![rule("echo", PolicyAction::Deny)] };
     let mut terms = ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings();
     (terms.keys, terms.auth_required) = (vec![key("ann", &["*"])], true);
     server.reload(terms).unwrap();
@@ -186,10 +186,10 @@ async fn a_reload_forgets_no_count_of_a_rule_that_stays() {
     assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
     let renew = |rules: Vec<PolicyRule>| {
         let policy = ToolPolicy { rules };
-        server.renew(ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings()).unwrap();
+        server.reload(ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings()).unwrap();
     };
     let moved = PolicyRule { name: "policy.rules[1]".into(), ..rated(&["echo"], 1) };
-    renew(vec![rule("samples", Action::Deny), moved]);
+    renew(vec![rule("samples", PolicyAction::Deny), moved]);
     let reply = wire.call("echo", json!({"text": "x"})).await;
     assert_eq!(reply["error"]["data"]["rule"], "policy.rules[1]", "{reply}");
     renew(vec![rated(&["echo"], 3)]);
@@ -204,7 +204,7 @@ async fn a_reload_forgets_no_count_of_a_rule_that_stays() {
 #[tokio::test(start_paused = true)]
 async fn a_rule_s_time_ends_a_call_and_a_task() {
     let bounds = RuleLimits { rate_per_minute: None, timeout: Some(Duration::from_millis(1)) };
-    let server = server(vec![Rule { bounds, ..rule("fixture:*", Action::Allow) }]);
+    let server = server(vec![PolicyRule { bounds, ..rule("fixture:*", PolicyAction::Allow) }]);
     let mut wire = WireClient::open(&server);
     let follows = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     for able in [json!({}), follows] {
@@ -220,7 +220,7 @@ async fn invalid_settings_change_nothing() {
     let server = McpServer::new(setup(FixtureProvider::new())).unwrap();
     let mut terms = setup(FixtureProvider::new()).live_settings();
     terms.auth_required = true;
-    assert!(server.renew(terms).is_err());
+    assert!(server.reload(terms).is_err());
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
 }

@@ -23,7 +23,7 @@ fn server() -> Arc<McpServer> {
         .lock()
         .unwrap()
         .push(acting("other_tool", json!({}), |_, _| async { Ok(said("other")) }));
-    let mut setup = ServerSetup { providers: vec![Fixture::new(), other], ..setup(FixtureProvider::new()) };
+    let mut setup = ServerSetup { providers: vec![FixtureProvider::new(), other], ..setup(FixtureProvider::new()) };
     setup.keys = vec![
         key("all", &["*"]),
         key("suite", &["other:*"]),
@@ -270,7 +270,7 @@ async fn a_removed_key_or_expired_token_cannot_read_its_own_results() {
         made.push((part, id));
     }
     terms.keys.clear();
-    server.renew(terms).unwrap();
+    server.reload(terms).unwrap();
     other.speak_as(with_token(now.checked_sub(hour)));
     for (wire, (part, id)) in [&mut ann, &mut other].into_iter().zip(&made) {
         assert_eq!(reach(wire, part, id).await, [-32602; 4], "{part} {id}");

@@ -26,7 +26,7 @@ fn fixture() -> Arc<FixtureProvider> {
             }
             context.emit(AnswerBlock::text(format!("first {}", token()))).await;
             let structured = Some(json!({"deep": [{"text": text}], "count": 1}));
-            Ok(ToolOutcome { content: vec![Block::text(text)], structured, ..ToolOutcome::default() })
+            Ok(ToolOutcome { content: vec![AnswerBlock::text(text)], structured, ..ToolOutcome::default() })
         }
     };
     let mut extra = fixture.extra.lock().unwrap();
@@ -327,7 +327,7 @@ async fn an_error_that_sends_people_to_pages_has_whole_addresses() {
 #[tokio::test]
 async fn lists_are_screened() {
     let fixture = FixtureProvider::new();
-    *fixture.told.lock().unwrap() = Some(format!("Deploy key {} \u{202e}evil", token()));
+    *fixture.listed_text.lock().unwrap() = Some(format!("Deploy key {} \u{202e}evil", token()));
     let server = McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let shown = "Deploy key [redacted: github token] <U+202E>evil";

@@ -177,7 +177,7 @@ async fn a_completion_that_waits_for_another_server_takes_no_thread() {
     let (fixture, remote) = (FixtureProvider::new(), Arc::new(RemoteCompleter::default()));
     fixture.extra.lock().unwrap().extend(heavy.tools());
     let local = Arc::clone(&fixture) as Arc<dyn ToolProvider>;
-    let providers = vec![local, Arc::clone(&remote) as Arc<dyn Provider>];
+    let providers = vec![local, Arc::clone(&remote) as Arc<dyn ToolProvider>];
     let limits = ServerLimits { blocking_threads: 1, ..ServerLimits::default() };
     let server = McpServer::new(ServerSetup { providers, limits, ..setup(fixture) }).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
@@ -291,7 +291,7 @@ async fn the_client_on_pipes_has_its_own_rate() {
             let caller = Caller { principal: principal.clone(), via, remote };
             (0..500).filter(|_| server.admit(&caller).is_ok()).count()
         };
-        assert_eq!(passed(Via::Stdio, None), want);
+        assert_eq!(passed(ConnectionKind::Stdio, None), want);
         // A slow machine may earn one more while it counts.
         let network = passed(ConnectionKind::Http, Some([10, 0, 0, 1].into()));
         assert!((100..110).contains(&network), "{network}");

@@ -127,7 +127,7 @@ async fn a_task_is_cancelled() {
         "complete"
     );
     settled(&mut wire, &id, "cancelled").await;
-    server.drained().await;
+    server.wait_until_idle().await;
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn a_call_that_takes_long_becomes_a_task() {
         settled(&mut wire, &id, "completed").await["result"]["content"][0]["text"],
         "waited"
     );
-    server.drained().await;
+    server.wait_until_idle().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,7 +216,7 @@ async fn a_call_that_is_no_task_yet_is_cancelled_with_its_request() {
     gate.entered.notified().await;
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
     gate.left.notified().await;
-    server.drained().await;
+    server.wait_until_idle().await;
     assert!(server.metrics().contains("docent_tasks 0\n"));
 }
 
@@ -240,7 +240,7 @@ async fn tasks_leave_the_lane_to_other_calls() {
     for id in &tasks {
         settled(&mut wire, id, "completed").await;
     }
-    server.drained().await;
+    server.wait_until_idle().await;
 }
 
 #[tokio::test]
@@ -282,7 +282,7 @@ async fn tasks_that_have_ended_count_while_they_are_kept() {
             let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
             assert_eq!(reply["result"]["resultType"], "task", "{name}: {reply}");
         }
-        server.drained().await;
+        server.wait_until_idle().await;
         let beyond = wire.modern_call("always", json!({}), able(), json!({})).await;
         assert_eq!(text(&beyond), "at last", "{name} has 64");
     }
@@ -369,7 +369,7 @@ async fn unanswered(tool: &str, words: &str, outcome: &str) {
     let reply = wire.modern_call(tool, json!({}), able(), json!({})).await;
     let id = reply["result"]["taskId"].clone();
     settled(&mut wire, &id, "input_required").await;
-    let ended = tokio::time::timeout(Duration::from_hours(1), server.drained()).await;
+    let ended = tokio::time::timeout(Duration::from_hours(1), server.wait_until_idle()).await;
     assert!(ended.is_ok(), "{tool} still waits");
     let done = settled(&mut wire, &id, "completed").await;
     let content = done["result"]["content"].to_string();
@@ -414,7 +414,7 @@ async fn a_call_that_is_never_a_task_is_cancelled_with_its_request() {
     let id = wire.begin("tools/call", params).await;
     gate.entered.notified().await;
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
-    server.drained().await;
+    server.wait_until_idle().await;
     let counted = "docent_tool_calls_total{tool=\"stays\",outcome=\"cancelled\"} 1\n";
     assert!(server.metrics().contains(counted), "{}", server.metrics());
 }

@@ -8,7 +8,7 @@ const ALL: [App; 3] = [REPORT, CODE_MAP, SEARCH];
 fn providers() -> (tempfile::TempDir, Vec<Arc<dyn ToolProvider>>) {
     let root = tempfile::tempdir().unwrap();
     let roots = ServedRoots::open(&[root.path().to_owned()]).unwrap();
-    let collections = vec![Collection::new("manual", ".", "The manual")];
+    let collections = vec![CollectionSettings::new("manual", ".", "The manual")];
     let index = test_index(&root.path().join(".docent"));
     let (synonyms, web) = (Arc::default(), web::WebSettings::off());
     let options = SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };

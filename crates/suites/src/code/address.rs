@@ -17,7 +17,7 @@ const ENCODED_IN_PATH: &AsciiSet =
 
 /// The URI of a file.
 pub(crate) fn annotation_uri(path: &str) -> String {
-    format!("{BASE}{}", utf8_percent_encode(path, KEPT))
+    format!("{BASE}{}", utf8_percent_encode(path, ENCODED_IN_PATH))
 }
 
 /// The path in a URI: `None` if it has another prefix, an error if it can't be decoded.
@@ -34,10 +34,10 @@ mod tests {
     #[test]
     fn addresses_are_read_back() {
         for name in ["src/users.ts", "a b/ü#?%2e.ts", "@scope/x-y_z~.js", "[id].tsx"] {
-            assert_eq!(path(&of(name)), Some(Ok(name.to_owned())), "{name}");
+            assert_eq!(path(&annotation_uri(name)), Some(Ok(name.to_owned())), "{name}");
         }
-        assert_eq!(of("src/users.ts"), "ast://project/src/users.ts");
-        assert_eq!(of("a b#.ts"), "ast://project/a%20b%23.ts");
+        assert_eq!(annotation_uri("src/users.ts"), "ast://project/src/users.ts");
+        assert_eq!(annotation_uri("a b#.ts"), "ast://project/a%20b%23.ts");
         assert_eq!(path("file:///etc/passwd"), None);
         assert_eq!(path("ast://other/x"), None);
         assert!(path("ast://project/%ff").unwrap().is_err());

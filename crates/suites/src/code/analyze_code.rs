@@ -251,7 +251,7 @@ fn folder(
             match read {
                 Ok(looked) => {
                     found.files += 1;
-                    found.take(looked);
+                    found.add(looked);
                 }
                 Err(ParseFailure::Problem(problem)) => found.problems.push(problem.into()),
                 Err(ParseFailure::Stopped) => partial = true,

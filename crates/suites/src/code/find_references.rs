@@ -160,11 +160,11 @@ fn render(answer: &ReferencesAnswer) -> String {
     if *total == 0 {
         return format!(
             "No references to {name} ({} searched; strings and comments not searched)",
-            counted(*files, "file")
+            count_noun(*files, "file")
         );
     }
     let mut text =
-        format!("{} to {name} in {}", counted(*total, "reference"), counted(*files, "file"));
+        format!("{} to {name} in {}", count_noun(*total, "reference"), count_noun(*files, "file"));
     if definitions.len() > 1 {
         let some: Vec<&str> = definitions.iter().take(8).map(String::as_str).collect();
         let more = if definitions.len() > 8 { ", …" } else { "" };

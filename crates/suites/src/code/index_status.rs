@@ -87,7 +87,7 @@ fn status(project: &CodeProject, context: &CallContext) -> Result<ToolAnswer<Sta
     let documents = view.sources(DOCS).map_err(failed)?.len();
     let (mut languages, mut kinds) = (BTreeMap::new(), BTreeMap::new());
     for source in &code {
-        let language = Language::of(&source.path).or_else(|| Language::named(&source.language));
+        let language = Language::of(&source.path).or_else(|| Language::from_name(&source.language));
         let language = language.map_or("other", Language::name);
         *languages.entry(language.to_owned()).or_default() += 1;
         for (kind, count) in &source.kinds {
@@ -131,12 +131,12 @@ fn render(answer: &StatusAnswer) -> String {
     let mut text = format!(
         "Generation {}, {fresh}: {} and {}, {} indexed",
         answer.generation,
-        counted(files, "source file"),
-        counted(answer.documents, "document"),
-        counted(usize::try_from(answer.units).unwrap_or(usize::MAX), "unit"),
+        count_noun(files, "source file"),
+        count_noun(answer.documents, "document"),
+        count_noun(usize::try_from(answer.units).unwrap_or(usize::MAX), "unit"),
     );
     for (language, files) in &answer.languages {
-        let _ok = write!(text, "\n- {language}: {}", counted(*files, "file"));
+        let _ok = write!(text, "\n- {language}: {}", count_noun(*files, "file"));
     }
     if let Some(left) = answer.left_out.filter(|left| left.total() > 0) {
         let ExcludedFiles { vendored, generated, minified, too_large } = left;

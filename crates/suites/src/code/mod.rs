@@ -85,7 +85,7 @@ impl CodeSuite {
             erase(AnalyzeCode { project: Arc::clone(&project) }),
             erase(ReadSymbol { project: Arc::clone(&project) }),
             erase(FindReferences { project: Arc::clone(&project) }),
-            erase(Outline { project: Arc::clone(&project) }),
+            erase(OutlineTool { project: Arc::clone(&project) }),
             erase(IndexStatus { project: Arc::clone(&project) }),
         ];
         Self { project, index_when_listed: false, tools }
@@ -198,7 +198,7 @@ fn totals(project: &CodeProject, context: &CallContext) -> Result<Totals, ToolEr
     for source in &sources {
         let kinds = source.kinds.iter();
         counts
-            .merge(&kinds.filter_map(|(kind, count)| Some((Kind::named(kind)?, *count))).collect());
+            .merge(&kinds.filter_map(|(kind, count)| Some((Kind::from_name(kind)?, *count))).collect());
     }
     let (total_files, total_annotations) = (sources.len(), counts.total());
     Ok(Totals { total_files, total_annotations, summary: counts.summary() })

@@ -177,8 +177,8 @@ fn outline(
         (all.len(), all.iter().map(|file| file.definitions).sum());
     let head = format!(
         "{path}: {}, {}",
-        counted(total_files, "file"),
-        counted(total_definitions, "definition")
+        count_noun(total_files, "file"),
+        count_noun(total_definitions, "definition")
     );
     let (shown, detail, mut text) = fit(&head, &path, all, args.max_tokens * LETTERS_PER_TOKEN);
     if detail < Detail::Whole {
@@ -189,7 +189,7 @@ fn outline(
     if more {
         let _ok = write!(
             text,
-            "\n\nThere are more than {MOST_FILES} source files; the rest were not read."
+            "\n\nThere are more than {MAX_FILES} source files; the rest were not read."
         );
     }
     push_problems(&mut text, &problems);
@@ -357,7 +357,7 @@ fn render(head: &str, files: &[FileOutline]) -> String {
     for file in files {
         let _ok = write!(text, "\n{}", file.path);
         if file.items.is_empty() && file.definitions > 0 {
-            let _ok = write!(text, ": {}", counted(file.definitions, "definition"));
+            let _ok = write!(text, ": {}", count_noun(file.definitions, "definition"));
         }
         let mut pending: Vec<(&OutlineItem, usize)> =
             file.items.iter().rev().map(|item| (item, 1)).collect();

@@ -299,7 +299,7 @@ pub(crate) fn count_noun(count: usize, noun: &str) -> String {
 
 fn text(sweep: &ParseSweep, counts: &KindCounts, reading: ParseMode) -> String {
     let mut text =
-        format!("{} and extracted {}.", parsed(sweep), counted(counts.total(), "annotation"));
+        format!("{} and extracted {}.", parsed(sweep), count_noun(counts.total(), "annotation"));
     if !sweep.reports.is_empty() {
         text.push_str("\n\nFiles processed:");
     }
@@ -329,7 +329,7 @@ fn parse_summary(sweep: &ParseSweep) -> String {
     let (done, found) = (sweep.reports.len(), sweep.definition_count);
     let broken = sweep.reports.iter().filter(|(_, report)| report.broken_at.is_some()).count();
     let files = if sweep.partial && found > 0 {
-        format!("{done} of {}", counted(found, "file"))
+        format!("{done} of {}", count_noun(found, "file"))
     } else {
         count_noun(done, "file")
     };
@@ -352,9 +352,9 @@ fn definitions_text(sweep: &ParseSweep) -> Option<String> {
     for (_, report) in with_some {
         let _ok = write!(text, "\n\n{}", report.path);
         for one in &report.definitions {
-            let _ok = write!(text, "\n{}: {}", one.line, cut(&one.signature));
+            let _ok = write!(text, "\n{}: {}", one.line, truncate_text(&one.signature));
             if let Some(line) = one.description.as_deref().and_then(|text| text.lines().next()) {
-                let _ok = write!(text, " - {}", cut(line));
+                let _ok = write!(text, " - {}", truncate_text(line));
             }
         }
     }
@@ -363,7 +363,7 @@ fn definitions_text(sweep: &ParseSweep) -> Option<String> {
         let _ok = write!(
             text,
             "\n\n{} not shown: parse fewer files per call, read ast://project/<path>, or call outline.",
-            counted(total - shown, "more definition")
+            count_noun(total - shown, "more definition")
                 + if total - shown == 1 { " is" } else { " are" },
         );
     }
@@ -372,7 +372,7 @@ fn definitions_text(sweep: &ParseSweep) -> Option<String> {
 
 fn push_rest(text: &mut String, all: usize, noun: &str) {
     if all > MAX_LISTED_FILES {
-        let _ok = write!(text, "\n- and {} more {noun}", all - LISTED);
+        let _ok = write!(text, "\n- and {} more {noun}", all - MAX_LISTED_FILES);
     }
 }
 

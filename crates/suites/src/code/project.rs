@@ -89,7 +89,7 @@ impl CodeProject {
         project.live.listen(Box::new(move |heard| {
             let Some(project) = listener.upgrade() else { return };
             match heard {
-                FileEvent::Touched(batch) => project.touched(batch),
+                FileEvent::Touched(batch) => project.announce_changed_files(batch),
                 FileEvent::SetChanged => project.announce_set(),
             }
         }));
@@ -153,7 +153,7 @@ impl CodeProject {
         context: &CallContext,
     ) {
         let searched = files.into_iter().filter(|(_, language)| language.settings().searched);
-        self.live.want(searched, context);
+        self.live.request_files(searched, context);
     }
 
     /// Announces that the set of files has changed.
@@ -196,9 +196,9 @@ impl CodeProject {
             updated.extend(subscribed.iter().filter(about));
         }
         for path in updated {
-            self.tell(ProviderChange::Updated(address::annotation_uri(path)));
+            self.announce(ProviderChange::Updated(address::annotation_uri(path)));
             // A folder's URI may also have been written with a trailing slash.
-            self.tell(ProviderChange::Updated(format!("{}/", address::of(path))));
+            self.announce(ProviderChange::Updated(format!("{}/", address::from_parse_error(path))));
         }
     }
 }

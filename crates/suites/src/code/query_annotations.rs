@@ -289,7 +289,7 @@ fn changed(project: &CodeProject, found: &IndexSearchAnswer) -> BTreeMap<String,
         let path = hit.found.path.as_str();
         seen.entry(path).or_insert_with(|| {
             let place = project.roots.parse(path).ok()?;
-            let language = project.live.wanted(&place);
+            let language = project.live.requested_language(&place);
             let same = digest_now(&project.roots, path, language) == Some(hit.found.digest);
             (!same).then_some(place)
         });

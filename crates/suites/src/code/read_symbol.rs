@@ -295,7 +295,7 @@ fn render(answer: &SymbolAnswer) -> String {
     );
     let _ok = write!(text, "\n\n{source}");
     if *cut > 0 {
-        let _ok = write!(text, "\n… {} more", counted(*cut, "line"));
+        let _ok = write!(text, "\n… {} more", count_noun(*cut, "line"));
     }
     push_places(&mut text, "Called by", &answer.callers);
     push_callees(&mut text, &answer.callees);

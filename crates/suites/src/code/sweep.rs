@@ -156,7 +156,7 @@ impl<'a> ParseTargets<'a> {
             }
             if self.files.len() >= MAX_FILES {
                 let reason = format!(
-                    "more than {MOST_FILES} files; the rest was skipped: name the folders to parse"
+                    "more than {MAX_FILES} files; the rest was skipped: name the folders to parse"
                 );
                 self.sweep.problems.push(ReadFailure { path: self.project.path_of(place), reason });
                 break;

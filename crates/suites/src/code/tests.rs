@@ -76,7 +76,7 @@ async fn index_is_built(suite: &CodeSuite) {
     let live = &suite.project.live;
     live.start();
     let end = Instant::now() + Duration::from_mins(1);
-    while !matches!(live.phase(), Phase::InStep | Phase::Failed(_)) {
+    while !matches!(live.phase(), IndexPhase::UpToDate | IndexPhase::Failed(_)) {
         assert!(Instant::now() < end, "{:?}", live.phase());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -325,7 +325,7 @@ async fn a_missing_file_is_not_found() {
             .await
             .unwrap_err();
     assert!(matches!(&error, ToolError::Argument { field, .. } if field == "file"), "{error}");
-    assert!(suite.read("techdoc://x/docs", &nobody()).await.is_none());
+    assert!(suite.read("techdoc://x/docs", &no_client()).await.is_none());
 }
 
 #[tokio::test]
@@ -588,15 +588,15 @@ async fn paths_are_completed() {
     ];
     for (typed, want) in cases {
         assert_eq!(
-            suite.complete(&Completing::new(target.clone(), "path", typed)).await.values,
+            suite.complete(&CompletionRequest::new(target.clone(), "path", typed)).await.values,
             want,
             "{typed}"
         );
     }
-    assert!(suite.complete(&Completing::new(target.clone(), "other", "")).await.values.is_empty());
+    assert!(suite.complete(&CompletionRequest::new(target.clone(), "other", "")).await.values.is_empty());
     assert!(
         suite
-            .complete(&Completing::new(CompletionTarget::Prompt("x".into()), "path", ""))
+            .complete(&CompletionRequest::new(CompletionTarget::Prompt("x".into()), "path", ""))
             .await
             .values
             .is_empty()
@@ -658,7 +658,7 @@ async fn a_stop_ends_the_work() {
     let context = CallContext::new(Arc::new(RecordingAudience::default()), cancelled, None);
     let error =
         call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap_err();
-    assert!(matches!(error, ToolError::Stopped(Stop::Cancelled)), "{error}");
+    assert!(matches!(error, ToolError::Stopped(CallStop::Cancelled)), "{error}");
     let context = CallContext::new(
         Arc::new(RecordingAudience::default()),
         CancellationToken::new(),

@@ -78,7 +78,7 @@ impl CollectionSettings {
 
     /// Its key in the index.
     pub fn key(&self) -> String {
-        format!("{PREFIX}{}", self.name)
+        format!("{COLLECTION_KEY_PREFIX}{}", self.name)
     }
 
     /// Why a name is invalid; `None` if it is valid.
@@ -234,11 +234,11 @@ impl DocumentCollection {
                 if let Ok(found @ PathKind::Special(_)) = found {
                     return Err(problem(not_a_file(found)));
                 }
-                let is_file = matches!(found, Ok(Kind::File));
+                let is_file = matches!(found, Ok(PathKind::File));
                 let folder = if is_file { path.parent().unwrap_or(path) } else { path };
                 let roots = self
                     .roots
-                    .beside(&[folder.to_owned()])
+                    .with_same_rules(&[folder.to_owned()])
                     .map_err(|error| problem(error.to_string()))?;
                 let top = roots.top();
                 let name = path.file_name().filter(|_| is_file);
@@ -259,10 +259,10 @@ impl DocumentCollection {
             }
         };
         found.folders.push(site.roots.absolute(&site.top));
-        let options = WalkOptions { flat: site.only.is_some(), ..EVERYTHING };
+        let options = WalkOptions { flat: site.only_file.is_some(), ..EVERYTHING };
         for entry in site.roots.walk_all(&site.top, options, stopped) {
             match entry {
-                Ok(entry) => self.take(&site, entry, &mut found),
+                Ok(entry) => self.add(&site, entry, &mut found),
                 Err(problem) => found.problems.push(problem),
             }
         }
@@ -292,7 +292,7 @@ impl DocumentCollection {
     fn reader(&self, site: &CollectionFolder, path: &str) -> Option<DocumentReader> {
         let reader = DocumentReader::of(path)?;
         // Patterns apply to the contents of an archive, not to the archive.
-        let is_archive = matches!(reader, Reader::Archive(_));
+        let is_archive = matches!(reader, DocumentReader::Archive(_));
         let is_own = site.only_file.as_deref().is_none_or(|only| only == path);
         let is_hidden = path.split('/').any(|part| part.starts_with('.'));
         (is_own && !is_hidden && (is_archive || self.includes(path))).then_some(reader)
@@ -329,11 +329,11 @@ impl DocumentCollection {
         let item = match archive {
             Some(item) if item.path != path => {
                 // Whether the archive contains it is known only after opening it.
-                (self.takes(path) && ProseFormat::may_be(path))
+                (self.includes(path) && ProseFormat::may_be(path))
                     .then(|| CollectionFile { path: path.to_owned(), ..item })?
             }
             _ => {
-                self.file(&site, path).filter(|item| !matches!(item.reader, Reader::Archive(_)))?
+                self.file(&site, path).filter(|item| !matches!(item.reader, DocumentReader::Archive(_)))?
             }
         };
         Some((site, item))
@@ -344,7 +344,7 @@ impl DocumentCollection {
         let place = site.top.join(path).filter(|place| place.below(&site.top) == Some(path))?;
         let full = site.roots.absolute(&place);
         let canonical = site.roots.resolve(full.to_str()?).ok()?;
-        let is_file = matches!(site.roots.kind(&place), Ok(Kind::File));
+        let is_file = matches!(site.roots.kind(&place), Ok(PathKind::File));
         if canonical != place || !is_file {
             return None;
         }
@@ -375,7 +375,7 @@ impl CollectionFolder {
 
     /// Place of the file of a document, or of the archive that contains it, whether or not it exists.
     pub(crate) fn place_of(&self, path: &str) -> Option<RootPath> {
-        let is_file = |place: &RootPath| matches!(self.roots.kind(place), Ok(Kind::File));
+        let is_file = |place: &RootPath| matches!(self.roots.kind(place), Ok(PathKind::File));
         let mut archives = folders(path).filter(|folder| Archive::from_path(folder).is_some());
         let place = |folder: &str| self.top.join(folder).filter(is_file);
         archives.find_map(place).or_else(|| self.top.join(path))

@@ -105,14 +105,14 @@ impl DocumentCollections {
             if touched.is_empty() {
                 continue;
             }
-            self.tell_if(&watched, &address::contents(&shelf.collection));
+            self.announce_if_watched(&watched, &address::contents(&shelf.collection));
             for path in &touched {
                 let uri = address::document(&shelf.collection, path, None);
-                self.tell_if(&watched, &uri);
+                self.announce_if_watched(&watched, &uri);
                 let section = format!("{uri}#");
                 let sections = watched.range(section.clone()..);
                 for uri in sections.take_while(|uri| uri.starts_with(&section)) {
-                    self.tell(ProviderChange::Updated(uri.clone()));
+                    self.announce(ProviderChange::Updated(uri.clone()));
                 }
             }
         }
@@ -139,12 +139,12 @@ impl IndexSource for DocumentCollections {
         // Watch first, so that changes during the first run are noticed.
         if let Ok(ears) = &mut ears {
             for shelf in self.all().iter() {
-                ears.listen(&shelf.stock(callbacks.stopped).folders.into_iter().collect());
+                ears.listen(&shelf.scan(callbacks.stopped).folders.into_iter().collect());
             }
         }
         listening(ears.is_ok());
         let mut stock = IndexUpdater::new(Arc::clone(&self.stamps));
-        let first = stock.all(&self.all(), &|_| true, store, callbacks)?;
+        let first = stock.update_all(&self.all(), &|_| true, store, callbacks)?;
         self.keep_problems(&first);
         synced(Ok(first));
         let mut ears = ears?;
@@ -191,9 +191,9 @@ impl CollectionListener {
     /// Watches more folders. Returns whether one of them is new. Folders that can't be watched are still served.
     fn listen(&mut self, folders: &BTreeSet<PathBuf>) -> bool {
         let mut fresh = false;
-        for folder in folders.difference(&self.heard.clone()) {
+        for folder in folders.difference(&self.watched_folders.clone()) {
             match self.watch.add(folder) {
-                Ok(()) => fresh |= self.heard.insert(folder.clone()),
+                Ok(()) => fresh |= self.watched_folders.insert(folder.clone()),
                 Err(error @ WatchError::Refused { .. }) => {
                     tracing::warn!(%error, "cannot watch a folder; its changes are found with the next scan");
                 }
@@ -205,7 +205,7 @@ impl CollectionListener {
 
     /// Forgets removed folders: one that is created again is a different folder.
     fn forget(&mut self, batch: &ChangeBatch) {
-        for folder in batch.paths.iter().filter(|path| self.heard.remove(*path)) {
+        for folder in batch.paths.iter().filter(|path| self.watched_folders.remove(*path)) {
             self.watch.forget(folder);
         }
     }

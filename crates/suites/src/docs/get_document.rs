@@ -142,7 +142,7 @@ fn get(
         metadata,
     };
     let metadata = Some(as_object(&structured.metadata)?);
-    let mut blocks = vec![Block::Text { text: shown.text, metadata, score: None }];
+    let mut blocks = vec![AnswerBlock::Text { text: shown.text, metadata, score: None }];
     if let (Some(page), Some(pages)) = (shown.page, shown.pages)
         && args.page.is_none()
     {
@@ -218,7 +218,7 @@ fn pieces(sections: &[DocumentSection], resolve: &dyn Fn(&str) -> Option<String>
         }
         let blocks = section.blocks.iter();
         all.extend(
-            blocks.map(|block| DocumentPiece { text: block.text.linked(resolve), page: block.page }),
+            blocks.map(|block| DocumentPiece { text: block.text.to_markdown(resolve), page: block.page }),
         );
     }
     all
@@ -277,7 +277,7 @@ pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> T
     let mut ids = Vec::new();
     let shelves = library.shelves();
     for shelf in shelves.iter() {
-        let items = shelf.stock(&|| context.stop().is_some()).items.into_iter();
+        let items = shelf.scan(&|| context.stop().is_some()).items.into_iter();
         ids.extend(items.map(|item| format!("{}/{}", shelf.collection.name, item.path)));
     }
     if ids.is_empty() {

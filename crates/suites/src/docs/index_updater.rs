@@ -79,7 +79,7 @@ pub fn sync(
 ) -> Result<DocsReport, IndexStoreError> {
     let shelves: Vec<DocumentCollection> =
         collections.iter().map(|one| DocumentCollection::new(one.clone(), roots)).collect();
-    IndexUpdater::default().all(&shelves, &|shelf| wanted(&shelf.collection), store, callbacks)
+    IndexUpdater::default().update_all(&shelves, &|shelf| wanted(&shelf.collection), store, callbacks)
 }
 
 /// Counts the documents and chunks of a collection in the index.
@@ -174,7 +174,7 @@ impl IndexUpdater {
             self.known.insert(collection, digests);
         }
         self.drop_unknown(shelves, store)?;
-        let report = self.some(shelves, wanted, store, callbacks)?;
+        let report = self.update_wanted(shelves, wanted, store, callbacks)?;
         let embedded_anew = embedded_anew.map(|identity| identity.to_string());
         Ok(DocsReport { rebuilt, reembedded: embedded_anew, ..report })
     }
@@ -204,7 +204,7 @@ impl IndexUpdater {
         let mut stocks: Vec<(&DocumentCollection, CollectionScan)> = shelves
             .iter()
             .filter(|shelf| wanted(shelf))
-            .map(|shelf| (shelf, shelf.stock(callbacks.stopped)))
+            .map(|shelf| (shelf, shelf.scan(callbacks.stopped)))
             .collect();
         for (_, found) in &mut stocks {
             self.folders.extend(std::mem::take(&mut found.folders));
@@ -217,8 +217,8 @@ impl IndexUpdater {
             let before = done;
             let progress = |within: usize| (callbacks.progress)(before + within, total);
             done += found.items.len();
-            let mut run = CollectionUpdate { stock: self, shelf, store, stopped: callbacks.stopped };
-            let (one, stopped) = run.shelve(found, &progress, report.stopped)?;
+            let mut run = CollectionUpdate { updater: self, collection, store, stopped: callbacks.stopped };
+            let (one, stopped) = run.update(found, &progress, report.stopped)?;
             report.collections.push(one);
             report.stopped |= stopped;
         }
@@ -231,7 +231,7 @@ impl IndexUpdater {
         for (collection, path, digest) in written {
             let place = (collection, path);
             // A document of an archive has no stamp of its own.
-            let stamp = self.waiting.remove(&place);
+            let stamp = self.pending_stamps.remove(&place);
             let (collection, path) = place;
             self.stamps.set(&collection, &path, stamp);
             let known = self.known.entry(collection).or_default();
@@ -273,18 +273,18 @@ impl CollectionUpdate<'_> {
         for (n, items) in found.items.chunks(FILES_PER_STOP_CHECK).enumerate() {
             stopped = stopped || (self.stopped)();
             let Some(site) = site.as_ref().filter(|_| !stopped) else { break };
-            let stock = &*self.stock;
-            let of = self.shelf;
+            let stock = &*self.updater;
+            let of = self.collection;
             let read: Vec<_> = items.par_iter().map(|item| read(of, site, item, stock)).collect();
             for (item, read) in items.iter().zip(read) {
-                self.take(item, read, &mut batches, &mut report)?;
+                self.apply_read(item, read, &mut batches, &mut report)?;
             }
             progress((n * FILES_PER_STOP_CHECK + items.len()).min(found.items.len()));
         }
-        batches.write(&mut |written| self.stock.apply(written))?;
-        let archives = found.items.iter().filter(|item| matches!(item.reader, Reader::Archive(_)));
+        batches.write(&mut |written| self.updater.apply(written))?;
+        let archives = found.items.iter().filter(|item| matches!(item.reader, DocumentReader::Archive(_)));
         let known = self.updater.known.get(&self.collection.key).map_or(0, BTreeMap::len);
-        (report.documents, _) = indexed_counts(&self.shelf.collection, self.store)?;
+        (report.documents, _) = indexed_counts(&self.collection.collection, self.store)?;
         // An index page or a redirect is stored, so that it is not read again, but it is not a searchable document.
         report.skipped += known.saturating_sub(archives.count() + report.documents);
         Ok((report, stopped))
@@ -466,7 +466,7 @@ struct CollectionListing<'a>(BTreeMap<&'a str, bool>);
 
 impl<'a> CollectionListing<'a> {
     fn of(items: &'a [CollectionFile]) -> Self {
-        let is_archive = |item: &CollectionFile| matches!(item.reader, Reader::Archive(_));
+        let is_archive = |item: &CollectionFile| matches!(item.reader, DocumentReader::Archive(_));
         Self(items.iter().map(|item| (item.path.as_str(), is_archive(item))).collect())
     }
 
@@ -478,7 +478,7 @@ impl<'a> CollectionListing<'a> {
 
 fn readable(item: &CollectionFile, bytes: &[u8]) -> bool {
     let format = item.reader.format(&item.path, bytes);
-    let is_archive = matches!(item.reader, Reader::Archive(_));
+    let is_archive = matches!(item.reader, DocumentReader::Archive(_));
     is_archive || format.is_some_and(|format| read_with_timeout(format, &item.path, bytes).is_ok())
 }
 

@@ -86,7 +86,7 @@ impl Library {
 
     /// All collections, in configured order.
     pub(crate) fn shelves(&self) -> Arc<[DocumentCollection]> {
-        self.live.ground().all()
+        self.live.source().all()
     }
 
     /// Why its tools are off; `None` if there is a collection.
@@ -150,7 +150,7 @@ impl Library {
         let mut stale = self.stale(&found.answer.hits, asked);
         if !stale.is_empty() {
             let batch = ChangeBatch { paths: stale.into_values().collect(), lost: false };
-            self.live.look_again(batch, found.answer.generation, context);
+            self.live.rescan(batch, found.answer.generation, context);
             found = self.live.search(&query, context)?;
             stale = self.stale(&found.answer.hits, asked);
         }
@@ -183,14 +183,14 @@ impl Library {
     fn stale(&self, hits: &[IndexHit], asked: &RequestedCollections) -> BTreeMap<(String, String), PathBuf> {
         let mut stale = BTreeMap::new();
         let mut seen = HashSet::new();
-        for shelf in &asked.shelves {
+        for shelf in &asked.collections {
             let Ok(site) = shelf.site() else { continue };
             for hit in hits.iter().filter(|hit| hit.found.collection == shelf.key) {
                 let path = hit.found.path.as_str();
                 if !seen.insert((shelf.key.as_str(), path)) {
                     continue;
                 }
-                let known = self.live.ground().stamps.get(&shelf.key, path);
+                let known = self.live.source().stamps.get(&shelf.key, path);
                 let Some(place) = site.place_of(path) else { continue };
                 let now = site.stamp(&place);
                 // Documents that are not indexed yet, or are being removed, have no known stamp.
@@ -232,9 +232,9 @@ impl Library {
 
     /// Replaces the collections. Returns whether anything changed.
     pub(crate) fn replace(&self, collections: Vec<CollectionSettings>) -> bool {
-        let is_other = self.live.ground().replace(collections);
+        let is_other = self.live.source().replace(collections);
         if is_other {
-            self.live.look_at_everything();
+            self.live.request_full_scan();
         }
         is_other
     }
@@ -247,7 +247,7 @@ impl Library {
 
     /// Problems of one collection.
     pub(crate) fn problems_of(&self, name: &str) -> Vec<DocumentProblem> {
-        let kept = self.live.ground().problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.live.source().problems.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(name).cloned().unwrap_or_default()
     }
 
@@ -293,7 +293,7 @@ fn read(site: &CollectionFolder, item: &CollectionFile, context: &CallContext) -
 }
 
 fn passage(hit: IndexHit, asked: &RequestedCollections) -> Option<Versioned<Passage>> {
-    let shelf = asked.shelves.iter().find(|shelf| shelf.key == hit.found.collection)?;
+    let shelf = asked.collections.iter().find(|shelf| shelf.key == hit.found.collection)?;
     let (why, extra) = (HitExplanation::of(&hit), DocumentUnitMetadata::from_unit(&hit.found.unit));
     let section = (hit.found.unit.signature.clone(), hit.found.unit.name.clone());
     let metadata =
@@ -402,7 +402,7 @@ mod tests {
             ("b.html", "", Some("")),
         ];
         for (from, path, want) in cases {
-            assert_eq!(joined(from, path).as_deref(), want, "{from} {path}");
+            assert_eq!(join_path(from, path).as_deref(), want, "{from} {path}");
         }
     }
 }

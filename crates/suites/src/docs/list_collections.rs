@@ -99,7 +99,7 @@ fn list(library: &Library, context: &CallContext) -> Result<ToolAnswer<ListColle
     let complete = phase == IndexPhase::UpToDate;
     let structured = ListCollectionsAnswer { collections, complete };
     let text = text(&structured);
-    Ok(ToolAnswer { structured, content: vec![Block::text(text)], partial: false })
+    Ok(ToolAnswer { structured, content: vec![AnswerBlock::text(text)], partial: false })
 }
 
 fn text(answer: &ListCollectionsAnswer) -> String {

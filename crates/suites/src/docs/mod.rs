@@ -180,9 +180,9 @@ impl DocsSuite {
     /// Replaces the collections, and notifies clients if anything changed.
     pub fn replace(&self, collections: Vec<CollectionSettings>) {
         if self.library.replace(collections) {
-            let shelves = self.library.live.ground();
-            shelves.tell(ProviderChange::Tools);
-            shelves.tell(ProviderChange::Resources);
+            let shelves = self.library.live.source();
+            shelves.announce(ProviderChange::Tools);
+            shelves.announce(ProviderChange::Resources);
         }
     }
 }
@@ -257,7 +257,7 @@ impl ToolProvider for DocsSuite {
     fn watch(&self, uri: &str) -> bool {
         let known = self.can_watch(uri);
         if known {
-            self.library.live.ground().watch(uri);
+            self.library.live.source().watch(uri);
             self.library.live.listening();
         }
         known
@@ -270,7 +270,7 @@ impl ToolProvider for DocsSuite {
     }
 
     fn unwatch(&self, uri: &str) {
-        self.library.live.ground().unwatch(uri);
+        self.library.live.source().unwatch(uri);
     }
 
     fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
@@ -302,7 +302,7 @@ impl ToolProvider for DocsSuite {
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
-        Some(self.library.live.ground().changes())
+        Some(self.library.live.source().changes())
     }
 }
 
@@ -355,7 +355,7 @@ fn contents(collection: &CollectionSettings, titles: &[(String, String)]) -> Str
         let _ok = write!(
             text,
             "\n\nAnd {} more: use search_documentation to find them.",
-            titles.len() - LISTED
+            titles.len() - MAX_LISTED_DOCUMENTS
         );
     }
     text.push('\n');

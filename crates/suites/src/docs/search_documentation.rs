@@ -119,8 +119,8 @@ fn search(
     args: &SearchDocumentationArgs,
     context: &CallContext,
 ) -> Result<ToolAnswer<SearchDocumentationAnswer>, ToolError> {
-    let asked = library.asked(&args.doc_type).ok_or_else(|| unknown(library, &args.doc_type))?;
-    let found = if asked.shelves.is_empty() {
+    let asked = library.requested(&args.doc_type).ok_or_else(|| unknown(library, &args.doc_type))?;
+    let found = if asked.collections.is_empty() {
         let (phase, notes) = (IndexPhase::UpToDate, Vec::new());
         Passages { all: Vec::new(), phase, generation: 0, notes }
     } else {

@@ -162,7 +162,7 @@ async fn a_chapter_keeps_its_contents_and_search_leaves_them_out() {
     page("lamps", &format!("<h2>Chapter 4. Lamps</h2>{contents}<p>A lamp is seen from afar.</p>"));
     page("lamps-arc", "<h2>4.1. Arc lamps</h2><p>Arc lamps burn carbon rods.</p>");
     page("bookindex", "<h2>Index</h2><p>Arc lamps, see lamps.</p>");
-    let suite = suite(folder.path(), vec![Collection::new("pg", "pg", "")]);
+    let suite = suite(folder.path(), vec![CollectionSettings::new("pg", "pg", "")]);
     let got = call(&suite, "get_document", json!({"document_id": "pg/lamps.html"})).await.unwrap();
     let link = "- [4.1. Arc lamps](techdoc://pg/docs/lamps-arc.html)";
     assert_eq!(
@@ -193,7 +193,7 @@ async fn a_collection_is_listed_by_its_title() {
     put(folder.path(), "pg/a.md", "# A\n\ntext\n");
     let mut titled = CollectionSettings::new("pg", "pg", "PostgreSQL 16 official documentation");
     titled.title = Some("PostgreSQL Documentation".into());
-    let suite = suite(folder.path(), vec![titled, Collection::new("other", "pg", "")]);
+    let suite = suite(folder.path(), vec![titled, CollectionSettings::new("other", "pg", "")]);
     let listed = suite.resources().await;
     let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["PostgreSQL Documentation", "other"]);
@@ -420,11 +420,11 @@ async fn a_folder_that_is_missing_is_a_problem_beside_the_rest() {
     let mut broken = CollectionSettings::new("broken", "docs/ubuntu", "A pattern that is none");
     broken.exclude = vec!["[".into()];
     let collections = vec![
-        Collection::new("none", "docs/none", "Nothing"),
-        Collection::new("out", "../..", "Outside"),
+        CollectionSettings::new("none", "docs/none", "Nothing"),
+        CollectionSettings::new("out", "../..", "Outside"),
         broken,
-        Collection::new("file", "docs/secret.md", "A file"),
-        Collection::new("postgresql", "docs/postgresql", "PostgreSQL"),
+        CollectionSettings::new("file", "docs/secret.md", "A file"),
+        CollectionSettings::new("postgresql", "docs/postgresql", "PostgreSQL"),
     ];
     let suite = suite(folder.path(), collections);
     let got = call(&suite, "search_documentation", json!({"query": "vacuum"})).await.unwrap();
@@ -485,7 +485,7 @@ async fn collections_are_resources() {
             text: VACUUM.trim_end().into()
         }]
     );
-    assert!(suite.read("ast://project/x", &nobody()).await.is_none());
+    assert!(suite.read("ast://project/x", &no_client()).await.is_none());
 }
 
 #[tokio::test]
@@ -507,14 +507,14 @@ async fn templates_are_completed() {
     ];
     for (argument, typed, want) in cases {
         assert_eq!(
-            suite.complete(&Completing::new(target.clone(), argument, typed)).await.values,
+            suite.complete(&CompletionRequest::new(target.clone(), argument, typed)).await.values,
             want,
             "{argument} {typed}"
         );
     }
     assert!(
         suite
-            .complete(&Completing::new(CompletionTarget::Template("x".into()), "collection", ""))
+            .complete(&CompletionRequest::new(CompletionTarget::Template("x".into()), "collection", ""))
             .await
             .values
             .is_empty()
@@ -555,7 +555,7 @@ async fn a_subscription_that_has_ended_is_forgotten() {
         loop {
             match changes.recv().await.unwrap() {
                 ProviderChange::Updated(uri) if uri == kept => return,
-                change => assert_ne!(change, Change::Updated(ended.into())),
+                change => assert_ne!(change, ProviderChange::Updated(ended.into())),
             }
         }
     };
@@ -588,7 +588,7 @@ async fn a_stop_ends_the_reading() {
     let error = call_in(&suite, "search_documentation", json!({"query": "vacuum"}), &context)
         .await
         .unwrap_err();
-    assert!(matches!(error, ToolError::Stopped(Stop::Cancelled)), "{error}");
+    assert!(matches!(error, ToolError::Stopped(CallStop::Cancelled)), "{error}");
 }
 
 /// An archive of these files.
@@ -612,7 +612,7 @@ async fn what_an_archive_holds_is_found_and_read() {
         tar(&[("a/x.md", "# Zebra\n\nStriped."), ("x.md", "# Lion\n\nIt roars."), ("x.png", "p")]),
     )
     .unwrap();
-    let suite = suite(folder.path(), vec![Collection::new("zoo", "docs.tar", "Animals")]);
+    let suite = suite(folder.path(), vec![CollectionSettings::new("zoo", "docs.tar", "Animals")]);
     let find = |query: &'static str| call(&suite, "search_documentation", json!({"query": query}));
     assert_eq!(sources(&find("zebra").await.unwrap()), ["zoo/docs.tar/a/x.md"]);
     for (id, want) in [
@@ -644,7 +644,7 @@ async fn long_documents_are_read_page_by_page() {
     let paragraph = |n: usize| format!("Paragraph {n} {}", "says nothing new ".repeat(40));
     let text: Vec<String> = (0..500).map(paragraph).collect();
     put(folder.path(), "long.md", &format!("# Long\n\n{}\n", text.join("\n\n")));
-    let suite = suite(folder.path(), vec![Collection::new("a", "long.md", "")]);
+    let suite = suite(folder.path(), vec![CollectionSettings::new("a", "long.md", "")]);
     let get = |page: Value| call(&suite, "get_document", page);
     let first = get(json!({"document_id": "a/long.md"})).await.unwrap();
     let shown = first.structured.as_ref().unwrap();
@@ -709,7 +709,7 @@ async fn links_lead_to_documents_by_their_addresses() {
          <a href='https://example.org/'>out</a>, <a href='#here'>here</a>.</p>",
     );
     put(folder.path(), "m/two.html", "<h1>Two</h1><h2 id=x>X</h2><p>Second.</p>");
-    let suite = suite(folder.path(), vec![Collection::new("m", "m", "")]);
+    let suite = suite(folder.path(), vec![CollectionSettings::new("m", "m", "")]);
     let got = call(&suite, "get_document", json!({"document_id": "m/a/one.html"})).await.unwrap();
     assert_eq!(
         text_of(&got),
@@ -725,9 +725,9 @@ async fn links_lead_to_documents_by_their_addresses() {
 async fn collections_can_be_replaced() {
     let (_folder, suite) = project();
     let mut changes = suite.changes().unwrap();
-    suite.replace(vec![Collection::new("ubuntu", "docs/ubuntu", "Ubuntu server guide")]);
-    assert_eq!(changes.recv().await.unwrap(), Change::Tools);
-    assert_eq!(changes.recv().await.unwrap(), Change::Resources);
+    suite.replace(vec![CollectionSettings::new("ubuntu", "docs/ubuntu", "Ubuntu server guide")]);
+    assert_eq!(changes.recv().await.unwrap(), ProviderChange::Tools);
+    assert_eq!(changes.recv().await.unwrap(), ProviderChange::Resources);
     assert_eq!(suite.collections(), ["ubuntu"]);
     eventually(&suite, "vacuum dead tuples", &[]).await;
     eventually(&suite, "network configuration", &["ubuntu/network.md"]).await;
@@ -738,7 +738,7 @@ async fn without_a_collection_the_tools_that_need_one_are_off() {
     let (folder, suite) = project();
     let off = |suite: &DocsSuite| -> Vec<String> {
         let infos = suite.tools().into_iter().map(|tool| tool.info());
-        let off = infos.filter(|info| info.off.is_some());
+        let off = infos.filter(|info| info.disabled.is_some());
         let is_described = |info: &docent_tool::ToolInfo| {
             info.listed_description().starts_with("Off: no documentation is configured; ")
         };
@@ -761,7 +761,7 @@ async fn words_that_mean_the_same_find_each_other() {
     put(folder.path(), "m/b.md", "# Other\n\nNothing is said of it here.\n");
     let groups = [vec!["k8s".to_owned(), "kubernetes".to_owned()]];
     let synonyms = Arc::new(Synonyms::parse(&groups).unwrap());
-    let plain = suite(folder.path(), vec![Collection::new("m", "m", "")]);
+    let plain = suite(folder.path(), vec![CollectionSettings::new("m", "m", "")]);
     let suite = plain.with_synonyms(synonyms);
     let find = |suite: &DocsSuite| {
         let suite = suite.clone();

@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(extra.anchor.as_deref(), Some("g"));
         assert_eq!(extra.previous, None, "what has no heading has no name");
         assert!(extra.next.is_some());
-        assert_eq!(Extra::of(&units[2]).previous.as_deref(), Some("g"));
+        assert_eq!(DocumentUnitMetadata::from_unit(&units[2]).previous.as_deref(), Some("g"));
         assert!(prose_units("a.png", b"").is_none());
         assert_eq!(prose_units("a.txt", b""), Some(Err(Unreadable::Empty)));
     }

@@ -152,7 +152,7 @@ async fn a_subscription_ends_alone() {
     fs::write(project.root.join("src/a b.ts"), "2").unwrap();
     fs::write(project.root.join("latin.txt"), "2").unwrap();
     let heard = tokio::time::timeout(EVENT_TIMEOUT, changes.recv()).await.unwrap().unwrap();
-    assert_eq!(heard, Change::Updated(second), "the other one is not reported any more");
+    assert_eq!(heard, ProviderChange::Updated(second), "the other one is not reported any more");
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ impl IgnoreRules {
 
     /// Applies the rules to a path inside the root; the innermost match wins, file by file.
     pub(super) fn verdict(&self, path: &Path, is_folder: bool) -> IgnoreVerdict {
-        let levels = || std::iter::successors(self.0.as_deref(), |level| level.above.0.as_deref());
+        let levels = || std::iter::successors(self.0.as_deref(), |level| level.parent.0.as_deref());
         for file in 0..=IGNORE_FILES.len() {
             for level in levels() {
                 let found = level.own.get(file).map(|rules| rules.matched(path, is_folder));

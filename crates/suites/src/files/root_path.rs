@@ -263,7 +263,7 @@ mod tests {
         ];
         for (from, path, want) in cases {
             let place = RootPath::top(0).join(from).unwrap();
-            assert_eq!(place.join(path).as_ref().map(Place::relative), want, "{from} + {path}");
+            assert_eq!(place.join(path).as_ref().map(RootPath::relative), want, "{from} + {path}");
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(at("ab/c").below(&at("a")), None);
         assert_eq!(at("a").below(&at("a")), Some("."));
         assert_eq!(at("a").below(&at(".")), Some("a"));
-        assert_eq!(at("a").below(&Place::top(1)), None);
+        assert_eq!(at("a").below(&RootPath::top(1)), None);
     }
 
     #[test]

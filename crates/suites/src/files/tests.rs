@@ -183,7 +183,7 @@ fn the_second_root_is_reached_by_absolute_paths_alone() {
 fn roots_must_be_folders() {
     let base = tempfile::tempdir().unwrap();
     write(&base.path().join("file"), "x");
-    assert!(matches!(Roots::open(&[]), Err(RootsError::None)));
+    assert!(matches!(ServedRoots::open(&[]), Err(RootsError::None)));
     for name in ["file", "none"] {
         let path = base.path().join(name);
         let error = ServedRoots::open(std::slice::from_ref(&path)).unwrap_err();
@@ -270,9 +270,9 @@ fn special_files_are_named_and_not_opened() {
     ] {
         assert_eq!(verdict(roots.resolve(path)), want, "{path}");
         let place = roots.top().join(path).unwrap();
-        let problem = roots.read(&root_path, 100).unwrap_err().to_string();
+        let problem = roots.read(&place, 100).unwrap_err().to_string();
         assert_eq!(problem, format!("{path}: {read}"));
-        let problem = roots.read_rules(&root_path, 100).unwrap_err().to_string();
+        let problem = roots.read_rules(&place, 100).unwrap_err().to_string();
         assert_eq!(problem, format!("{path}: {read}"));
     }
     assert_eq!(verdict(roots.resolve("to-itself")), "unreadable");
@@ -301,7 +301,7 @@ fn special_files_are_named_and_not_opened() {
     let alone: Vec<String> =
         roots.walk(&place).map(|found| found.unwrap_err().to_string()).collect();
     assert_eq!(alone, ["pipe: not a regular file (named pipe)"]);
-    assert_eq!(roots.kind(&place).unwrap(), Kind::Special(Special::Pipe));
+    assert_eq!(roots.kind(&place).unwrap(), PathKind::Special(SpecialFile::Pipe));
 }
 
 /// A blocked writer of a pipe is not woken: nothing opens the other end, not even briefly.
@@ -323,8 +323,8 @@ fn a_writer_that_waits_is_not_woken() {
         for path in ["pipe", "to-pipe", "to/chain"] {
             let place = roots.top().join(path).unwrap();
             roots.resolve(path).unwrap_err();
-            roots.read(&root_path, 10).unwrap_err();
-            roots.kind(&root_path).unwrap();
+            roots.read(&place, 10).unwrap_err();
+            roots.kind(&place).unwrap();
         }
         both_ways(&roots, ".", WalkOptions::default());
     }
@@ -540,10 +540,10 @@ fn entries_know_their_kind_and_size() {
         let found = roots.walk(&roots.top()).flatten().find(|entry| entry.place == place).unwrap();
         (found.kind, found.bytes)
     };
-    assert_eq!(of("src/main.rs"), (Kind::File, 12));
-    assert_eq!(of("src"), (Kind::Folder, 0));
-    assert_eq!(of("out"), (Kind::Link, 0));
-    assert_eq!(roots.kind(&roots.resolve("src").unwrap()).unwrap(), Kind::Folder);
+    assert_eq!(of("src/main.rs"), (PathKind::File, 12));
+    assert_eq!(of("src"), (PathKind::Folder, 0));
+    assert_eq!(of("out"), (PathKind::Link, 0));
+    assert_eq!(roots.kind(&roots.resolve("src").unwrap()).unwrap(), PathKind::Folder);
 }
 
 #[test]
@@ -683,7 +683,7 @@ fn the_operator_s_rules_count_from_every_root_that_a_file_lies_in() {
     let inner = root.join("internal");
     let rules = AccessRules::new(["/internal/keys/", "/own/"], []).unwrap();
     let roots = ServedRoots::open(&[root.clone(), inner.clone()]).unwrap().guarded(rules, &[]);
-    let beside = roots.beside(std::slice::from_ref(&inner)).unwrap();
+    let beside = roots.with_same_rules(std::slice::from_ref(&inner)).unwrap();
     for (path, is_denied) in [("keys/x", true), ("own/y", true), ("z", false)] {
         let (outer, whole) = (format!("internal/{path}"), inner.join(path));
         for (roots, raw) in
@@ -708,7 +708,7 @@ fn the_operator_s_rules_hold_everywhere() {
     let beside = roots.with_same_rules(&[roots.primary().to_owned()]).unwrap();
     for roots in [roots, beside] {
         let place = roots.top().join("src/deep/a b.txt").unwrap();
-        let error = roots.read(&root_path, 100).unwrap_err().to_string();
+        let error = roots.read(&place, 100).unwrap_err().to_string();
         assert!(error.contains("`policy.filesystem.deny` matches it"), "{error}");
         let all = WalkOptions { hidden: true, ignored: true, flat: false };
         let walked = roots.walk_with(&roots.top(), all).filter_map(Result::ok);

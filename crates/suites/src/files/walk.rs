@@ -115,7 +115,7 @@ impl Iterator for FolderWalk {
 
     fn next(&mut self) -> Option<Item> {
         loop {
-            let (items, ignored) = self.waiting.last_mut()?;
+            let (items, ignored) = self.pending.last_mut()?;
             let Some(item) = items.next() else {
                 self.pending.pop();
                 continue;

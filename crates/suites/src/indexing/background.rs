@@ -317,7 +317,7 @@ impl<G: IndexSource> BackgroundIndex<G> {
         context: &CallContext,
     ) -> Result<(Arc<dyn StoreView>, IndexPhase), ToolError> {
         let phase = self.ready(context)?;
-        let view = self.opened()?.store.view().map_err(unusable)?;
+        let view = self.open_store()?.store.view().map_err(unusable)?;
         Ok((view, phase))
     }
 
@@ -335,7 +335,7 @@ impl<G: IndexSource> BackgroundIndex<G> {
 
     /// The store's status, without waiting; `None` if it is not open yet.
     pub(crate) fn status(&self) -> Option<StoreStatus> {
-        self.opened().ok()?.store.status().ok()
+        self.open_store().ok()?.store.status().ok()
     }
 
     /// Whether the index lacks one of these sources of a collection; `false` if unknown.
@@ -355,7 +355,7 @@ impl<G: IndexSource> BackgroundIndex<G> {
         if context.stop() == Some(CallStop::Cancelled) {
             return Err(ToolError::Stopped(CallStop::Cancelled));
         }
-        let OpenedStore { store, embedder } = self.opened()?;
+        let OpenedStore { store, embedder } = self.open_store()?;
         let answer = docent_index::search(store.as_ref(), embedder.as_ref(), query);
         Ok(IndexSearchAnswer { answer: answer.map_err(unusable)?, phase })
     }
@@ -395,7 +395,7 @@ fn follow_until_dropped<G: IndexSource>(live: &Weak<BackgroundIndex<G>>, ended: 
         let mut state = strong.state();
         (state.opened, state.is_first_build) = (Some(opened.clone()), is_first_build);
     }
-    let (ground, pending) = (Arc::clone(&strong.ground), Arc::clone(&strong.pending));
+    let (ground, pending) = (Arc::clone(&strong.source), Arc::clone(&strong.pending));
     drop(strong);
     // Queries run on the shared pool and must not wait for files to be parsed.
     let own = ThreadPoolBuilder::new().use_current_thread();
@@ -412,7 +412,7 @@ fn follow_until_dropped<G: IndexSource>(live: &Weak<BackgroundIndex<G>>, ended: 
     let listener = Weak::clone(live);
     let heard = move |batch: &ChangeBatch| {
         if let Some(live) = listener.upgrade() {
-            live.touched(batch);
+            live.notify_touched(batch);
         }
     };
     let ending = ground.follow(FollowContext {
@@ -539,7 +539,7 @@ mod tests {
             // Its time is up, so that one look at the clock ends the wait.
             let (cancel, deadline) = (CancellationToken::new(), Some(Instant::now()));
             let context = CallContext::new(Arc::clone(&client) as _, cancel, deadline);
-            live.look_again(ChangeBatch::default(), generation, &context);
+            live.rescan(ChangeBatch::default(), generation, &context);
             assert_eq!(client.asked.load(Ordering::Relaxed), want, "{has_share}");
         }
     }

@@ -125,14 +125,14 @@ impl IndexFollower<'_> {
         });
         (self.on_listening)(listener.is_ok());
         let mut keeper = IndexSync::new(self.roots, self.store);
-        synced(Ok(keeper.all(&(self.wanted)(), self.callbacks)?));
+        synced(Ok(keeper.sync_all(&(self.requested)(), self.callbacks)?));
         // An index that can't be updated is still usable.
         let mut listener = listener?;
         let mut failed = false;
         while let Some(batch) = self.pending.take(self.callbacks.stopped) {
             let report = if failed || batch.lost || is_large(&batch) {
                 listener.forget(&batch);
-                listener.all(self.callbacks.stopped)?;
+                listener.watch_all(self.callbacks.stopped)?;
                 keeper.sync_all(&(self.requested)(), self.callbacks)
             } else {
                 self.sync_batch(&batch, &mut listener, &mut keeper)
@@ -156,13 +156,13 @@ impl IndexFollower<'_> {
         listener.forget(batch);
         let places: BTreeSet<RootPath> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
-        let (report, folders) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
+        let (report, folders) = keeper.sync_batch(&places, &(self.requested)(), self.callbacks)?;
         let fresh = folders.iter().filter(|folder| listener.add(folder)).count();
         if fresh == 0 {
             return Ok(report);
         }
         // A second scan finds files added to a new folder before it was watched.
-        let (again, _) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
+        let (again, _) = keeper.sync_batch(&places, &(self.requested)(), self.callbacks)?;
         Ok(IndexReport {
             changed: report.changed + again.changed,
             added: report.added + again.added,

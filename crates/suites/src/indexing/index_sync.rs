@@ -65,7 +65,7 @@ impl<'a> IndexSync<'a> {
     ) -> Result<IndexReport, IndexStoreError> {
         let start = Instant::now();
         let (known, survey) = rayon::join(
-            || self.store.repair().and_then(|repairs| Ok((repairs, KnownDigests::of(self.store)?))),
+            || self.store.repair().and_then(|repairs| Ok((repairs, KnownDigests::load(self.store)?))),
             || FileSurvey::survey_all(self.roots, wanted, callbacks.stopped),
         );
         let (repairs, known) = known?;
@@ -94,14 +94,14 @@ impl<'a> IndexSync<'a> {
             }
         }
         for (folder, inside) in &by_folder {
-            survey.some(self.roots, folder, inside, wanted);
+            survey.add_changed(self.roots, folder, inside, wanted);
         }
         let asked: Wanted = wanted
             .iter()
             .filter(|(place, _)| places.contains(*place))
             .map(|(place, language)| (place.clone(), *language))
             .collect();
-        survey.want(self.roots, &asked);
+        survey.add_requested(self.roots, &asked);
         let gone = self.known.removals_under(self.roots, places, &survey.files);
         let folders = std::mem::take(&mut survey.folders);
         let work = SyncWork { survey, gone, repairs: StoreRepairs::default(), start };
@@ -136,7 +136,7 @@ impl<'a> IndexSync<'a> {
             let known = &self.known;
             let read: Vec<_> = files.par_iter().map(|file| file.read(self.roots, known)).collect();
             for (file, read) in files.iter().zip(read) {
-                if let Some(change) = tally.take(file, read, &self.known) {
+                if let Some(change) = tally.add(file, read, &self.known) {
                     batches.add(change, &mut |written| self.known.apply(written))?;
                 }
             }

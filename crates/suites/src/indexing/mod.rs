@@ -114,7 +114,7 @@ pub fn measure_lag(
     store: &dyn IndexStore,
     callbacks: SyncCallbacks<'_>,
 ) -> Result<IndexLag, IndexStoreError> {
-    let known = KnownDigests::of(store)?;
+    let known = KnownDigests::load(store)?;
     let survey = FileSurvey::survey_all(roots, &Wanted::default(), callbacks.stopped);
     let was_there =
         |file: &SurveyedFile| IndexLag { changed: 0, removed: usize::from(known.digest(file).is_some()) };

@@ -54,8 +54,8 @@ impl BackgroundIndex<ProjectIndexSource> {
         let mut wanted = self.source.wanted.write().unwrap_or_else(PoisonError::into_inner);
         for (place, language) in files {
             if wanted.insert(place.clone(), language) != Some(language) {
-                batch.paths.insert(self.ground.roots.absolute(&place));
-                paths.push(self.ground.roots.name(&place));
+                batch.paths.insert(self.source.roots.absolute(&place));
+                paths.push(self.source.roots.name(&place));
             }
         }
         drop(wanted);

@@ -92,7 +92,7 @@ impl SurveyedFile {
         if known.digest(self) == Some(digest) {
             return Ok(FileCheck::Same);
         }
-        let is_code = matches!(self.reader, Reader::Code(_));
+        let is_code = matches!(self.reader, UnitReader::Code(_));
         let is_text = match self.reader {
             UnitReader::Code(_) => true,
             UnitReader::Prose(format) => {
@@ -116,7 +116,7 @@ impl SurveyedFile {
 
     /// Converts the file into a source for the store.
     pub(super) fn read(&self, roots: &ServedRoots, known: &KnownDigests) -> Result<FileRead, ReadFailure> {
-        let (bytes, digest) = match self.look(roots, known)? {
+        let (bytes, digest) = match self.check(roots, known)? {
             FileCheck::Same => return Ok(FileRead::Same),
             FileCheck::LeftOut(reason) => return Ok(FileRead::LeftOut(reason)),
             FileCheck::Changed { bytes, digest } => (bytes, digest),
@@ -165,7 +165,7 @@ pub(super) fn code_files(
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Vec<String> {
     let files = FileSurvey::survey_all(roots, wanted, stopped).files.into_iter();
-    files.filter(|file| matches!(file.reader, Reader::Code(_))).map(|file| file.path).collect()
+    files.filter(|file| matches!(file.reader, UnitReader::Code(_))).map(|file| file.path).collect()
 }
 
 fn removal(collection: &str, path: &str) -> StoreChange {
@@ -268,7 +268,7 @@ impl FileSurvey {
             survey.folders.push(top.clone());
             survey.walk(roots, top, wanted, stopped);
         }
-        survey.want(roots, wanted);
+        survey.add_requested(roots, wanted);
         survey
     }
 
@@ -287,7 +287,7 @@ impl FileSurvey {
         }
         for found in found {
             match found {
-                Ok(entry) => self.take(roots, entry, wanted),
+                Ok(entry) => self.add_entry(roots, entry, wanted),
                 Err(problem) => self.note(roots, top, problem),
             }
         }
@@ -321,7 +321,7 @@ impl FileSurvey {
             };
             let is_folder = entry.kind == PathKind::Folder;
             let place = entry.place.clone();
-            self.take(roots, entry, wanted);
+            self.add_entry(roots, entry, wanted);
             if is_folder {
                 self.walk(roots, &place, wanted, &|| false);
             }
@@ -352,7 +352,7 @@ impl FileSurvey {
         }
         let reader = UnitReader::of(entry.place.name());
         let Some(reader) = reader.filter(|_| entry.kind == PathKind::File) else { return };
-        let is_shelved = matches!(reader, Reader::Prose(_)) && roots.belongs_to_collection(&entry.place);
+        let is_shelved = matches!(reader, UnitReader::Prose(_)) && roots.belongs_to_collection(&entry.place);
         if is_shelved || wanted.contains_key(&entry.place) {
             return;
         }

@@ -91,7 +91,7 @@ fn only_what_changed_is_written() {
     world.write("one/empty.py", "").write("one/photo.png", [0, 1, 2]);
     let first = world.check([4, 4, 0, 0]);
     assert_eq!((first.units, first.generation, first.stopped), (4, 1, false));
-    assert_eq!((first.rebuilt, first.embedded_anew), (None, None));
+    assert_eq!((first.rebuilt, first.reembedded), (None, None));
     let again = world.check([4, 0, 0, 0]);
     assert_eq!(again.generation, 1, "a write without a change");
     assert_eq!(world.first("invoice"), Some("b.ts".into()));
@@ -127,7 +127,7 @@ fn a_file_that_cannot_be_read_is_a_problem_and_not_a_failure() {
     let report = world.check([2, 0, 2, 1]);
     let said: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["a.py: not text: it contains NUL bytes"]);
-    assert_eq!(report.left_out, LeftOut { too_large: 1, ..LeftOut::default() });
+    assert_eq!(report.left_out, Ignored { too_large: 1, ..ExcludedFiles::default() });
     assert_eq!(world.known(), ["c.md"]);
     let report = world.check([2, 0, 0, 1]);
     assert_eq!(report.generation, 2, "a problem that stays is no change");
@@ -173,11 +173,11 @@ fn the_lag_is_measured_without_a_write() {
     world.check([3, 3, 0, 0]);
     let roots = world.roots(&["one"]);
     let now = || measure_lag(&roots, &world.store, SyncCallbacks::default()).unwrap();
-    assert_eq!(now(), Behind::default());
+    assert_eq!(now(), IndexLag::default());
     world.write("one/a.py", "def other(): pass\n").write("one/b.py", b"\0");
     world.write("one/d.md", "# D\n").write("one/e.md", b"\0");
     fs::remove_file(world.path("one/c.py")).unwrap();
-    assert_eq!(now(), Behind { changed: 2, removed: 2 });
+    assert_eq!(now(), IndexLag { changed: 2, removed: 2 });
     assert_eq!(world.store.status().unwrap().generation, 1);
 }
 
@@ -232,7 +232,7 @@ fn a_run_goes_on_where_the_last_one_failed() {
         .with_batch_size(3)
         .sync_all(&Wanted::default(), SyncCallbacks::default())
         .unwrap_err();
-    assert!(matches!(failed, StoreError::File { .. }), "{failed}");
+    assert!(matches!(failed, IndexStoreError::File { .. }), "{failed}");
     assert_eq!(world.known().len(), 6, "two whole batches stay");
     let report = world.check([10, 4, 0, 0]);
     assert_eq!(report.units, 10);
@@ -251,8 +251,8 @@ fn progress_is_reported_and_stopping_keeps_written_files() {
     let callbacks = SyncCallbacks { progress: &progress, stopped: &stopped };
     let report = sync(&roots, &world.store, callbacks).unwrap();
     assert!(report.stopped);
-    assert_eq!(report.changed, AT_ONCE);
-    assert_eq!(*steps.lock().unwrap(), [(0, all), (AT_ONCE, all)]);
+    assert_eq!(report.changed, FILES_PER_STOP_CHECK);
+    assert_eq!(*steps.lock().unwrap(), [(0, all), (FILES_PER_STOP_CHECK, all)]);
     let at_once = SyncCallbacks { stopped: &|| true, ..SyncCallbacks::default() };
     let report = sync(&roots, &world.store, at_once).unwrap();
     assert_eq!((report.stopped, report.removed), (true, 0), "what was not looked for is not gone");

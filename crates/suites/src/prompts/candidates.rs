@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn only_the_ends_of_long_paths_are_compared() {
         let long = format!("{}/src/main.rs", "é".repeat(50_000));
-        assert_eq!(end_of(&long).len(), LONGEST_COMPARED);
+        assert_eq!(end_of(&long).len(), MAX_COMPARED_BYTES);
         assert_eq!(end_of("src/main.rs"), "src/main.rs");
         assert_eq!(
-            nearest(&long, ["docs/guide.md", "src/main.rs"].into_iter()),
+            closest_paths(&long, ["docs/guide.md", "src/main.rs"].into_iter()),
             Some("src/main.rs")
         );
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn at_most_a_hundred_are_offered() {
         let many: Vec<String> = (0..300).map(|n| format!("f{n}")).collect();
-        assert_eq!(best("f", many.iter().map(String::as_str)).len(), BEST);
+        assert_eq!(best("f", many.iter().map(String::as_str)).len(), MAX_COMPLETIONS);
     }
 
     #[test]
@@ -205,8 +205,8 @@ mod tests {
             ("doc/guide.md", "docs/guide.md"),
         ];
         for (wanted, want) in cases {
-            assert_eq!(nearest(wanted, paths.into_iter()), Some(want), "{wanted}");
+            assert_eq!(closest_paths(wanted, paths.into_iter()), Some(want), "{wanted}");
         }
-        assert_eq!(nearest("x", std::iter::empty()), None);
+        assert_eq!(closest_paths("x", std::iter::empty()), None);
     }
 }

@@ -46,7 +46,7 @@ impl ToolProvider for Docs {
         "docs"
     }
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
-        vec![erase(Search)]
+        vec![erase(EchoSearch)]
     }
 }
 
@@ -110,7 +110,7 @@ async fn a_file_comes_with_its_text() {
         let uri = format!("file://{}/src/main.rs", root.path().canonicalize().unwrap().display());
         let mime = Some("text/x-rust".to_owned());
         let file = Contents::Text { uri, mime, text: "fn main() {}\n".into() };
-        assert_eq!(answer.messages[1].content, Block::Embedded(file));
+        assert_eq!(answer.messages[1].content, AnswerBlock::Embedded(file));
         assert_eq!(answer.messages.len(), 2);
         assert!(answer.about.is_some());
     }

@@ -69,7 +69,7 @@ impl RepositoryAnalysis {
         let mut seen = false;
         self.report.complete = loop {
             let lacking = "the rest of the folders (all figures cover only what was read)";
-            if !self.may_go_on(context, lacking)? {
+            if !self.has_time_left(context, lacking)? {
                 break false;
             }
             match walk.next() {
@@ -148,7 +148,7 @@ impl RepositoryAnalysis {
 
     /// Second phase: reads manifests, commands and the license.
     pub(super) fn read_manifests(&mut self, context: &CallContext) -> Result<(), ToolError> {
-        if !self.parts.contents || !self.may_go_on(context, "dependencies and commands")? {
+        if !self.parts.contents || !self.has_time_left(context, "dependencies and commands")? {
             return Ok(());
         }
         self.announce(context, "Reading manifests");
@@ -174,7 +174,7 @@ impl RepositoryAnalysis {
 
     /// Third phase: reads every file in a known language.
     pub(super) fn read_contents(&mut self, context: &CallContext) -> Result<(), ToolError> {
-        if !self.parts.contents || !self.may_go_on(context, "lines and documents")? {
+        if !self.parts.contents || !self.has_time_left(context, "lines and documents")? {
             return Ok(());
         }
         let total = self.readable_files();
@@ -206,7 +206,7 @@ impl RepositoryAnalysis {
         self.report.presence.inline_test_files = scan.inline_tests;
         self.scan = scan;
         if left > 0 {
-            self.may_go_on(context, &format!("the contents of {left} of {total} files"))?;
+            self.has_time_left(context, &format!("the contents of {left} of {total} files"))?;
         }
         let (documentation, problems) =
             inventory::take(&self.tree, &self.scan.documents, &self.report);
@@ -242,25 +242,25 @@ impl RepositoryAnalysis {
     pub(super) fn compare(&mut self, context: &CallContext) -> Result<(), ToolError> {
         self.sum_up();
         let halt = || context.stop().is_some();
-        if self.parts.links && self.may_go_on(context, "links")? {
+        if self.parts.links && self.has_time_left(context, "links")? {
             self.announce(context, "Following links");
             self.report.links = Some(links::check(&self.tree, &self.scan.documents, &halt));
         }
-        if self.parts.redundancy && self.may_go_on(context, "duplicated documents")? {
+        if self.parts.redundancy && self.has_time_left(context, "duplicated documents")? {
             let found = redundancy::find(&self.tree, &self.scan.documents, &halt);
             self.report.redundancy = Some(found);
         }
         let mut past = None;
-        if self.parts.history && self.may_go_on(context, "history")? {
+        if self.parts.history && self.has_time_left(context, "history")? {
             self.announce(context, "Reading history");
             past = self.read_history(&halt);
         }
-        if self.parts.drift && self.may_go_on(context, "drift")? {
+        if self.parts.drift && self.has_time_left(context, "drift")? {
             self.announce(context, "Comparing documents with the code");
             self.find_drift(past.as_ref(), &halt);
         }
         if self.parts.links {
-            self.may_go_on(context, "the rest of the comparisons")?;
+            self.has_time_left(context, "the rest of the comparisons")?;
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ impl TypedTool for CheckDocumentation {
         context.log(SyslogLevel::Info, LOGGER, event);
         let partial = !findings.missing.is_empty();
         let output = render(&findings, args.format)?;
-        let answer = ToolAnswer { structured: findings, content: vec![Block::text(output)], partial };
+        let answer = ToolAnswer { structured: findings, content: vec![AnswerBlock::text(output)], partial };
         Ok(answer)
     }
 }

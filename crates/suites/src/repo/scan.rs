@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn tasks_are_whole_words() {
         let text = b"// TODO: a\n// FIXME(b) XXX\nlet TODOS = todo; HACKED MY_TODO";
-        assert_eq!(TASKS.iter().map(|mark| whole_words(text, mark)).sum::<u64>(), 3);
+        assert_eq!(TASK_MARKERS.iter().map(|mark| whole_words(text, mark)).sum::<u64>(), 3);
     }
 
     #[test]

@@ -347,7 +347,7 @@ async fn progress_grows_and_sections_come_early() {
     assert!(steps[walked..].iter().all(|step| step.total == last.total), "{steps:?}");
     let logs = listener.logs.lock().unwrap();
     let levels: Vec<_> = logs.iter().map(|(level, logger, _)| (*level, logger.as_str())).collect();
-    assert_eq!(levels, [(Level::Debug, "docent.repo"), (Level::Info, "docent.repo")]);
+    assert_eq!(levels, [(SyslogLevel::Debug, "docent.repo"), (SyslogLevel::Info, "docent.repo")]);
     assert_eq!(logs[1].2["files"], 1116);
     let (first, sentence) = logs[1].2.as_object().unwrap().iter().next().unwrap();
     let sentence = sentence.as_str().unwrap();
@@ -357,7 +357,7 @@ async fn progress_grows_and_sections_come_early() {
     );
     assert_eq!(listener.blocks.lock().unwrap().len(), 3);
     assert!(
-        matches!(answer.content.as_slice(), [Block::Text { .. }, Block::Link(_)]),
+        matches!(answer.content.as_slice(), [AnswerBlock::Text { .. }, AnswerBlock::Link(_)]),
         "{:?}",
         answer.content
     );
@@ -472,7 +472,7 @@ async fn a_cancelled_call_stops() {
     let listener = Arc::new(RecordingClient { cancel: Some(cancel.clone()), ..RecordingClient::default() });
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let stopped = tool(&root).call(args, &heard(&listener, cancel, None)).await.unwrap_err();
-    assert!(matches!(stopped, ToolError::Stopped(Stop::Cancelled)), "{stopped:?}");
+    assert!(matches!(stopped, ToolError::Stopped(CallStop::Cancelled)), "{stopped:?}");
     assert_eq!(listener.steps.lock().unwrap().len(), 1, "work went on after the cancel");
 }
 
@@ -501,14 +501,14 @@ async fn the_link_opens_the_full_report() {
         let report: Report = serde_json::from_str(json).unwrap();
         assert_eq!(report.structure.files, files, "{uri}");
     }
-    assert!(suite.read("repository://standard/none", &nobody()).await.unwrap().is_err());
-    assert!(suite.read("other://standard/web", &nobody()).await.is_none());
+    assert!(suite.read("repository://standard/none", &no_client()).await.unwrap().is_err());
+    assert!(suite.read("other://standard/web", &no_client()).await.is_none());
     let target = CompletionTarget::Template(address::TEMPLATE.into());
     assert_eq!(
-        suite.complete(&Completing::new(target.clone(), "depth", "d")).await.values,
+        suite.complete(&CompletionRequest::new(target.clone(), "depth", "d")).await.values,
         ["deep"]
     );
-    assert_eq!(suite.complete(&Completing::new(target, "path", "we")).await.values[0], "web");
+    assert_eq!(suite.complete(&CompletionRequest::new(target, "path", "we")).await.values[0], "web");
 }
 
 #[test]

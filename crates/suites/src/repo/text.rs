@@ -132,7 +132,7 @@ pub(super) fn stack(report: &Report) -> String {
     } else {
         line!(out, "Ecosystems: {}.", report.ecosystems.join(", "));
         for manifest in report.manifests.iter().take(4) {
-            line!(out, "- {}", told_manifest(manifest));
+            line!(out, "- {}", describe_manifest(manifest));
         }
         if report.manifest_count > 4 {
             line!(out, "- and {}", counted(report.manifest_count - 4, "more manifest"));

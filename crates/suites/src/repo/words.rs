@@ -18,7 +18,7 @@ pub(super) struct WordSet {
 
 impl Default for WordSet {
     fn default() -> Self {
-        Self { seen: HashSet::new(), lately: vec![0; LATELY].into() }
+        Self { seen: HashSet::new(), lately: vec![0; RECENT_WORD_SLOTS].into() }
     }
 }
 

@@ -97,7 +97,7 @@ impl ToolProvider for WebSuite {
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         let settings = || Arc::clone(&self.settings);
         vec![
-            search::telling_errors(erase(WebSearch { settings: settings() })),
+            search::with_search_errors(erase(WebSearch { settings: settings() })),
             erase(FetchPage { settings: settings() }),
         ]
     }

@@ -224,7 +224,7 @@ impl AnyTool for SearchErrorText {
                     let error =
                         json!({"code": kind.code(), "kind": kind.name(), "message": message});
                     Ok(ToolOutcome {
-                        content: vec![Block::text(format!("Search error: {message}"))],
+                        content: vec![AnswerBlock::text(format!("Search error: {message}"))],
                         structured: Some(json!({ "error": error })),
                         is_error: true,
                         ..ToolOutcome::default()

@@ -118,8 +118,8 @@ fn off(settings: &WebSettings, hosts: &[&str]) -> Vec<(String, String)> {
     let tools = suite.tools();
     let off = |tool: &Arc<dyn AnyTool>| {
         let info = tool.info();
-        let off = info.off.clone()?;
-        assert!(info.description().starts_with(&format!("Off: {}; ", off.reason)));
+        let off = info.disabled.clone()?;
+        assert!(info.listed_description().starts_with(&format!("Off: {}; ", off.reason)));
         Some((info.name, off.remedy))
     };
     tools.iter().filter_map(off).collect()
@@ -204,11 +204,11 @@ async fn the_client_is_asked_for_at_each_call() {
     };
     let settings = WebSettings { client: Arc::new(reach), ..settings(address) };
     let url = json!({"url": format!("http://{address}/")});
-    assert!(call(settings.clone(), "fetch_page", url.clone(), &nobody()).await.is_err());
+    assert!(call(settings.clone(), "fetch_page", url.clone(), &no_client()).await.is_err());
     *named.lock().unwrap() = NetworkPolicy::parse([address.to_string().as_str()]).unwrap();
-    assert!(call(settings.clone(), "fetch_page", url.clone(), &nobody()).await.is_ok());
+    assert!(call(settings.clone(), "fetch_page", url.clone(), &no_client()).await.is_ok());
     *named.lock().unwrap() = NetworkPolicy::default();
-    assert!(call(settings, "fetch_page", url, &nobody()).await.is_err());
+    assert!(call(settings, "fetch_page", url, &no_client()).await.is_err());
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
@@ -294,7 +294,7 @@ async fn a_call_that_waits_for_a_place_can_be_cancelled() {
         cancel.cancel();
     };
     let (result, ()) = tokio::join!(work, cancelled);
-    assert!(matches!(result, Err(ToolError::Stopped(Stop::Cancelled))), "{result:?}");
+    assert!(matches!(result, Err(ToolError::Stopped(CallStop::Cancelled))), "{result:?}");
 }
 
 #[tokio::test]

@@ -53,12 +53,12 @@ pub(super) fn distinct<'tree>(
     let skipped = skipped_ranges(all);
     for one in all {
         let Some(found) = definition_match(language, one, text) else { continue };
-        let before = skipped_ranges.partition_point(|range| range.start <= definition_match.node.start_byte());
-        let last = before.checked_sub(1).and_then(|last| skipped_ranges.get(last));
-        if last.is_some_and(|range| range.end >= definition_match.node.end_byte()) {
+        let before = skipped.partition_point(|range| range.start <= found.node.start_byte());
+        let last = before.checked_sub(1).and_then(|last| skipped.get(last));
+        if last.is_some_and(|range| range.end >= found.node.end_byte()) {
             continue;
         }
-        keep(by_node.entry(definition_match.node.id()).or_default(), definition_match);
+        keep(by_node.entry(found.node.id()).or_default(), found);
     }
     let mut found: Vec<DefinitionMatch<'tree>> = by_node.into_values().flatten().collect();
     found.sort_by_key(|one| (one.node.start_byte(), Reverse(one.node.end_byte()), one.name_at));
@@ -120,7 +120,7 @@ fn close<'tree>(found: &mut [DefinitionMatch<'tree>], text: &str, ancestry: &Anc
 }
 
 fn definition_match<'tree>(language: Language, one: &QueryMatch<'tree>, text: &str) -> Option<DefinitionMatch<'tree>> {
-    let (kind, node) = one.captures.iter().find_map(|(name, node)| match Kind::named(name) {
+    let (kind, node) = one.captures.iter().find_map(|(name, node)| match Kind::from_name(name) {
         Some(kind) => Some((Some(kind), *node)),
         None => (*name == "scope").then_some((None, *node)),
     })?;

@@ -112,7 +112,7 @@ impl DefinitionReader<'_> {
         if settings.inside
             && let Some(declarator) = node.child_by_field_name("declarator")
         {
-            return vec![self.declared(node, declarator)];
+            return vec![self.read_declared(node, declarator)];
         }
         let of = Self::field(node, &settings.of);
         let value =

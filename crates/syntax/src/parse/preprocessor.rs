@@ -208,7 +208,7 @@ impl ConditionalBranch {
     fn take(&mut self, by: i32, sort: CTokenKind) {
         self.depth += by;
         self.least = self.least.min(self.depth);
-        self.breaks_off = !matches!(sort, Sort::Mark(b';' | b'{' | b'}' | b':'));
+        self.breaks_off = !matches!(sort, CTokenKind::Mark(b';' | b'{' | b'}' | b':'));
     }
 
     fn is_whole(&self) -> bool {
@@ -239,7 +239,7 @@ fn conditions(text: &str, tokens: &[CToken], work: &WorkBudget<'_>) -> Option<Ve
                 if word.starts_with("if") {
                     open.push(OpenConditional {
                         directives: vec![token.range.clone()],
-                        branches: vec![Branch::default()],
+                        branches: vec![ConditionalBranch::default()],
                     });
                 } else if word.starts_with("el") {
                     if let Some(last) = open.last_mut() {
@@ -250,7 +250,7 @@ fn conditions(text: &str, tokens: &[CToken], work: &WorkBudget<'_>) -> Option<Ve
                     && let Some(mut last) = open.pop()
                 {
                     last.directives.push(token.range.clone());
-                    let (kept, taken) = last.without_parts(text);
+                    let (kept, taken) = last.remove_partial_branches(text);
                     gone.extend(taken);
                     add(&mut open, kept, CTokenKind::Mark(b';'));
                 }

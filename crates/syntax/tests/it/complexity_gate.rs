@@ -8,7 +8,7 @@
 //! are also read at 100 kB, and the worst of them at 1 MB: every limit grows with the length, so what is linear up to there
 //! stays linear, and reading all shapes at 1 MB takes half an hour without optimization.
 
-use crate::hostile::{self, Shape};
+use crate::hostile::{self, HostileShape};
 use docent_syntax::{
     Language,
     analysis::{
@@ -80,7 +80,7 @@ type Problems = Vec<String>;
 /// Reads a shape at sizes that are each ten times the one before. Returns how much its counts grow, in thousandths.
 fn growth(
     language: Language,
-    shape: &Shape,
+    shape: &HostileShape,
     sizes: &[usize],
     all: bool,
     problems: &mut Problems,
@@ -130,7 +130,7 @@ fn check_small(language: Language) {
 /// Every shape with every analysis, and the worst of them at sizes that take long.
 fn check_large(language: Language) {
     let mut problems = Problems::new();
-    let mut shapes: Vec<(u64, Shape)> = hostile::shapes(language)
+    let mut shapes: Vec<(u64, HostileShape)> = hostile::shapes(language)
         .into_iter()
         .map(|shape| (growth(language, &shape, &[1_000, 10_000], true, &mut problems), shape))
         .collect();
@@ -303,7 +303,7 @@ fn complexity_gate_stops_the_preprocessor_when_cancelled() {
 
 #[test]
 fn complexity_gate_stops_patterns_when_cancelled() {
-    let text = Shape::new("functions", "", "function f%(a, b) { g(); h(a); }\nf%(1);\n", "");
+    let text = HostileShape::new("functions", "", "function f%(a, b) { g(); h(a); }\nf%(1);\n", "");
     let text = text.text(300_000);
     let tree = parse::tree(Language::JavaScript, &text, &|| false).unwrap();
     let source = AnalyzedSource { path: "a.js", language: Language::JavaScript, text: &text, tree: &tree };

@@ -22,7 +22,7 @@ fn sample(language: Language) -> PathBuf {
 fn read(language: Language) -> Value {
     let path = sample(language);
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    assert_eq!(Language::of(&name), Some(language), "{name}");
+    assert_eq!(Language::from_path(&name), Some(language), "{name}");
     let text = fs::read_to_string(&path).unwrap();
     let tree = parse::tree(language, &text, &|| false).unwrap();
     assert_eq!(parse::first_error(&tree), None, "{name} has a syntax error");
@@ -51,6 +51,6 @@ fn every_folder_is_a_language() {
     let folders = folders.map(Result::unwrap).filter(|entry| entry.path().is_dir());
     for entry in folders {
         let name = entry.file_name().to_string_lossy().into_owned();
-        assert!(Language::named(&name).is_some(), "no line in src/language.rs for {name}");
+        assert!(Language::from_name(&name).is_some(), "no line in src/language.rs for {name}");
     }
 }

@@ -61,7 +61,7 @@ fn a_message_is_summarized_by_its_kind() {
         let traffic = on();
         came(&client(&traffic), message);
         let entry = traffic.entry(2).unwrap();
-        assert_eq!(told(&entry), want, "{message}");
+        assert_eq!(summarize(&entry), want, "{message}");
         assert_eq!(entry.bytes, message.len(), "{message}");
     }
 }
@@ -126,7 +126,7 @@ fn nothing_is_kept_while_it_is_off() {
     assert!(!tap.is_on());
     let message = r#"{"id":1,"method":"ping"}"#;
     assert_eq!(tap.saw(Direction::In, message.as_bytes(), None), None);
-    assert_eq!(tap.saw_value(Direction::Out, &json!({"id": 1}), More::default()), None);
+    assert_eq!(tap.saw_value(Direction::Out, &json!({"id": 1}), TrafficDetails::default()), None);
     tap.note(TrafficKind::Noise, "noise", None);
     tap.named("cursor");
     tap.speaks("2025-11-25");
@@ -152,7 +152,7 @@ fn peer_names_learned_while_off_are_known_when_on() {
     tap.note(TrafficKind::Closed, "hung up", None);
     drop(tap);
     assert_eq!(traffic.read(0, 10).entries.len(), 2);
-    assert_eq!(told(&last(&traffic)), "closed - - - - - hung up");
+    assert_eq!(summarize(&last(&traffic)), "closed - - - - - hung up");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn an_answer_has_what_its_request_had() {
     let late = went(&tap, r#"{"id":2,"result":{}}"#);
     let answer = went(&tap, r#"{"id":1,"result":{}}"#);
     assert_eq!(
-        told(&traffic.entry(answer).unwrap()),
+        summarize(&traffic.entry(answer).unwrap()),
         format!("response 1 tools/call echo {request} - -")
     );
     assert_eq!(answers(&traffic, late), Some(other));
@@ -137,7 +137,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
         [first, lost, second, answered, heard_there].map(|seq| traffic.entry(seq).unwrap().parent);
     assert_eq!(parents, [Some(request); 5]);
     assert_eq!(
-        told(&traffic.entry(lost).unwrap()),
+        summarize(&traffic.entry(lost).unwrap()),
         format!("lost 7 tools/call read {first} - connection reset")
     );
 }

@@ -65,7 +65,7 @@ impl HostAuthority {
 
     /// Whether this is an address and not a name.
     pub fn is_address(&self) -> bool {
-        matches!(self.host, Host::Address(_))
+        matches!(self.host, AuthorityHost::Address(_))
     }
 
     /// Whether a list entry, which may omit the port, matches this authority.
@@ -214,8 +214,8 @@ mod tests {
             let read = HostAuthority::parse(text).map(|authority| authority.to_string());
             assert_eq!(read.as_deref(), want, "{text:?}");
         }
-        assert!(Authority::parse(&"a".repeat(64)).is_none());
-        assert!(Authority::parse(&["abc"; 70].join(".")).is_none());
+        assert!(HostAuthority::parse(&"a".repeat(64)).is_none());
+        assert!(HostAuthority::parse(&["abc"; 70].join(".")).is_none());
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
             ("10.0.0.1", false),
             ("127.1", false),
         ] {
-            assert_eq!(Authority::parse(text).unwrap().is_loopback(), want, "{text}");
+            assert_eq!(HostAuthority::parse(text).unwrap().is_loopback(), want, "{text}");
         }
     }
 

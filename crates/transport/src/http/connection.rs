@@ -165,8 +165,8 @@ pub(super) struct TimedIo {
 macro_rules! on {
     ($io:expr, $call:ident $(, $argument:expr)*) => {
         match &mut $io.stream {
-            Stream::Plain(stream) => Pin::new(stream).$call($($argument),*),
-            Stream::Tls(stream) => Pin::new(stream.as_mut()).$call($($argument),*),
+            SocketStream::Plain(stream) => Pin::new(stream).$call($($argument),*),
+            SocketStream::Tls(stream) => Pin::new(stream.as_mut()).$call($($argument),*),
         }
     };
 }

@@ -96,7 +96,7 @@ async fn admit<H: ServerHandler>(
         }
     };
     // The issuer may have published the key of the token since.
-    let learned = timeout(KEY_LOOKUP_TIMEOUT, shared.web.door.learn(&token)).await;
+    let learned = timeout(KEY_LOOKUP_TIMEOUT, shared.web.access.fetch_unknown_keys(&token)).await;
     if !learned.unwrap_or(false) {
         return Err(Box::new(unauthorized(&shared.web, Some(&token))));
     }
@@ -247,7 +247,7 @@ fn identify_caller<H: ServerHandler>(shared: &Arc<RouterState<H>>, request: &Req
         TokenRequirement::Nothing | TokenRequirement::Later | TokenRequirement::InBody | TokenRequirement::Now => web.access.identify(&visit.shown),
     };
     let is_unread = known.is_none() && visit.asks == TokenRequirement::InBody;
-    let is_refused = known.is_none() && matches!(visit.asks, Asks::Now | Asks::AnotherWay);
+    let is_refused = known.is_none() && matches!(visit.asks, TokenRequirement::Now | TokenRequirement::AnotherWay);
     let is_locked = known.is_none() && visit.asks == TokenRequirement::Later;
     let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
     // Guesses at a token are counted too, by remote address, as are callers that may still make one.
@@ -316,7 +316,7 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
 
 /// Refuses a request without valid credentials, and counts it.
 pub(super) fn unauthorized(web: &HttpServerSetup, token: Option<&str>) -> Response {
-    web.door.count_unknown_caller();
+    web.access.count_unknown_caller();
     let mut response = super::body::json(&json!({ "detail": INVALID_API_KEY }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth::challenge(web, token));

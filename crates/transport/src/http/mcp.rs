@@ -45,7 +45,7 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
     let Some(id) = text(&parts.headers, SESSION_HEADER) else {
         return serve(&shared, PostSender { origin, tap: None }, parts, body).await;
     };
-    let Some(visit) = shared.sessions.visit(id, &origin.caller.principal) else {
+    let Some(visit) = shared.sessions.begin_use(id, &origin.caller.principal) else {
         return not_found();
     };
     let visitor = PostSender { origin, tap: visit.tap.clone() };
@@ -88,7 +88,7 @@ async fn listen<H: ServerHandler>(
     origin: &CallerContext,
     parts: Parts,
 ) -> Response {
-    let seat = match shared.web.door.open_stream(&origin.caller) {
+    let seat = match shared.web.access.open_stream(&origin.caller) {
         Ok(seat) => seat,
         Err(overload) => return overloaded(&overload),
     };
@@ -134,7 +134,7 @@ async fn post<H: ServerHandler>(
 /// Whether this request starts a new session.
 fn opens_session(headers: &HeaderMap, frame: &WireFrame<'_>) -> bool {
     let opens = |envelope: &Envelope<'_>| matches!(envelope, Envelope::Request { method, .. } if method == "initialize");
-    !headers.contains_key(SESSION_HEADER) && matches!(frame, Frame::One(Ok(envelope)) if opens(envelope))
+    !headers.contains_key(SESSION_HEADER) && matches!(frame, WireFrame::One(Ok(envelope)) if opens(envelope))
 }
 
 async fn answer<H: ServerHandler>(
@@ -203,7 +203,7 @@ fn is_plain(headers: &HeaderMap, frame: &WireFrame<'_>) -> bool {
     let signs = headers.contains_key(SESSION_HEADER)
         || text(headers, VERSION_HEADER) == Some(Dialect::V2026_07_28.version())
         || headers.contains_key("mcp-method")
-        || matches!(frame, Frame::One(Ok(envelope)) if is_modern(envelope));
+        || matches!(frame, WireFrame::One(Ok(envelope)) if is_modern(envelope));
     !wants_events && !signs
 }
 
@@ -300,16 +300,16 @@ pub(super) fn take_slot<H: ServerHandler>(
 ) -> Result<SlotGuard, NoCapacity> {
     let web = &shared.web;
     loop {
-        let overload = match web.door.open_session(caller) {
+        let overload = match web.access.open_session(caller) {
             Ok(seat) => return Ok(seat),
             Err(overload) => overload,
         };
         let owner = overload.is_own_share.then(|| caller.client());
-        if !shared.sessions.make_room(web.bounds.session, owner.as_ref()) {
-            web.door.count_unseated();
+        if !shared.sessions.make_room(web.limits.session, owner.as_ref()) {
+            web.access.count_no_capacity();
             return Err(overload);
         }
-        web.tally.count_ended_sessions(1);
+        web.stats.count_ended_sessions(1);
     }
 }
 
@@ -393,7 +393,7 @@ fn member<H: ServerHandler>(
             return Err(MessageError::new(Some(id.clone()), code::INVALID_REQUEST, message));
         }
         if at > 0 {
-            count(&*shared.web.door, &origin.caller, id)?;
+            count(&*shared.web.access, &origin.caller, id)?;
         }
     }
     decode(&envelope, &origin.nth(at))

@@ -117,12 +117,12 @@ fn quotable(text: &str) -> String {
 pub(super) fn challenge(web: &HttpServerSetup, token: Option<&str>) -> HeaderValue {
     let Some(oauth) = web.protected_resource() else { return PLAIN_CHALLENGE };
     let Some(token) = token else { return oauth.no_token.clone() };
-    oauth.invalid(web.access.why_refused(token).as_deref().unwrap_or(INVALID_TOKEN_MESSAGE))
+    oauth.invalid(web.access.refusal_reason(token).as_deref().unwrap_or(INVALID_TOKEN_MESSAGE))
 }
 
 /// The document.
 pub(super) async fn metadata<H: ServerHandler>(shared: State<H>, uri: Uri) -> Response {
-    let Some(oauth) = shared.web.oauth_door().filter(|oauth| oauth.serves(uri.path())) else {
+    let Some(oauth) = shared.web.protected_resource().filter(|oauth| oauth.serves(uri.path())) else {
         return page::nowhere().await;
     };
     let mut response = json_bytes(oauth.document.to_vec());
@@ -196,7 +196,7 @@ mod tests {
     #[track_caller]
     fn check(resource: &str, want: Option<&str>) {
         let made = ProtectedResource::new(resource, &json!({ "resource": resource }));
-        assert_eq!(made.ok().as_ref().map(OauthDoor::metadata_url), want, "{resource}");
+        assert_eq!(made.ok().as_ref().map(ProtectedResource::metadata_url), want, "{resource}");
     }
 
     #[test]
@@ -230,6 +230,6 @@ mod tests {
     fn the_document_is_the_resource_s_own() {
         let other = json!({ "resource": "https://b.example/mcp" });
         let made = ProtectedResource::new("https://a.example/mcp", &other);
-        assert!(matches!(made, Err(OauthError::OtherResource(_))), "{made:?}");
+        assert!(matches!(made, Err(ProtectedResourceError::OtherResource(_))), "{made:?}");
     }
 }

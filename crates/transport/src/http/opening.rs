@@ -41,7 +41,7 @@ pub(super) async fn read_token<H: ServerHandler>(
 ) -> Result<(Request, String), Box<Response>> {
     let remote = request.extensions().get::<ConnectionPeer>().map(|peer| peer.remote);
     let Some(_place) = shared.locked.take(remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into())) else {
-        shared.web.door.count_unseated();
+        shared.web.access.count_no_capacity();
         let status = StatusCode::SERVICE_UNAVAILABLE;
         return Err(Box::new(try_later(status, TOO_MANY_OPENINGS.to_owned(), OPENING_TIMEOUT)));
     };

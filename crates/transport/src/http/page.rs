@@ -31,7 +31,7 @@ pub(super) async fn root<H: ServerHandler>(
     origin: Extension<CallerContext>,
     request: Request,
 ) -> Response {
-    if shared.web.spoken.websocket && is_upgrade(request.headers()) {
+    if shared.web.enabled.websocket && is_upgrade(request.headers()) {
         return ws::upgrade(shared, origin, request).await;
     }
     let header_text =
@@ -70,13 +70,13 @@ pub(super) async fn readyz<H: ServerHandler>(shared: State<H>) -> Response {
 /// Prometheus text.
 pub(super) async fn metrics<H: ServerHandler>(shared: State<H>) -> Response {
     let mime = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    let text = (shared.web.metrics)() + &shared.web.tally.text();
+    let text = (shared.web.metrics)() + &shared.web.stats.text();
     ([(header::CONTENT_TYPE, mime)], text).into_response()
 }
 
 fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
     let web = &shared.web;
-    let tools = if web.door.needs_token() { Vec::new() } else { (web.tools)() };
+    let tools = if web.access.needs_token() { Vec::new() } else { (web.tools)() };
     let row = |tool: &super::ToolSummary| {
         let (name, about) = (escape(&tool.name), escape(&tool.about));
         format!("<tr><td><code>{name}</code></td><td>{about}</td></tr>")
@@ -88,12 +88,12 @@ fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
             "<section><h3>{title}</h3><button type=\"button\">Copy</button><pre>{text}</pre></section>"
         )
     };
-    let ways = snippets(web.spoken, web.door.needs_token(), host)
+    let ways = snippets(web.enabled, web.access.needs_token(), host)
         .iter()
         .map(way)
         .collect::<Vec<_>>()
         .concat();
-    let served = match (rows.is_empty(), web.door.needs_token()) {
+    let served = match (rows.is_empty(), web.access.needs_token()) {
         (_, true) => "<p>Listing tools requires a token.</p>".to_owned(),
         (true, false) => "<p>No tools are served.</p>".to_owned(),
         (false, false) => format!("<table>{rows}</table>"),

@@ -55,7 +55,7 @@ pub(super) async fn answer<H: ServerHandler>(
                 if let Some(id) = envelope.wanted()
                     && at > 0
                 {
-                    count(&*shared.web.door, &origin.caller, id)?;
+                    count(&*shared.web.access, &origin.caller, id)?;
                 }
                 admit(&origin.nth(at), &envelope)
             });

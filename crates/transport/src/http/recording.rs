@@ -103,7 +103,7 @@ impl BodyRecorder {
         // Each of our events has one line of data.
         for line in message.split(|byte| *byte == b'\n') {
             if let Some(data) = line.strip_prefix(b"data:") {
-                self.tell_message(data);
+                self.record_message(data);
             }
         }
     }
@@ -212,7 +212,7 @@ mod tests {
         let mut said = BodyRecorder { tap: Some(tap), form: BodyFormat::Events, held: Vec::new() };
         for _ in 0..20 {
             said.more(&vec![b'x'; 1 << 20]);
-            assert!(said.held.len() <= MOST);
+            assert!(said.held.len() <= MAX_RECORDED_BYTES);
         }
     }
 }

@@ -700,7 +700,7 @@ mod tests {
     async fn kept(times: u64, bytes: usize, reads: bool) -> Vec<u64> {
         let (line, mut server) = new_channel();
         for id in 0..times {
-            let mut reader = new_channel.ask(request(id)).await.unwrap();
+            let mut reader = line.send_request(request(id)).await.unwrap();
             server.receive().await.unwrap();
             if reads {
                 server.send(long_answer(id, bytes)).await.unwrap();
@@ -712,7 +712,7 @@ mod tests {
         }
         let mut kept = Vec::new();
         for id in 0..times {
-            if let Ok(mut reader) = new_channel.resume(&format!("0/{id}")) {
+            if let Ok(mut reader) = line.resume(&format!("0/{id}")) {
                 assert_eq!(heard(&mut reader), format!("1/{id} {id}, end"));
                 kept.push(id);
                 // Reading this must not push out the next one.
@@ -725,15 +725,15 @@ mod tests {
     #[tokio::test]
     async fn unread_answers_are_few() {
         assert_eq!(kept(19, 0, false).await, (3..19).collect::<Vec<_>>());
-        assert_eq!(kept(6, LEFT.1 / 2 - 100, false).await, [3, 4, 5]);
-        assert_eq!(kept(3, LEFT.1 * 2, false).await, [2]);
+        assert_eq!(kept(6, MAX_UNREAD_STREAMS_AND_BYTES.1 / 2 - 100, false).await, [3, 4, 5]);
+        assert_eq!(kept(3, MAX_UNREAD_STREAMS_AND_BYTES.1 * 2, false).await, [2]);
     }
 
     #[tokio::test]
     async fn the_last_answers_read_can_be_read_again() {
         assert_eq!(kept(6, 0, true).await, [2, 3, 4, 5]);
-        assert_eq!(kept(6, READ.1 / 2 - 100, true).await, [4, 5]);
-        assert_eq!(kept(3, READ.1, true).await, Vec::<u64>::new());
+        assert_eq!(kept(6, MAX_READ_STREAMS_AND_BYTES.1 / 2 - 100, true).await, [4, 5]);
+        assert_eq!(kept(3, MAX_READ_STREAMS_AND_BYTES.1, true).await, Vec::<u64>::new());
         let (line, mut server) = new_channel();
         let mut reader = line.send_request(request(1)).await.unwrap();
         server.send(answer(1)).await.unwrap();
@@ -755,7 +755,7 @@ mod tests {
         let (line, mut server) = new_channel();
         let mut slow = line.send_request(request(0)).await.unwrap();
         for id in 1..=MAX_READ_STREAMS_AND_BYTES.0 as u64 {
-            answered((&new_channel, &mut server), id, 0).await;
+            answered((&line, &mut server), id, 0).await;
         }
         server.send(answer(0)).await.unwrap();
         assert_eq!(heard(&mut slow), "0/0, 1/0 0, end");
@@ -769,7 +769,7 @@ mod tests {
         let (line, mut server) = new_channel();
         let all = MAX_UNREAD_STREAMS_AND_BYTES.0 as u64;
         for id in 0..=all {
-            drop(new_channel.ask(request(id)).await.unwrap());
+            drop(line.send_request(request(id)).await.unwrap());
             server.receive().await.unwrap();
         }
         for id in 1..=all {
@@ -785,11 +785,11 @@ mod tests {
     async fn an_answer_that_is_too_large_to_keep_pushes_out_no_other() {
         let (line, mut server) = new_channel();
         for (id, bytes) in [(0, 0), (1, 0), (2, MAX_READ_STREAMS_AND_BYTES.1)] {
-            answered((&new_channel, &mut server), id, bytes).await;
+            answered((&line, &mut server), id, bytes).await;
         }
         assert!(line.resume("0/2").is_err());
         for id in 0..2 {
-            let mut reader = new_channel.resume(&format!("0/{id}")).unwrap();
+            let mut reader = line.resume(&format!("0/{id}")).unwrap();
             assert_eq!(heard(&mut reader), format!("1/{id} {id}, end"));
         }
     }
@@ -856,13 +856,13 @@ mod tests {
     async fn an_id_is_free_again_once_its_request_is_answered_or_cancelled() {
         let (line, mut server) = new_channel();
         let reader = line.send_request(request(1)).await.unwrap();
-        assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
+        assert!(matches!(line.send_request(request(1)).await, Err(SessionChannelError::Taken)));
         drop(reader);
         // Its answer would be mistaken for that of the second.
-        assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
+        assert!(matches!(line.send_request(request(1)).await, Err(SessionChannelError::Taken)));
         server.send(answer(1)).await.unwrap();
         drop(line.send_request(request(1)).await.unwrap());
-        assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
+        assert!(matches!(line.send_request(request(1)).await, Err(SessionChannelError::Taken)));
         line.send(message(cancelled(1))).await.unwrap();
         let mut again = line.send_request(request(1)).await.unwrap();
         server.send(answer(1)).await.unwrap();
@@ -873,9 +873,9 @@ mod tests {
     async fn a_request_that_was_not_sent_leaves_its_id_free() {
         let (line, mut server) = new_channel();
         for id in 0..MAX_QUEUED_MESSAGES as u64 {
-            drop(new_channel.ask(request(id)).await.unwrap());
+            drop(line.send_request(request(id)).await.unwrap());
         }
-        assert!(line.ask(request(99)).now_or_never().is_none());
+        assert!(line.send_request(request(99)).now_or_never().is_none());
         server.receive().await.unwrap();
         line.send_request(request(99)).await.unwrap();
     }
@@ -885,7 +885,7 @@ mod tests {
         let (line, mut server) = new_channel();
         let mut reader = line.send_request(request(0)).await.unwrap();
         for id in 1..MAX_QUEUED_MESSAGES as u64 {
-            drop(new_channel.ask(request(id)).await.unwrap());
+            drop(line.send_request(request(id)).await.unwrap());
         }
         assert!(line.send(message(cancelled(0))).now_or_never().is_none());
         server.send(answer(0)).await.unwrap();
@@ -909,8 +909,8 @@ mod tests {
         drop(server);
         waits.await.unwrap();
         assert_eq!(heard(&mut reader), "0/0, 1/0 1, end");
-        assert!(matches!(line.send(request(2)).await, Err(LineError::Ended)));
-        assert!(matches!(line.ask(request(3)).await, Err(LineError::Ended)));
+        assert!(matches!(line.send(request(2)).await, Err(SessionChannelError::Ended)));
+        assert!(matches!(line.send_request(request(3)).await, Err(SessionChannelError::Ended)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -918,13 +918,13 @@ mod tests {
         let (line, mut server) = new_channel();
         let begun = Instant::now();
         assert!(server.receive().await.is_none());
-        assert_eq!(begun.elapsed(), OPENING);
+        assert_eq!(begun.elapsed(), INITIALIZE_TIMEOUT);
         line.send(request(1)).await.unwrap();
         assert!(server.receive().await.is_some());
         assert!(server.receive().await.is_none());
-        assert_eq!(begun.elapsed(), OPENING + IDLE);
+        assert_eq!(begun.elapsed(), INITIALIZE_TIMEOUT + SESSION_IDLE_TIMEOUT);
         drop(line);
         assert!(server.receive().await.is_none());
-        assert_eq!(begun.elapsed(), OPENING + IDLE);
+        assert_eq!(begun.elapsed(), INITIALIZE_TIMEOUT + SESSION_IDLE_TIMEOUT);
     }
 }

@@ -162,7 +162,7 @@ impl SessionStore {
     ) -> Result<(impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, StreamTicket), SessionChannelError>
     {
         let OpenSession { line, dialect } = self.find(id)?;
-        let reader = new_channel.ask(message).await?;
+        let reader = line.send_request(message).await?;
         let ticket = reader.ticket();
         Ok((shaping(dialect, reader), ticket))
     }
@@ -287,7 +287,7 @@ impl SessionManager for SessionStore {
             one.dialect = dialect;
             one.line.clone()
         };
-        let reader = new_channel.ask(message).await?;
+        let reader = line.send_request(message).await?;
         let ticket = reader.ticket();
         let mut said = reader.filter_map(async |event| event.message).boxed();
         let answer = said.next().await.ok_or(SessionChannelError::Ended)?;
@@ -378,15 +378,15 @@ mod tests {
         for id in ["asked", "left", "listens"] {
             sessions.begin(id, "a");
         }
-        let stream = sessions.visit("listens", &principal("a")).unwrap();
-        assert!(sessions.visit("left", &principal("b")).is_none());
+        let stream = sessions.begin_use("listens", &principal("a")).unwrap();
+        assert!(sessions.begin_use("left", &principal("b")).is_none());
         tokio::time::advance(HOUR / 2).await;
-        drop(sessions.visit("asked", &principal("a")).unwrap());
+        drop(sessions.begin_use("asked", &principal("a")).unwrap());
         assert_eq!(sessions.end_unused(HOUR), 0);
         tokio::time::advance(HOUR / 2).await;
         assert_eq!(sessions.end_unused(HOUR), 1);
         sessions.check("asked listens");
-        assert!(sessions.visit("left", &principal("a")).is_none());
+        assert!(sessions.begin_use("left", &principal("a")).is_none());
         tokio::time::advance(HOUR * 9).await;
         assert_eq!(sessions.end_unused(HOUR), 1);
         drop(stream);
@@ -436,7 +436,7 @@ mod tests {
         }
         assert!(!sessions.make_room(HOUR, None));
         tokio::time::advance(HOUR / IDLE_FRACTION).await;
-        let visit = sessions.visit("2", &principal("b")).unwrap();
+        let visit = sessions.begin_use("2", &principal("b")).unwrap();
         for want in ["1 2 4 5 6", "2 4 5 6", "2 5 6", "2 6", "2"] {
             assert!(sessions.make_room(HOUR, None));
             sessions.check(want);

@@ -122,7 +122,7 @@ pub(super) async fn open<H: ServerHandler>(
     shared: State<H>,
     Extension(origin): Extension<CallerContext>,
 ) -> Response {
-    let door = &shared.web.door;
+    let door = &shared.web.access;
     let session = take_slot(&shared, &origin.caller);
     let both = session.and_then(|session| Ok((session, door.open_stream(&origin.caller)?)));
     let seats = match both {
@@ -167,7 +167,7 @@ async fn run<H: ServerHandler>(
         // Each post was counted on arrival.
         counted: true,
         certificate: None,
-        access: Arc::clone(&shared.web.door),
+        access: Arc::clone(&shared.web.access),
         closing,
     };
     let posts = SsePosts { posted, sender: None };

@@ -62,7 +62,7 @@ pub(super) async fn upgrade<H: ServerHandler>(
     let locked = is_locked(&shared, &visitor.origin);
     if locked {
         let Some(seating) = take_slots_later(&shared, &visitor.origin) else {
-            shared.web.access.count_unseated();
+            shared.web.access.count_no_capacity();
             let reason = TOO_MANY_LOCKED_MESSAGE.to_owned();
             return try_later(StatusCode::SERVICE_UNAVAILABLE, reason, LOCKED_RETRY_AFTER);
         };
@@ -96,7 +96,7 @@ fn is_locked<H: ServerHandler>(shared: &RouterState<H>, origin: &CallerContext) 
 /// A slot for a session and one for a stream.
 fn take_slots<H: ServerHandler>(shared: &Arc<RouterState<H>>, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
     let session = take_slot(shared, caller)?;
-    let stream = shared.web.door.open_stream(caller)?;
+    let stream = shared.web.access.open_stream(caller)?;
     Ok(Box::new((session, stream)))
 }
 

@@ -279,10 +279,10 @@ fn the_network_is_off_until_the_policy_names_the_host() {
         assert!(matches!(ask(url), FetchPageError::BadUrl { .. }), "{url}");
     }
     let error = ask("http://u:hunter2@2130706433/");
-    assert!(matches!(error, FetchPageError::Refused(Refusal::Notation { .. })), "{error:?}");
+    assert!(matches!(error, FetchPageError::Refused(FetchRefusal::Notation { .. })), "{error:?}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
     let error = ask("https://u:hunter2@a.test/");
-    assert!(matches!(error, FetchPageError::Refused(Refusal::Credentials { .. })), "{error:?}");
+    assert!(matches!(error, FetchPageError::Refused(FetchRefusal::Credentials { .. })), "{error:?}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
 }
 
@@ -302,7 +302,7 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         let server = serve(reply);
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], FetchLimits { whole, ..FetchLimits::default() });
+        let client = client_with(&[&server], FetchLimits { total, ..FetchLimits::default() });
         let error = fetch_page(server.url("/").as_str(), None, &client, &limits).unwrap_err();
         let bounded = match &error {
             FetchPageError::Fetch(GuardedFetchError::TooLarge { .. }) => name != "slow",

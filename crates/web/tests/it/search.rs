@@ -131,7 +131,7 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
         let (found, _) = ask(ProviderReply::html(&page), ProviderReply::html(&page));
         let Err(SearchError::Failed(failures)) = found else { panic!("{name}: {found:?}") };
         let unknown = |failure: &docent_web::ProviderFailure| {
-            matches!(failure.trouble, Trouble::UnknownLayout { .. })
+            matches!(failure.error, ProviderError::UnknownLayout { .. })
         };
         assert!(failures.iter().all(unknown), "{name}: {failures:?}");
         assert_eq!(failures.len(), 2, "{name}");
@@ -174,7 +174,7 @@ fn a_service_that_asks_for_rest_is_not_asked_again() {
         ProviderError::RateLimited { retry_after, .. } => *retry_after,
         other => panic!("{other:?}"),
     };
-    assert_eq!(rate(&failures[0].trouble), Some(Duration::from_secs(70)));
+    assert_eq!(rate(&failures[0].error), Some(Duration::from_secs(70)));
     assert!(failures[0].to_string().contains("wait 70 s"), "{}", failures[0]);
     assert_eq!((failures.len(), asked.len()), (1, 1));
 }
@@ -250,7 +250,7 @@ fn a_provider_that_is_not_named_takes_none_of_the_time() {
     else {
         panic!("no provider answers");
     };
-    let had = failures.iter().find_map(|failure| match &failure.trouble {
+    let had = failures.iter().find_map(|failure| match &failure.error {
         ProviderError::TimedOut(GuardedFetchError::TimedOut { limit, .. }) => Some(*limit),
         _ => None,
     });
@@ -278,7 +278,7 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         // Only the slow one runs out of time; the others have enough time on a busy machine.
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], FetchLimits { whole, ..FetchLimits::default() });
+        let client = client_with(&[&server], FetchLimits { total, ..FetchLimits::default() });
         let error = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(want), "{name}: {message}");

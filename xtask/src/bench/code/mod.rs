@@ -198,7 +198,7 @@ impl CodeBench<'_> {
         let every = modules.len() / (EDIT_COUNT as usize + 1);
         ensure!(every > 0, "{} has too few modules", self.tree.display());
         let mut server = self.server()?;
-        eprint_step(&format!("{EDITS} edits"));
+        eprint_step(&format!("{EDIT_COUNT} edits"));
         for (number, file) in (0..=EDIT_COUNT).zip(modules.into_iter().step_by(every)) {
             let waited = edit(&mut server, &self.tree.join(file), &trees::unique_word(number))
                 .with_context(|| format!("editing {}", file.display()))?;
@@ -215,7 +215,7 @@ impl CodeBench<'_> {
     fn queries(&self, section: &mut TreeSection) -> Result<()> {
         let questions = questions::ask_for(&self.tree, &self.files, QUERY_COUNT)?;
         let mut server = self.server()?;
-        eprint_step(&format!("{QUERIES} questions"));
+        eprint_step(&format!("{QUERY_COUNT} questions"));
         let mut samples = Vec::new();
         for question in &questions {
             let began = Instant::now();
@@ -231,7 +231,7 @@ impl CodeBench<'_> {
 
     fn search(&self, section: &mut TreeSection) -> Result<()> {
         usage::run(&mut self.docent.index(&self.tree))?;
-        eprint_step(&format!("{SEARCHES} searches"));
+        eprint_step(&format!("{SEARCH_COUNT} searches"));
         for question in questions::ask_for(&self.tree, &self.files, SEARCH_COUNT)? {
             let used = usage::run(&mut self.docent.search(&question, &self.tree))?;
             let measure = "a question to a new process (ms)";

@@ -147,6 +147,6 @@ mod tests {
         let names: BTreeSet<String> = (0..200).map(unique_word).collect();
         assert_eq!(names.len(), 200);
         assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())));
-        assert_eq!(unheard_of(10), "zyxwlkquv");
+        assert_eq!(unique_word(10), "zyxwlkquv");
     }
 }

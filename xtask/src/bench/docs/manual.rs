@@ -150,7 +150,7 @@ mod tests {
         collection.forget().unwrap();
         assert!(!root.join(STATE).exists());
         fs::create_dir(place.path().join("empty")).unwrap();
-        assert!(Collection::copy(&place.path().join("empty"), root, "guide").is_err());
+        assert!(ManualCollection::copy(&place.path().join("empty"), root, "guide").is_err());
     }
 
     #[test]

@@ -290,7 +290,7 @@ fn measure(
 
 /// Asks a question and returns the pages found, best first.
 fn ask(server: &mut PipeServer, question: &str) -> Result<Vec<String>> {
-    pages(&server.call(TOOL, &json!({"query": question, "max_results": HITS}))?)
+    pages(&server.call(TOOL, &json!({"query": question, "max_results": MAX_HITS}))?)
 }
 
 fn pages(result: &Value) -> Result<Vec<String>> {

@@ -87,9 +87,9 @@ impl CallScenario {
         let mut left = Vec::new();
         for gateway in &bench.gateways {
             if !gateway.has(front) {
-                section.lack(gateway.shown(), "doesn't support this transport for stdio servers");
+                section.lack(gateway.display_name(), "doesn't support this transport for stdio servers");
             } else if let Some(problem) = bench.problem(*gateway) {
-                section.lack(gateway.shown(), problem);
+                section.lack(gateway.display_name(), problem);
             } else {
                 left.push(*gateway);
             }
@@ -103,9 +103,9 @@ impl CallScenario {
         for gateway in self.left.clone() {
             let Some(installed) = bench.installed(gateway) else { continue };
             match self.turn(bench, installed) {
-                Ok(turn) => self.add(gateway.shown(), &turn, Some(&direct)),
+                Ok(turn) => self.add(gateway.display_name(), &turn, Some(&direct)),
                 Err(problem) => {
-                    self.section.lack(gateway.shown(), &format!("{problem:#}"));
+                    self.section.lack(gateway.display_name(), &format!("{problem:#}"));
                     self.left.retain(|other| *other != gateway);
                 }
             }
@@ -164,7 +164,7 @@ fn added_latency(turn: &HubCallSample, direct: &HubCallSample) -> (f64, f64) {
 
 /// Measures the echo server without a gateway.
 fn measure_direct(bench: &HubBench<'_>) -> Result<HubCallSample> {
-    let [server] = BenchDownstream::copies(&bench.echo, 1).try_into().ok().context("one server")?;
+    let [server] = BenchDownstream::many(&bench.echo, 1).try_into().ok().context("one server")?;
     let server: BenchDownstream = server;
     let (server, _) = PipeServer::start(server.command())?;
     on_pipes(server, bench, None).context("calling the echo server")

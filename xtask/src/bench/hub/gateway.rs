@@ -61,7 +61,7 @@ impl Gateway {
 
     /// Whether the gateway supports this transport for stdio servers.
     pub(super) const fn has(self, front: GatewayTransport) -> bool {
-        matches!((self, front), (Self::Docent | Self::Fastmcp, _) | (_, Front::Http))
+        matches!((self, front), (Self::Docent | Self::Fastmcp, _) | (_, GatewayTransport::Http))
     }
 
     /// Returns the names of these servers' echo tools.
@@ -191,7 +191,7 @@ pub(super) fn python_program(workspace: &XtaskWorkspace, pins: &str, program: &s
         install::python_environment(workspace, &format!("bench-hub-python-{pins}"), &requirements)?;
     let version = pinned_version(&fs::read_to_string(&requirements)?, program)
         .with_context(|| format!("{pins}.txt doesn't pin {program}"))?;
-    let version = format!("{program} {version} on {}", answer(Command::new(&python).arg("-V"))?);
+    let version = format!("{program} {version} on {}", command_output(Command::new(&python).arg("-V"))?);
     let script = python.parent().context("python has no folder")?.join(program);
     Ok((version, script, Vec::new()))
 }
@@ -268,6 +268,6 @@ mod tests {
         let on_pipes = |gateway: &Gateway| gateway.has(GatewayTransport::Stdio);
         let found: Vec<_> = Gateway::value_variants().iter().copied().filter(on_pipes).collect();
         assert_eq!(found, [Gateway::Docent, Gateway::Fastmcp]);
-        assert!(Gateway::value_variants().iter().all(|gateway| gateway.has(Front::Http)));
+        assert!(Gateway::value_variants().iter().all(|gateway| gateway.has(GatewayTransport::Http)));
     }
 }

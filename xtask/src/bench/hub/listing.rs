@@ -27,7 +27,7 @@ pub(super) fn tools(server: &mut PipeServer) -> Result<Vec<Value>> {
             _ => return Ok(all),
         }
     }
-    anyhow::bail!("tools/list has over {PAGES} pages")
+    anyhow::bail!("tools/list has over {MAX_PAGES} pages")
 }
 
 /// Returns the name of a tool.

@@ -94,7 +94,7 @@ impl<'a> HubBench<'a> {
         let (echo, _) = build(workspace, "echo")?;
         let mut prepared = Vec::new();
         for gateway in &options.gateways {
-            eprint_step(&format!("preparing {}", gateway.shown()));
+            eprint_step(&format!("preparing {}", gateway.display_name()));
             let found = InstalledGateway::prepare(workspace, docent, *gateway);
             prepared.push((*gateway, found.map_err(|problem| format!("{problem:#}"))));
         }

@@ -23,7 +23,7 @@ const RUNS: [&str; 2] = ["first run", "second run"];
 /// Adds the section.
 pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
     let mut section =
-        TreeSection::new(format!("Ready: {SERVERS} servers, over stdio"), Gateway::Docent.display_name());
+        TreeSection::new(format!("Ready: {SERVER_COUNT} servers, over stdio"), Gateway::Docent.display_name());
     section.describe(
         "from exec to the first answer of `tools/list`, and to the first with the tools of all servers; a second run \
          has the cache of the first"
@@ -32,7 +32,7 @@ pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
     let mut left = Vec::new();
     for gateway in bench.gateways.iter().filter(|gateway| gateway.has(GatewayTransport::Stdio)) {
         match bench.problem(*gateway) {
-            Some(problem) => section.lack(gateway.shown(), problem),
+            Some(problem) => section.lack(gateway.display_name(), problem),
             None => left.push(*gateway),
         }
     }
@@ -41,11 +41,11 @@ pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
         left.retain(|gateway| {
             let Some(installed) = bench.installed(*gateway) else { return false };
             match turn(bench, installed) {
-                Ok(found) => add(&mut section, gateway.shown(), found),
-                Err(problem) => section.lack(gateway.shown(), &format!("{problem:#}")),
+                Ok(found) => add(&mut section, gateway.display_name(), found),
+                Err(problem) => section.lack(gateway.display_name(), &format!("{problem:#}")),
             }
             // A gateway that failed is not tried again.
-            !section.lacks(gateway.shown())
+            !section.lacks(gateway.display_name())
         });
     }
     section
@@ -55,7 +55,7 @@ pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
 type ReadyTimes = [(f64, f64); RUNS.len()];
 
 fn turn(bench: &HubBench<'_>, gateway: &InstalledGateway<'_>) -> Result<ReadyTimes> {
-    let place = GatewayHome::new(BenchDownstream::copies(&bench.echo, SERVER_COUNT), BenchExposure::Direct)?;
+    let place = GatewayHome::new(BenchDownstream::many(&bench.echo, SERVER_COUNT), BenchExposure::Direct)?;
     let mut found = [(0.0, 0.0); RUNS.len()];
     for run in &mut found {
         let began = Instant::now();

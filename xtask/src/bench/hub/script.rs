@@ -46,12 +46,12 @@ const EXPECTED_OUTPUT: &str = "seen 100";
 pub(super) fn measure(bench: &HubBench<'_>) -> Result<TreeSection> {
     let mut section = TreeSection::without_base("Code mode, over stdio");
     section.describe(format!(
-        "{EMPTY} empty scripts per round; scripts with {CALLS} calls check every answer; the client's own calls are \
+        "{EMPTY_SCRIPTS_PER_ROUND} empty scripts per round; scripts with {CALL_COUNT} calls check every answer; the client's own calls are \
          `{CALL}`, one after another"
     ));
     for round in 1..=bench.rounds {
         eprint_step(&format!("round {round} of {}: code mode", bench.rounds));
-        let place = GatewayHome::new(BenchDownstream::copies(&bench.echo, 1), BenchExposure::Discover)?;
+        let place = GatewayHome::new(BenchDownstream::many(&bench.echo, 1), BenchExposure::Discover)?;
         let (mut server, _) = match PipeServer::start(place.serve(bench.docent)) {
             Ok(started) => started,
             Err(problem) => {
@@ -88,7 +88,7 @@ fn turn(server: &mut PipeServer, section: &mut TreeSection) -> Result<()> {
         let began = Instant::now();
         let said = run(server, code)?;
         add(measure, None, began);
-        ensure!(said.contains(SEEN), "the script with {CALLS} calls said {said}");
+        ensure!(said.contains(EXPECTED_OUTPUT), "the script with {CALL_COUNT} calls said {said}");
     }
     let began = Instant::now();
     for number in 0..CALL_COUNT {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_error_of_the_tool_is_an_error() {
-        assert_eq!(answered(TOOL, &json!({"content": []})).unwrap(), r#"{"content":[]}"#);
+        assert_eq!(tool_text(TOOL, &json!({"content": []})).unwrap(), r#"{"content":[]}"#);
         let problem = tool_text(TOOL, &json!({"isError": true, "content": ["no"]})).unwrap_err();
         assert!(problem.to_string().contains("no"), "{problem}");
     }
@@ -129,8 +129,8 @@ mod tests {
     #[test]
     fn both_scripts_print_the_expected_output() {
         for code in [SEQUENTIAL_SCRIPT, CONCURRENT_SCRIPT] {
-            assert!(code.contains(&CALLS.to_string()) && code.contains("\"seen \""), "{code}");
+            assert!(code.contains(&CALL_COUNT.to_string()) && code.contains("\"seen \""), "{code}");
         }
-        assert_eq!(SEEN, format!("seen {CALLS}"));
+        assert_eq!(EXPECTED_OUTPUT, format!("seen {CALL_COUNT}"));
     }
 }

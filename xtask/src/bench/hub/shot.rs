@@ -35,7 +35,7 @@ struct ShellClient {
 
 /// Adds the section.
 pub(super) fn measure(bench: &HubBench<'_>) -> Result<(TreeSection, Vec<String>)> {
-    let place = GatewayHome::new(BenchDownstream::copies(&bench.echo, 1), BenchExposure::Direct)?;
+    let place = GatewayHome::new(BenchDownstream::many(&bench.echo, 1), BenchExposure::Direct)?;
     let mut section = TreeSection::new("One call from a shell", DOCENT);
     section.describe(
         "`docent call echo message=… -- SERVER`, with the server's command like the others; with a server's name from the \
@@ -78,7 +78,7 @@ fn is_answered(command: &mut Command) -> Result<()> {
 
 fn clients(bench: &HubBench<'_>, place: &GatewayHome, section: &mut TreeSection) -> (Vec<ShellClient>, Vec<String>) {
     let (workspace, server) = (bench.workspace, bench.echo.clone());
-    let message = format!("message={SAID}");
+    let message = format!("message={EXPECTED_TEXT}");
     let mut clients = docent_clients(bench, place, &message);
     let mut versions = Vec::new();
     let home = place.home();
@@ -175,7 +175,7 @@ mod tests {
             command.arg(text);
             is_answered(&mut command)
         };
-        echo(&format!("{{\"text\": \"{SAID}\"}}")).unwrap();
+        echo(&format!("{{\"text\": \"{EXPECTED_TEXT}\"}}")).unwrap();
         assert!(echo("hello").unwrap_err().to_string().contains("hello"));
         is_answered(&mut Command::new("false")).unwrap_err();
     }

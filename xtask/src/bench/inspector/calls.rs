@@ -93,7 +93,7 @@ impl CaptureBench<'_> {
     }
 
     async fn turn(&self, state: CaptureLevel) -> Result<CaptureSample> {
-        let place = GatewayHome::new(BenchDownstream::copies(&self.echo, 1), BenchExposure::Direct)?;
+        let place = GatewayHome::new(BenchDownstream::many(&self.echo, 1), BenchExposure::Direct)?;
         let port = free_port()?;
         let mut command = place.serve(self.docent);
         command.args(["--transport", "http", "--port"]).arg(port.to_string());

@@ -132,8 +132,8 @@ impl RepoBench<'_> {
         let memory = Some(RepoTarget::AtMost(300.0));
         let mut contenders = vec![
             Contender { name: TOKEI.to_owned(), command: tokei.count(&tree), aims: [None; 2] },
-            self.contender(&tree, Depth::Quick, [Some(Aim::TimesBaseAtMost(1.2)), memory]),
-            self.contender(&tree, Depth::Standard, [Some(Aim::TimesBaseAtMost(1.5)), memory]),
+            self.contender(&tree, AnalyzeDepth::Quick, [Some(RepoTarget::TimesBaseAtMost(1.2)), memory]),
+            self.contender(&tree, AnalyzeDepth::Standard, [Some(RepoTarget::TimesBaseAtMost(1.5)), memory]),
         ];
         self.take_turns(&mut contenders, &mut section)?;
         // Its time is judged below, on a project of common size; only its memory is judged here.
@@ -157,7 +157,7 @@ impl RepoBench<'_> {
         ));
         let mut contenders = vec![
             Contender { name: TREE_SITTER.to_owned(), command, aims: [None; 2] },
-            self.contender(&tree, Depth::Deep, [Some(Aim::TimesBaseAtMost(3.0)), None]),
+            self.contender(&tree, AnalyzeDepth::Deep, [Some(RepoTarget::TimesBaseAtMost(3.0)), None]),
         ];
         self.take_turns(&mut contenders, &mut section)?;
         Ok(section)
@@ -180,7 +180,7 @@ impl RepoBench<'_> {
             eprint_step(&format!("copying {size} files"));
             copies::fill(&folder, &tree, &files, size)?;
             corpus::init_repository(&folder)?;
-            self.grown(&folder, size, &mut section)?;
+            self.measure_size(&folder, size, &mut section)?;
             fs::remove_dir_all(&folder)?;
         }
         Ok(section)

@@ -50,7 +50,7 @@ fn serve(acts: &'static [EndpointBehavior]) -> ScriptedEndpoint {
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
             seen.lock().unwrap().push((head, body.clone()));
             let (status, answer) = answer(act, &body);
-            if !matches!(act, Act::Hang) {
+            if !matches!(act, EndpointBehavior::Hang) {
                 let length = answer.len();
                 let text = format!(
                     "HTTP/1.1 {status} X\r\nretry-after: 0\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{answer}"
@@ -67,7 +67,7 @@ fn answer(act: EndpointBehavior, body: &serde_json::Value) -> (u16, String) {
     let vector = |text: &serde_json::Value| {
         let text = text.as_str().unwrap();
         let mut numbers = vec![text.len(), text.matches('a').count() + 1];
-        if matches!(act, Act::Wider) {
+        if matches!(act, EndpointBehavior::Wider) {
             numbers.push(1);
         }
         numbers
@@ -77,7 +77,7 @@ fn answer(act: EndpointBehavior, body: &serde_json::Value) -> (u16, String) {
         .enumerate()
         .map(|(index, text)| serde_json::json!({"index": index, "embedding": vector(text)}))
         .collect();
-    if matches!(act, Act::Backwards) {
+    if matches!(act, EndpointBehavior::Backwards) {
         data.reverse();
     }
     match act {
@@ -101,7 +101,7 @@ fn endpoint(url: &str) -> EmbeddingEndpoint {
 fn texts_go_in_batches_and_come_back_in_order() {
     let served = serve(&[EndpointBehavior::Answer, EndpointBehavior::Backwards]);
     let remote = RemoteEmbedder::connect(endpoint(&served.url)).unwrap();
-    assert_eq!(remote.identity(), &Identity { model: "m".into(), dimensions: 2 });
+    assert_eq!(remote.identity(), &ModelIdentity { model: "m".into(), dimensions: 2 });
     let units: Vec<IndexUnit> =
         ["a", "bbbbbbbb", "aaaa"].map(|name| IndexUnit { name: name.into(), ..IndexUnit::default() }).into();
     let documents: Vec<EmbeddingInput<'_>> =
@@ -153,5 +153,5 @@ fn each_failure_says_what_is_wrong() {
 fn long_units_are_cut() {
     let unit = IndexUnit { name: "n".into(), body: "é".repeat(5_000), ..IndexUnit::default() };
     let text = text_of(&EmbeddingInput { unit: &unit, path: "p", genre: Genre::Prose });
-    assert!(text.len() <= LONGEST_TEXT && text.starts_with("n\np\né"), "{}", text.len());
+    assert!(text.len() <= MAX_TEXT_CHARS && text.starts_with("n\np\né"), "{}", text.len());
 }

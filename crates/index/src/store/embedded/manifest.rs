@@ -104,7 +104,7 @@ mod tests {
         let identity = ModelIdentity { model: "m".into(), dimensions: 4 };
         let manifest = IndexManifest::new(identity.clone());
         let text = manifest.encode();
-        assert_eq!(Manifest::decode(&text).unwrap(), manifest);
+        assert_eq!(IndexManifest::decode(&text).unwrap(), manifest);
         let said = |text: &str| IndexManifest::decode(text).unwrap_err().to_string();
         assert!(said(&text.replace("\"m\"", "\"n\"")).contains("checksum is wrong"));
         assert!(said("").contains("no checksum"));

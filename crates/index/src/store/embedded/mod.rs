@@ -173,7 +173,7 @@ impl EmbeddedStore {
     /// Acquires the write lock.
     fn lock(&self) -> Result<WriteLock<'_>, IndexStoreError> {
         let thread = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = lock::acquire(&self.folder, self.settings.patience, self.settings.on_wait)?;
+        let file = lock::acquire(&self.folder, self.settings.lock_timeout, self.settings.on_wait)?;
         Ok(WriteLock { _file: file, _thread: thread })
     }
 
@@ -314,7 +314,7 @@ impl IndexStore for EmbeddedStore {
         let before = self.snapshot()?.manifest.identity.clone();
         if before != *self.embedder.identity() {
             writer::reembed(self, &self.lock()?)?;
-            repairs.embedded_anew = Some(before);
+            repairs.reembedded = Some(before);
         }
         Ok(repairs)
     }

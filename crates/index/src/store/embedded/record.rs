@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(record.counts(key("nowhere")), [0; 5]);
         assert_eq!(record.title().unwrap(), ("copy_file", "function", "fn copy_file()"));
         let back = record.unit().unwrap();
-        assert_eq!(back.body.len(), LONGEST_BODY);
-        assert_eq!(Unit { body: String::new(), ..back }, Unit { body: String::new(), ..unit });
+        assert_eq!(back.body.len(), MAX_BODY_BYTES);
+        assert_eq!(IndexUnit { body: String::new(), ..back }, IndexUnit { body: String::new(), ..unit });
         for at in [0, 5, bytes.len() / 2, bytes.len() - 1] {
             bytes[at] ^= 1;
             UnitRecord::open(&bytes, "f").unwrap_err();

@@ -340,7 +340,7 @@ impl StoreView for Snapshot {
             },
         );
         let (near, nearness) = near?;
-        let exact = lookup.written(most, &keep)?;
+        let exact = lookup.rows_with_exact_names(most, &keep)?;
         let all = best?.into_iter().chain(near).chain(exact);
         let mut rows: Vec<u32> = all.map(|near| near.row).collect();
         rows.sort_unstable();

@@ -244,11 +244,11 @@ impl AsciidocReader {
             '-' | '.' | '+' if style == "stem" || fence != '+' => {
                 vec![code(language(about, fence), body)]
             }
-            '+' => vec![Node::Text(marks::squeezed(&without_tags(&body.join("\n"))))],
+            '+' => vec![PageNode::Text(marks::squeeze_marked(&strip_tags(&body.join("\n"))))],
             _ if matches!(style, "source" | "listing" | "literal") => {
                 vec![code(language(about, '-'), body)]
             }
-            _ if self.depth >= MAX_TREE_DEPTH => vec![Node::Text(self.inline(&body.join("\n")))],
+            _ if self.depth >= MAX_TREE_DEPTH => vec![PageNode::Text(self.inline(&body.join("\n")))],
             _ if style == "verse" => vec![self.verse(body)],
             _ => self.compound(fence, body, about),
         })
@@ -262,13 +262,13 @@ impl AsciidocReader {
         let style = about.style.as_str();
         if let Some(note) = NOTES.iter().find(|note| **note == style) {
             prepend(&mut nodes, &format!("{note}: "));
-            return vec![Node::Quote(nodes)];
+            return vec![PageNode::Quote(nodes)];
         }
         if fence == '_' || style == "quote" {
             if !about.second.is_empty() {
                 nodes.push(PageNode::Text(format!("— {}", about.second)));
             }
-            return vec![Node::Quote(nodes)];
+            return vec![PageNode::Quote(nodes)];
         }
         nodes
     }
@@ -287,7 +287,7 @@ impl AsciidocReader {
             return PageNode::Code { language: String::new(), code: lines.join("\n") };
         }
         let lines: Vec<String> = body.iter().map(|line| self.inline(line)).collect();
-        PageNode::Quote(vec![Node::Text(lines.join("\n"))])
+        PageNode::Quote(vec![PageNode::Text(lines.join("\n"))])
     }
 
     /// A line that is a block by itself: breaks, pictures, files put in.
@@ -299,10 +299,10 @@ impl AsciidocReader {
         let (target, label) = rest.strip_suffix(']')?.split_once('[')?;
         let target = self.attributes.expand(target);
         match name {
-            "include" => Some(vec![Node::Text(marks::link(&target, &target))]),
+            "include" => Some(vec![PageNode::Text(marks::link(&target, &target))]),
             "image" | "video" | "audio" => {
                 let text = alternative(&target, &self.attributes.expand(label));
-                Some(vec![Node::Text(text)])
+                Some(vec![PageNode::Text(text)])
             }
             _ => None,
         }
@@ -333,8 +333,8 @@ impl AsciidocReader {
             .iter()
             .any(|note| text.strip_prefix(note).is_some_and(|rest| rest.starts_with(": ")));
         Some(match note {
-            Some(note) => PageNode::Quote(vec![Node::Text(format!("{note}: {text}"))]),
-            None if is_note || style == "quote" => PageNode::Quote(vec![Node::Text(text)]),
+            Some(note) => PageNode::Quote(vec![PageNode::Text(format!("{note}: {text}"))]),
+            None if is_note || style == "quote" => PageNode::Quote(vec![PageNode::Text(text)]),
             None => PageNode::Text(text),
         })
     }

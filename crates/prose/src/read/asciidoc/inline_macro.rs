@@ -217,7 +217,7 @@ mod tests {
             ("note: x http: y", "note: x http: y"),
         ];
         for (text, want) in cases {
-            let got = marks::text(&convert_marks(text)).linked(&|target| Some(target.to_owned()));
+            let got = marks::text(&convert_marks(text)).to_markdown(&|target| Some(target.to_owned()));
             assert_eq!(got, want, "{text}");
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn read(reader: &mut AsciidocReader, fence: &str, lines: &[&str], abo
         })
         .collect();
     let text = tree::table(&rows, asked || implied);
-    if text.is_empty() { Vec::new() } else { vec![Node::Table(text)] }
+    if text.is_empty() { Vec::new() } else { vec![PageNode::Table(text)] }
 }
 
 /// A cell, and how many columns it takes.

@@ -18,10 +18,10 @@ fn texts_are_taken_for_asciidoc_only_where_they_show_it() {
         ("", Some(ProseFormat::Plain)),
     ];
     for (text, want) in cases {
-        assert_eq!(Format::guess("a.txt", text.as_bytes()), want, "{text}");
+        assert_eq!(ProseFormat::guess("a.txt", text.as_bytes()), want, "{text}");
     }
-    assert_eq!(Format::guess("a.adoc", b"x"), Some(Format::AsciiDoc));
-    assert_eq!(Format::guess("a.tar.gz.asc", b"-----BEGIN PGP SIGNATURE-----"), None);
+    assert_eq!(ProseFormat::guess("a.adoc", b"x"), Some(ProseFormat::AsciiDoc));
+    assert_eq!(ProseFormat::guess("a.tar.gz.asc", b"-----BEGIN PGP SIGNATURE-----"), None);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable
     let (folder, file) = main.rsplit_once('/').unwrap_or(("", &main));
     let beside =
         |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-    let text = package.needed(&main)?;
+    let text = package.read_required(&main)?;
     let xml = package.xml(&main, &text)?;
     let mut problems = Vec::new();
     let mut extra = |name: &str| match package.text(&beside(name)) {
@@ -50,7 +50,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<ProseDocument, Unreadable
     let title = title_of(&core).or_else(|| reader.title.take());
     let mut document = reader.flow.finish(title, path);
     if reader.cut {
-        problems.push(format!("content nested deeper than {DEEPEST} elements is skipped"));
+        problems.push(format!("content nested deeper than {MAX_NESTING} elements is skipped"));
     }
     document.problems.extend(problems);
     Ok(document)
@@ -285,7 +285,7 @@ impl DocxParagraph<'_, '_> {
         let target = self.fields.iter().find_map(|(_, instruction)| {
             let rest = instruction.trim().strip_prefix("HYPERLINK")?;
             let (mark, quoted) = rest.split_once('"')?;
-            let target = quote_text.split('"').next().filter(|target| !target.is_empty())?;
+            let target = quoted.split('"').next().filter(|target| !target.is_empty())?;
             let local = mark.contains("\\l");
             Some(if local { format!("#{target}") } else { target.to_owned() })
         });

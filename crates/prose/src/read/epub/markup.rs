@@ -93,14 +93,14 @@ mod tests {
             ("", ""),
         ];
         for (text, want) in cases {
-            assert_eq!(expanded(text), want);
+            assert_eq!(expand_void_elements(text), want);
         }
     }
 
     #[test]
     fn escapes_are_undone() {
         for (text, want) in [("a%20b", "a b"), ("a%2", "a%2"), ("%zz%C3%A9", "%zzé")] {
-            assert_eq!(unescaped(text), want);
+            assert_eq!(unescape(text), want);
         }
     }
 }

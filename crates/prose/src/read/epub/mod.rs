@@ -27,11 +27,11 @@ pub(crate) fn read(
     stopped: &dyn Fn() -> bool,
 ) -> Result<ProseDocument, Unreadable> {
     let package = OfficePackage::open(FORMAT_NAME, bytes)?;
-    let container = package.needed("META-INF/container.xml")?;
+    let container = package.read_required("META-INF/container.xml")?;
     let container = package.xml("META-INF/container.xml", &container)?;
     let root = find(container.root(), "rootfile").and_then(|root| attribute(root, "full-path"));
     let root = root.ok_or_else(|| package.damaged("its container has no book"))?.to_owned();
-    let text = package.needed(&root)?;
+    let text = package.read_required(&root)?;
     let xml = package.xml(&root, &text)?;
     let book = EpubBook::of(xml.root_element(), &root);
     if is_locked(&package, &book)? {
@@ -316,7 +316,7 @@ mod tests {
         ];
         for (from, reference, (path, anchor)) in cases {
             assert_eq!(
-                resolved(from, reference),
+                resolve_reference(from, reference),
                 (path.to_owned(), anchor.to_owned()),
                 "{reference}"
             );

@@ -33,7 +33,7 @@ pub(super) fn main(tree: &HtmlTree<'_>, by: Option<PageGenerator>) -> usize {
         .elements(all.clone())
         .find(|(_, element)| element.is(Block::Body))
         .map_or(0, |(at, _)| at);
-    if matches!(by, Some(Generator::DocBook | Generator::Doxygen)) {
+    if matches!(by, Some(PageGenerator::DocBook | PageGenerator::Doxygen)) {
         return body;
     }
     let mut classed: [Option<usize>; CLASSES.len()] = [None; CLASSES.len()];
@@ -79,7 +79,7 @@ fn is_rustdoc(element: &HtmlElement<'_>) -> bool {
 pub(super) fn has_text(tree: &HtmlTree<'_>, range: Range<usize>) -> bool {
     let nodes = tree.nodes.get(range).unwrap_or_default();
     let is_text =
-        |node: &HtmlNode<'_>| matches!(node.what, What::Text(text) if !text.trim().is_empty());
+        |node: &HtmlNode<'_>| matches!(node.what, HtmlNodeData::Text(text) if !text.trim().is_empty());
     nodes.len() > MAX_EMPTY_ELEMENTS || nodes.iter().any(is_text)
 }
 
@@ -96,7 +96,7 @@ fn densest(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> usize
         };
         let lone = |other: usize| {
             let Some(element) = tree.element(other) else { return true };
-            let heads = element.has_heading || matches!(element.tag, Tag::Heading(_));
+            let heads = element.has_heading || matches!(element.tag, HtmlTag::Heading(_));
             other == child || !heads || furniture::is_dropped(tree, other, element, by)
         };
         if !tree.children(best).all(lone) {

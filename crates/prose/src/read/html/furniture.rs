@@ -224,14 +224,14 @@ fn by_class(element: &HtmlElement<'_>, by: Option<PageGenerator>) -> bool {
         "summary" => by == Some(PageGenerator::Doxygen) && element.is(Block::Div),
         "contents" => element.has_class("topic") || element.has_class("local"),
         // DocBook and Sphinx call text beside the text so.
-        "sidebar" => !matches!(by, Some(Generator::DocBook | Generator::Sphinx)),
+        "sidebar" => !matches!(by, Some(PageGenerator::DocBook | PageGenerator::Sphinx)),
         _ => CLASSES.binary_search(&class).is_ok(),
     })
 }
 
 fn by_id(element: &HtmlElement<'_>) -> bool {
     let is_section =
-        matches!(element.tag, Tag::Block(Block::Section | Block::Article | Block::Main));
+        matches!(element.tag, HtmlTag::Block(Block::Section | Block::Article | Block::Main));
     // Doxygen's header; others call the top of the text so.
     let is_top = element.id == "top" && element.is(Block::Div);
     !is_section && (is_top || IDS.binary_search(&element.id).is_ok())

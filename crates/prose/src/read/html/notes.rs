@@ -25,7 +25,7 @@ pub(super) fn kind(element: &HtmlElement<'_>) -> Option<&'static str> {
     if element.class.is_empty()
         || !matches!(
             element.tag,
-            Tag::Block(
+            HtmlTag::Block(
                 Block::Div | Block::Aside | Block::Section | Block::Details | Block::Blockquote
             )
         )
@@ -62,7 +62,7 @@ fn of_class(class: &str) -> Option<&'static str> {
 
 /// Whether an element within a note is its title.
 pub(super) fn is_title(element: &HtmlElement<'_>) -> bool {
-    matches!(element.tag, Tag::Heading(_) | Tag::Block(Block::Summary))
+    matches!(element.tag, HtmlTag::Heading(_) | HtmlTag::Block(Block::Summary))
         || element.classes().any(|class| {
             matches!(
                 class,

@@ -310,7 +310,7 @@ impl<'s> HtmlTree<'s> {
                 continue;
             };
             let (heads, parent) =
-                (element.has_heading || matches!(element.tag, Tag::Heading(_)), *parent);
+                (element.has_heading || matches!(element.tag, HtmlTag::Heading(_)), *parent);
             // What heads a note heads nothing else.
             let heads = heads && notes::kind(element).is_none();
             if heads
@@ -389,7 +389,7 @@ impl<'s> HtmlTreeBuilder<'s> {
     }
 
     fn text(&mut self, text: &'s str) {
-        let in_head = matches!(self.open.last(), Some((_, Tag::Block(Block::Head))));
+        let in_head = matches!(self.open.last(), Some((_, HtmlTag::Block(Block::Head))));
         if in_head && !text.trim_ascii().is_empty() {
             self.close_to(self.open.len() - 1);
         }
@@ -398,7 +398,7 @@ impl<'s> HtmlTreeBuilder<'s> {
 
     fn element(&mut self, tag: HtmlTag, attributes: HtmlAttributes<'s>, closed: bool) {
         // Within inline text, only block elements end anything.
-        if !matches!(tag, Tag::Inline(_)) {
+        if !matches!(tag, HtmlTag::Inline(_)) {
             self.make_room(tag);
         }
         let at = self.push(HtmlNodeData::Element(HtmlElement::new(tag, attributes)));
@@ -425,18 +425,18 @@ impl<'s> HtmlTreeBuilder<'s> {
 
     fn close(&mut self, tag: HtmlTag) {
         // Content after the end of the page is still shown.
-        if matches!(tag, Tag::Block(Block::Body | Block::Html)) {
+        if matches!(tag, HtmlTag::Block(Block::Body | Block::Html)) {
             return;
         }
         for (depth, (_, open)) in self.open.iter().enumerate().rev().take(MAX_OPEN_ANCESTORS) {
-            let same = *open == tag || matches!((open, tag), (Tag::Heading(_), Tag::Heading(_)));
+            let same = *open == tag || matches!((open, tag), (HtmlTag::Heading(_), HtmlTag::Heading(_)));
             if same && depth > 0 {
                 return self.close_to(depth);
             }
             // The end of something in a line ends no block, and nothing in a cell ends what holds the table.
-            let is_line = matches!(tag, Tag::Inline(_)) && !matches!(open, Tag::Inline(_));
+            let is_line = matches!(tag, HtmlTag::Inline(_)) && !matches!(open, HtmlTag::Inline(_));
             let is_row =
-                matches!(tag, Tag::Block(Block::Table | Block::Tr | Block::Tbody | Block::Thead));
+                matches!(tag, HtmlTag::Block(Block::Table | Block::Tr | Block::Tbody | Block::Thead));
             if is_line || (open.bounds() && !is_row) {
                 return;
             }

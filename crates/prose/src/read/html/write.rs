@@ -155,7 +155,7 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
             return;
         }
         let Some(anchor) = element.anchor() else { return };
-        let holds = matches!(element.tag, Tag::Block(_));
+        let holds = matches!(element.tag, HtmlTag::Block(_));
         if self.is_captured {
             // The one in a heading or a term that has none itself.
             if self.inner_anchor.is_none() {

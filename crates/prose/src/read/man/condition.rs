@@ -134,7 +134,7 @@ mod tests {
             ("5/0", false, ""),
         ];
         for (line, answer, rest) in cases {
-            assert_eq!(split(line, &Names), (answer, rest), "{line}");
+            assert_eq!(split(line, &FakeManDefinitions), (answer, rest), "{line}");
         }
     }
 }

@@ -281,8 +281,8 @@ impl ManMacroReader<'_> {
         }
         // A continued line ends with a marker.
         let joined = text.contains(NO_SPACE);
-        let text = format!("{}{ROMAN}", text.replace(JOINED, ""));
-        self.emit(&if joined { format!("{text}{JOINED}") } else { text });
+        let text = format!("{}{ROMAN}", text.replace(NO_SPACE, ""));
+        self.emit(&if joined { format!("{text}{NO_SPACE}") } else { text });
     }
 
     fn option(&mut self, arguments: &[String]) {

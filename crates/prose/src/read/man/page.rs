@@ -57,7 +57,7 @@ pub(super) struct ManPageBuilder {
 impl Default for ManPageBuilder {
     fn default() -> Self {
         Self {
-            frames: vec![Frame { opened: Opened::Root, nodes: Vec::new() }],
+            frames: vec![ManFrame { opened: ManFrameKind::Root, nodes: Vec::new() }],
             text: String::new(),
             code: None,
             beyond: 0,
@@ -225,7 +225,7 @@ impl ManPageBuilder {
             self.beyond -= 1;
             return;
         }
-        let nested = |frame: &ManFrame| matches!(frame.opened, Opened::Indent | Opened::Group);
+        let nested = |frame: &ManFrame| matches!(frame.opened, ManFrameKind::Indent | ManFrameKind::Group);
         if self.frames.iter().any(nested) {
             self.close_item();
             self.close();
@@ -257,7 +257,7 @@ impl ManPageBuilder {
     }
 
     fn close_item(&mut self) {
-        if matches!(self.frames.last(), Some(Frame { opened: Opened::Item(_), .. })) {
+        if matches!(self.frames.last(), Some(ManFrame { opened: ManFrameKind::Item(_), .. })) {
             self.close();
         }
     }
@@ -282,7 +282,7 @@ impl ManPageBuilder {
 
     /// What is indented below a line belongs to it: pages made from `DocBook` write lists so.
     fn close_indent(&mut self, mut nodes: Vec<PageNode>) {
-        let in_item = matches!(self.frames.last(), Some(Frame { opened: Opened::Item(_), .. }));
+        let in_item = matches!(self.frames.last(), Some(ManFrame { opened: ManFrameKind::Item(_), .. }));
         let before = self.frames.last_mut().and_then(|frame| frame.nodes.last_mut());
         if let (false, Some(PageNode::Text(tag))) = (in_item, before)
             && !nodes.is_empty()
@@ -379,7 +379,7 @@ fn is_tag(text: &str, below: &[PageNode]) -> bool {
         return true;
     }
     let leads_in = plain.ends_with([':', '.', '?', '!']) && !plain.ends_with("...");
-    let code_alone = matches!(below, [Node::Code { .. }]);
+    let code_alone = matches!(below, [PageNode::Code { .. }]);
     // A term is short, or has a font of its own.
     let own_font = text.starts_with([marks::BOLD, marks::ITALIC, marks::CODE]);
     let short = plain.split_whitespace().count() <= if own_font { 20 } else { 7 };
@@ -471,9 +471,9 @@ mod tests {
 
     #[test]
     fn tags_distinguish_bullets_numbers_and_terms() {
-        assert_eq!(mark_of("\u{2}•\u{1}"), Mark::Bullet);
-        assert_eq!(mark_of("(2)"), Mark::Number(2));
-        assert_eq!(mark_of("[2]"), Mark::Term("[2]".into()));
-        assert_eq!(mark_of("-x"), Mark::Term("-x".into()));
+        assert_eq!(mark_of("\u{2}•\u{1}"), ItemMarker::Bullet);
+        assert_eq!(mark_of("(2)"), ItemMarker::Number(2));
+        assert_eq!(mark_of("[2]"), ItemMarker::Term("[2]".into()));
+        assert_eq!(mark_of("-x"), ItemMarker::Term("-x".into()));
     }
 }

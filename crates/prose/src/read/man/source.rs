@@ -102,7 +102,7 @@ impl<'a> ManSource<'a> {
         let strings = STRINGS.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let registers = [(".g", 1), (".x", 1), (".y", 22), (".H", 24), (".V", 40), (".l", 1872)];
         Self {
-            frames: vec![Frame { lines: Body::Page(text.lines()), arguments: None }],
+            frames: vec![ManInput { lines: ManInputLines::Page(text.lines()), arguments: None }],
             pending: None,
             strings: strings.collect(),
             registers: registers.into_iter().map(|(name, value)| (name.into(), value)).collect(),
@@ -349,7 +349,7 @@ impl<'a> ManSource<'a> {
             if !line.contains("\\*") && !line.contains("\\n") {
                 break;
             }
-            let next = self.interpolated_once(&line);
+            let next = self.interpolate_once(&line);
             let spent = self.spent.get() + next.len();
             if next == line || next.len() > MAX_LINE_GROWTH_BYTES.max(line.len()) || spent > MAX_STRING_BYTES {
                 break;
@@ -534,7 +534,7 @@ mod tests {
         let text = format!(".ds s-1 xx\n{}\n\\*[s59]", doubling.join("\n"));
         let mut source = ManSource::new(&text, |_| false);
         let Some(ManLine::Text(line)) = source.next() else { panic!("a line") };
-        assert!(line.len() <= 2 * LONGEST, "{}", line.len());
+        assert!(line.len() <= 2 * MAX_LINE_GROWTH_BYTES, "{}", line.len());
         check(".if n \\{\nnever closed", "never closed");
         check(".if t \\{\nnever closed", "");
         check(".de X\nnever closed", "");

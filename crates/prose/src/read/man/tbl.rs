@@ -52,7 +52,7 @@ pub(super) fn read(lines: &[String]) -> Vec<PageNode> {
         || format.first().is_some_and(|line| {
             format.len() > 1 && line.chars().any(|c| matches!(c, 'b' | 'B' | 'c' | 'C'))
         });
-    vec![Node::Table(tree::table(&rows, header))]
+    vec![PageNode::Table(tree::table(&rows, header))]
 }
 
 /// The character between cells, the lines of the format, and the rows.

@@ -31,10 +31,10 @@ fn pages_are_detected_by_path_and_by_their_first_bytes() {
         ("docs/tool.c", roff, None),
     ];
     for (path, head, want) in cases {
-        assert_eq!(Format::guess(path, head), want, "{path}");
+        assert_eq!(ProseFormat::guess(path, head), want, "{path}");
     }
-    assert_eq!(Format::guess("docs/tool.8.gz", &packed(roff)), Some(Format::Man));
-    assert_eq!(Format::guess("app.log.1.gz", &packed(log)), None);
+    assert_eq!(ProseFormat::guess("docs/tool.8.gz", &packed(roff)), Some(ProseFormat::Man));
+    assert_eq!(ProseFormat::guess("app.log.1.gz", &packed(log)), None);
 }
 
 #[test]

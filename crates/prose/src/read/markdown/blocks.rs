@@ -68,7 +68,7 @@ impl<'a> MarkdownReader<'a> {
         };
         let mut slice = Slice::new(self.text, &range);
         slice.take(events);
-        let contains = matches!(kind, Kind::List | Kind::Quote) && slice.last > range.start;
+        let contains = matches!(kind, BlockKind::List | BlockKind::Quote) && slice.last > range.start;
         let end = if contains { slice.last.min(range.end) } else { range.end };
         let (text, anchor) = slice.finish(end);
         if !text.plain.trim().is_empty() {

@@ -158,7 +158,7 @@ impl PreparedMarkdown {
     /// Opens or closes a container, if that is what the line does.
     fn container(&mut self, line: &str) -> bool {
         let bare = line.trim();
-        let marked = |frame: &ContainerFrame| matches!(&frame.end, End::Mark(mark) if closes(bare, mark));
+        let marked = |frame: &ContainerFrame| matches!(&frame.end, ContainerEnd::Mark(mark) if closes(bare, mark));
         if let Some(at) = self.frames.iter().rposition(marked) {
             self.frames.truncate(at);
             self.closers = self.closers.saturating_sub(1);

@@ -252,7 +252,7 @@ impl<'a> OpenApiWriter<'a> {
         let calls =
             of("webhooks").chain(of("x-webhooks")).map(|(path, item)| ("Webhook ", path, item));
         for (who, path, item) in called.chain(calls) {
-            let item = self.schemas.resolved(item);
+            let item = self.schemas.resolve(item);
             for method in METHODS {
                 let Some(body) = item.get(method).filter(|body| body.is_object()) else { continue };
                 let tag = body.pointer("/tags/0").map(scalar).filter(|tag| !tag.is_empty());
@@ -300,7 +300,7 @@ impl<'a> OpenApiWriter<'a> {
         let mut rows = Vec::new();
         let all = [item, body].map(|value| value.get("parameters").and_then(Value::as_array));
         for parameter in all.into_iter().flatten().flatten() {
-            let parameter = self.schemas.resolved(parameter);
+            let parameter = self.schemas.resolve(parameter);
             let place = field(parameter, "in");
             if place == "body" {
                 continue;
@@ -371,7 +371,7 @@ impl<'a> OpenApiWriter<'a> {
         let Some(responses) = body.get("responses").and_then(Value::as_object) else { return };
         let mut lines = Vec::new();
         for (status, response) in responses {
-            let response = self.schemas.resolved(response);
+            let response = self.schemas.resolve(response);
             let about = line(&field(response, "description"));
             let about = if about.is_empty() { about } else { format!(": {about}") };
             lines.push(format!("- {status}{about}"));

@@ -46,7 +46,7 @@ impl<'u> PdfBlockWriter<'u> {
     /// Writes a page. A paragraph may continue from the previous page.
     pub(super) fn page(&mut self, sheet: &PdfPage) {
         self.page = sheet.number;
-        if !matches!(self.open, Open::Paragraph { .. } | Open::List { .. }) {
+        if !matches!(self.open, OpenPdfBlock::Paragraph { .. } | OpenPdfBlock::List { .. }) {
             self.end();
         }
         let mut ends: Vec<f64> = sheet.lines.iter().map(|line| line.end).collect();

@@ -125,7 +125,7 @@ impl PdfPages {
         }
         let mut lines = lines::lines(glyphs);
         lines.retain(|line| !line.text.trim().is_empty());
-        let marks = vec![Mark::Text; lines.len()];
+        let marks = vec![PdfLineRole::Text; lines.len()];
         self.sheets.push(PdfPage { number, lines, marks, unseen: Vec::new() });
     }
 
@@ -140,7 +140,7 @@ impl PdfPages {
         let mut problems: Vec<String> =
             present.map(|(numbers, what)| format!("on page {}: {what}", ranges(numbers))).collect();
         if pages > MAX_PAGES {
-            problems.push(format!("only the first {PAGES} of its {pages} pages are read"));
+            problems.push(format!("only the first {MAX_PAGES} of its {pages} pages are read"));
         }
         problems
     }

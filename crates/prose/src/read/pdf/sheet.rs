@@ -262,7 +262,7 @@ fn find_heading(sheet: &PdfPage, wanted: &str, height: Option<f64>) -> Option<(u
     for start in 0..sheet.lines.len() {
         let mut said = String::new();
         for (count, line) in sheet.lines.iter().skip(start).take(MAX_HEADING_LINES).enumerate() {
-            if sheet.marks.get(start + count).is_none_or(|mark| matches!(mark, Mark::Heading(..))) {
+            if sheet.marks.get(start + count).is_none_or(|mark| matches!(mark, PdfLineRole::Heading(..))) {
                 break;
             }
             said.push_str(&letters(&line.text));
@@ -335,7 +335,7 @@ fn by_looks(sheets: &mut [PdfPage], usual: &Usual) {
             }
             letters.0 += line.text.len();
             let look = heading_size(line, last, usual);
-            let before = find_heading.last_mut().filter(|(same, first, count, size)| {
+            let before = found.last_mut().filter(|(same, first, count, size)| {
                 let near = last.is_some_and(|last| last.height - line.height < line.size * 1.6);
                 *same == page
                     && first + count == at
@@ -346,7 +346,7 @@ fn by_looks(sheets: &mut [PdfPage], usual: &Usual) {
             match (look, before) {
                 (Some(_), Some((_, _, count, _))) => *count += 1,
                 (Some(size), None) => {
-                    find_heading.push((page, at, 1, size));
+                    found.push((page, at, 1, size));
                     sizes.insert(size);
                 }
                 (None, _) => {}
@@ -361,7 +361,7 @@ fn by_looks(sheets: &mut [PdfPage], usual: &Usual) {
     }
     let mut sizes: Vec<u32> = sizes.into_iter().collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
-    for (page, at, count, size) in find_heading {
+    for (page, at, count, size) in found {
         let rank = sizes.iter().position(|known| *known == size).unwrap_or_default();
         let Some(sheet) = sheets.get_mut(page) else { continue };
         let lines = sheet.lines.iter().skip(at).take(count).map(|line| line.text.as_str());

@@ -130,7 +130,7 @@ impl RstReader<'_> {
     fn quotation(&mut self, lines: &[&str], at: usize, out: &mut Vec<RstNode>) -> usize {
         let end = end_of_indented(lines, at);
         let nodes = self.nested(&dedent(lines.get(at..end).unwrap_or_default()));
-        let is_text = |node: &RstNode| matches!(node, Node::Block(Kind::Paragraph, _));
+        let is_text = |node: &RstNode| matches!(node, RstNode::Block(BlockKind::Paragraph, _));
         // Lists and code are often indented without being quoted.
         if nodes.iter().all(is_text) {
             out.push(RstNode::Block(BlockKind::Quote, prefix_lines(&flat(&nodes), "> ", "> ")));

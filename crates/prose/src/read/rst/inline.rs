@@ -99,7 +99,7 @@ impl<'a> RstInlineReader<'a, '_, '_> {
             let before = inside.get(..at).and_then(|text| text.chars().next_back());
             let behind = inside.get(at + close.len()..).and_then(|text| text.chars().next());
             let inner = before.is_some_and(|c| {
-                !c.is_whitespace() && (c != '\\' || matches!(mark, Mark::Literal))
+                !c.is_whitespace() && (c != '\\' || matches!(mark, RstInlineMark::Literal))
             });
             let outer =
                 behind.is_none_or(|c| c.is_whitespace() || c == '\\' || !c.is_alphanumeric());

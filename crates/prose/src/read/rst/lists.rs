@@ -97,7 +97,7 @@ impl RstReader<'_> {
         if let Some(said) = term.strip_suffix("::") {
             // A literal block without the blank line that it should have.
             let said = self.inline(&format!("{}:", said.trim_end()));
-            let mut nodes = vec![Node::paragraph(said)];
+            let mut nodes = vec![RstNode::paragraph(said)];
             let end = self.literal(lines, at + 1, &mut nodes);
             return Some((end, nodes));
         }
@@ -109,7 +109,7 @@ impl RstReader<'_> {
             items.push(self.definition(&[&term], lines.get(here + 1..end).unwrap_or_default()));
             here = next(lines, end);
         }
-        Some((end, vec![Node::Block(Kind::List, joined(&items, "\n"))]))
+        Some((end, vec![RstNode::Block(BlockKind::List, join_texts(&items, "\n"))]))
     }
 
     /// `- term: definition`
@@ -119,7 +119,7 @@ impl RstReader<'_> {
         let mut all = prefix_lines(&join_texts(&terms, ", "), "- ", "  ");
         let nodes = self.nested(&dedent(below));
         let text = flat(&nodes);
-        let inline = matches!(nodes.first(), Some(Node::Block(Kind::Paragraph, _)));
+        let inline = matches!(nodes.first(), Some(RstNode::Block(BlockKind::Paragraph, _)));
         all.plain.push_str(if inline { ": " } else { ":\n" });
         append(&mut all, &prefix_lines(&text, if inline { "" } else { "  " }, "  "));
         all

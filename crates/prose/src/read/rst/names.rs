@@ -39,7 +39,7 @@ impl RstNames {
         if let Some(target) = rest.strip_prefix("__:") {
             self.anonymous.push(target.trim().to_owned());
         } else if let Some((name, value)) = label(rest) {
-            let value = format!("{value}{}", continued(lines, at));
+            let value = format!("{value}{}", join_continuation(lines, at));
             if value.is_empty() {
                 self.targets.insert(normal(name), format!("#{}", normal(name)));
                 if let Some(title) = titled(lines, at) {

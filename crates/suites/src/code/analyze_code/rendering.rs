@@ -32,7 +32,7 @@ pub(super) fn render(found: &AnalyzeCodeAnswer) -> String {
         let _ok = write!(
             text,
             ": {}, most complex first",
-            counted(found.total.unwrap_or_default(), "function")
+            count_noun(found.total.unwrap_or_default(), "function")
         );
         for one in hardest.iter().take(MAX_SHOWN) {
             push_function(&mut text, &one.found, Some(&one.file));
@@ -64,8 +64,8 @@ fn push_complexity(text: &mut String, complexity: &Complexity) {
     let _ok = write!(
         text,
         ": {}, {}, cyclomatic complexity {}, cognitive {}",
-        counted(complexity.functions.len(), "function"),
-        counted(complexity.lines as usize, "line"),
+        count_noun(complexity.functions.len(), "function"),
+        count_noun(complexity.lines as usize, "line"),
         complexity.cyclomatic,
         complexity.cognitive,
     );
@@ -86,8 +86,8 @@ fn push_function(text: &mut String, one: &FunctionFigures, file: Option<&str>) {
         one.cyclomatic,
         one.cognitive,
         one.nesting,
-        counted(one.parameters as usize, "parameter"),
-        counted(one.length as usize, "line"),
+        count_noun(one.parameters as usize, "parameter"),
+        count_noun(one.length as usize, "line"),
     );
     for reason in one.why.iter().take(3) {
         let _ok = write!(text, "\n    line {}: {} (+{})", reason.line, reason.what, reason.adds);
@@ -98,8 +98,8 @@ fn push_file(text: &mut String, file: &FileDependencies) {
     let _ok = write!(
         text,
         ": {}, imported by {}",
-        counted(file.imports.len(), "import"),
-        counted(file.dependents.len(), "file")
+        count_noun(file.imports.len(), "import"),
+        count_noun(file.dependents.len(), "file")
     );
     for one in file.imports.iter().take(MAX_SHOWN) {
         let _ok = write!(text, "\n- {} (line {}) -> {}", one.module, one.line, target(one));
@@ -131,7 +131,7 @@ fn path(cycle: &Cycle) -> String {
 }
 
 fn push_folder(text: &mut String, folder: &FolderDependencies) {
-    let _ok = write!(text, ": {} between files", counted(folder.edges, "edge"));
+    let _ok = write!(text, ": {} between files", count_noun(folder.edges, "edge"));
     let mut list = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             let _ok = write!(text, "\n{title}:");
@@ -162,7 +162,7 @@ fn push_folder(text: &mut String, folder: &FolderDependencies) {
         outside
             .map(|one| {
                 let version = one.package.version.as_deref().unwrap_or_default();
-                format!("{} {version} in {}", one.package.name, counted(one.files, "file"))
+                format!("{} {version} in {}", one.package.name, count_noun(one.files, "file"))
                     .replace("  ", " ")
             })
             .collect(),
@@ -172,14 +172,14 @@ fn push_folder(text: &mut String, folder: &FolderDependencies) {
         folder
             .most_needed
             .iter()
-            .map(|one| format!("{} by {}", one.file, counted(one.dependents, "file")))
+            .map(|one| format!("{} by {}", one.file, count_noun(one.dependents, "file")))
             .collect(),
     );
     list("Cycles", folder.cycles.iter().map(path).collect());
 }
 
 fn push_patterns(text: &mut String, patterns: &[InFile<Pattern>], in_folder: bool) {
-    let _ok = write!(text, ": {}", counted(patterns.len(), "pattern"));
+    let _ok = write!(text, ": {}", count_noun(patterns.len(), "pattern"));
     for one in patterns.iter().take(MAX_SHOWN) {
         let Pattern { name, sort, confidence, message, lines, fix } = &one.found;
         let (sort, sure) =
@@ -206,7 +206,7 @@ fn push_findings(
 ) {
     let lens = if kind == AnalysisType::Security { "security" } else { "rule" };
     let lead = if kind == AnalysisType::Security { ":" } else { "\nAnd" };
-    let _ok = write!(text, "{lead} {}", counted(findings.len(), &format!("{lens} finding")));
+    let _ok = write!(text, "{lead} {}", count_noun(findings.len(), &format!("{lens} finding")));
     for one in findings.iter().take(MAX_SHOWN) {
         let found = &one.found;
         let severity = format!("{:?}", found.severity).to_lowercase();
@@ -226,6 +226,6 @@ fn push_findings(
 
 fn push_rest(text: &mut String, all: usize) {
     if all > MAX_SHOWN {
-        let _ok = write!(text, "\n- and {} more", all - SHOWN);
+        let _ok = write!(text, "\n- and {} more", all - MAX_SHOWN);
     }
 }

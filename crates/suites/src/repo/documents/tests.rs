@@ -230,7 +230,7 @@ fn pages_of_programs_keep_what_can_be_checked() {
         "{% if x %}<a href=b.html>b</a>",
         "<base href=\"/x/\"><a href=b.html>b</a>",
     ] {
-        assert_eq!(read("a.html", Format::Html, template).links, [], "{template}");
+        assert_eq!(read("a.html", DocumentFormat::Html, template).links, [], "{template}");
     }
 }
 
@@ -276,10 +276,10 @@ fn restructured_text_is_read_whole() {
 fn text_with_directives_is_restructured() {
     let facts =
         read("docs/a.txt", DocumentFormat::Text, "Title\n=====\n\n.. versionadded:: 1.0\n\nText here.\n");
-    assert_eq!((facts.format, facts.title.as_deref()), (Format::Restructured, Some("Title")));
+    assert_eq!((facts.format, facts.title.as_deref()), (DocumentFormat::Restructured, Some("Title")));
     let plain =
         read("NOTES.txt", DocumentFormat::Text, "====\n The notes \n====\n\nOne [a](b.md) two ...\n");
-    assert_eq!(plain.format, Format::Text);
+    assert_eq!(plain.format, DocumentFormat::Text);
     assert_eq!(told(&plain), ["title The notes", "words 5"]);
 }
 

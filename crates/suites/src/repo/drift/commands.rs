@@ -137,7 +137,7 @@ fn requests<'a>(step: &'a DocumentedCommand<'_>) -> Vec<RunInstruction<'a>> {
     let given = RunnerArguments::new(program, arguments);
     let [first, rest @ ..] = given.plain.as_slice() else { return Vec::new() };
     let one =
-        |runner, shown: String, name| vec![Request { runner, shown, name, folder: given.folder }];
+        |runner, shown: String, name| vec![RunInstruction { runner, shown, name, folder: given.folder }];
     let second = rest.first().copied();
     match (program, *first, second) {
         ("npm", "run" | "run-script", Some(name)) => {

@@ -126,13 +126,13 @@ pub(super) fn find(today: &CurrentProject<'_>, documents: &[DocumentFacts], halt
         if halt() {
             break;
         }
-        project_index.effort.start(document.mentions.len());
-        let DocumentDrift { checked, here, doubts } = check_document(&project_index, document);
+        known.effort.start(document.mentions.len());
+        let DocumentDrift { checked, here, doubts } = check_document(&known, document);
         drift.checked += checked;
         for (family, name) in here {
             tallies.entry(family).or_default().here.insert(name);
         }
-        let doubts = confirm(&project_index, document, doubts);
+        let doubts = confirm(&known, document, doubts);
         for doubt in &doubts {
             if let Some(family) = doubt.family.clone() {
                 tallies.entry(family).or_default().absent.insert(doubt.mention.clone());

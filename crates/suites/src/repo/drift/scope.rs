@@ -112,9 +112,9 @@ fn normalize_words(text: &str) -> String {
     plain.push(' ');
     for letter in text.chars() {
         if letter.is_alphanumeric() {
-            normalize_words.extend(letter.to_lowercase());
-        } else if !normalize_words.ends_with(' ') {
-            normalize_words.push(' ');
+            plain.extend(letter.to_lowercase());
+        } else if !plain.ends_with(' ') {
+            plain.push(' ');
         }
     }
     if !plain.ends_with(' ') {
@@ -158,7 +158,7 @@ impl<'a> MentionContext<'a> {
         if !known.effort.spend(self.text.len() + self.document.headings.len()) {
             return true;
         }
-        let program = matches!(doubt.family, Some(Family::Flags(_) | Family::Subcommands(_)));
+        let program = matches!(doubt.family, Some(MentionFamily::Flags(_) | MentionFamily::Subcommands(_)));
         let plain = normalize_words(&self.passage(doubt.line).replace(&doubt.mention, " "));
         PAST.iter().chain(&FOREIGN).any(|phrase| contains_phrase(&plain, phrase))
             || self.is_invented(doubt.line)

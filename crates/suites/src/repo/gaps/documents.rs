@@ -104,7 +104,7 @@ pub(super) fn reference(report: &Report) -> Vec<Gap> {
     }
     let step = match command(report, CommandPurpose::Docs) {
         Some(command) => {
-            format!("Publish the output of {} and link it from the README.", told(command))
+            format!("Publish the output of {} and link it from the README.", describe_command(command))
         }
         None => format!(
             "Generate an API reference from the doc comments with {}.",

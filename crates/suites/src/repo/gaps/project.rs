@@ -71,7 +71,7 @@ pub(super) fn tests(report: &Report) -> Vec<Gap> {
     let what =
         if report.depth == Depth::Quick { "No test files by name" } else { "No tests found" };
     let step = match command(report, CommandPurpose::Test) {
-        Some(command) => format!("Write a test of the main path that {} runs.", told(command)),
+        Some(command) => format!("Write a test of the main path that {} runs.", describe_command(command)),
         None => "Write a test of the main path, and name the command that runs it.".into(),
     };
     let cost = "Without tests, there are no verified examples of how it works.";

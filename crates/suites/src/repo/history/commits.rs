@@ -260,7 +260,7 @@ impl CommitWalk<'_> {
     /// Records the files of the newest commit.
     fn list_head(&mut self, head: ObjectId) {
         let folder = self.folder_of(&head);
-        self.log.untracked = matches!(folder, Folder::Absent);
+        self.log.untracked = matches!(folder, CommitFolder::Absent);
         let truncated = self.log.truncated;
         self.log.listed = self.compare(CommitFolder::Absent, folder);
         // An incomplete list of files proves nothing about older commits.

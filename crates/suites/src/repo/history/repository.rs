@@ -50,7 +50,7 @@ impl Repository {
             .open_path_as_is(true)
             .config_overrides([
                 "core.useReplaceRefs=false".to_owned(),
-                format!("gitoxide.objects.allocLimit={OBJECT_BYTES}"),
+                format!("gitoxide.objects.allocLimit={MAX_OBJECT_BYTES}"),
             ]);
         let opened = options.open(&location.git_dir).map_err(|error| ReadFailure {
             path: location.shown.clone(),

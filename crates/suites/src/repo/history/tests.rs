@@ -251,7 +251,7 @@ fn an_ordinary_repository_is_reported_completely() {
         ("docs/guide.md", changed(&[20])),
         ("README.md", gone(&[70, 0], None)),
     ]);
-    assert_eq!(past, Past { files: want, complete: true });
+    assert_eq!(past, ProjectPast { files: want, complete: true });
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn files_are_followed_when_they_move() {
         ("y.rs", gone(&[8, 0], Some("w.rs"))),
         ("w.rs", gone(&[9, 8], None)),
     ]);
-    assert_eq!(past, Past { files: want, complete: true });
+    assert_eq!(past, ProjectPast { files: want, complete: true });
     let want = [churn("lib/c.rs", 5, 2, "2024-01-05"), churn("z.rs", 2, 2, "2024-01-06")];
     assert_eq!(history.churn, want);
     // A file's author stays the same when another person moves it.
@@ -319,7 +319,7 @@ fn a_folder_of_a_repository_has_its_own_history() {
     assert_eq!(remembered.problems, []);
     let (history, past) = remembered.history.unwrap();
     let want = files(&[("a.rs", changed(&[20, 0])), ("in/c.rs", changed(&[20]))]);
-    assert_eq!(past, Past { files: want, complete: true });
+    assert_eq!(past, ProjectPast { files: want, complete: true });
     assert_eq!(history.commits, 2);
     assert_eq!(history.months, [month("2024-01", 2)]);
     assert_eq!(history.owners, [owner("Ada Lovelace", 2, 100.0, "2024-01-21")]);
@@ -362,7 +362,7 @@ fn a_repository_without_commits() {
     fixture.write(&[("a.rs", "1")]);
     let (history, past) = fixture.history();
     assert_eq!(history, History { branch: Some("main".into()), ..History::default() });
-    assert_eq!(past, Past { files: HashMap::new(), complete: true });
+    assert_eq!(past, ProjectPast { files: HashMap::new(), complete: true });
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_history_may_start_with_nothing() {
     fixture.commit(ADA, 2);
     let (history, past) = fixture.history();
     assert_eq!((history.commits, history.bus_factor), (3, 0));
-    assert_eq!(past, Past { files: files(&[("a.rs", gone(&[2, 1], None))]), complete: true });
+    assert_eq!(past, ProjectPast { files: files(&[("a.rs", gone(&[2, 1], None))]), complete: true });
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn the_edge_of_a_shallow_clone_adds_nothing() {
     assert_eq!(history.churn, [churn("a.rs", 1, 1, "2024-01-03")]);
     assert_eq!(history.ages, Ages { month: 1, older: 1, median_days: Some(0), ..Ages::default() });
     let want = files(&[("a.rs", changed(&[2])), ("old.rs", changed(&[]))]);
-    assert_eq!(past, Past { files: want, complete: false });
+    assert_eq!(past, ProjectPast { files: want, complete: false });
 }
 
 #[test]
@@ -451,7 +451,7 @@ fn a_linked_work_tree_is_followed_inside_the_roots() {
         assert_eq!((history.branch.as_deref(), history.commits), (Some("topic"), 1));
         assert_eq!(past.files, files(&[("a.rs", changed(&[0]))]));
     }
-    assert_eq!(only_problem(&read_at(&[linked], "")), (".git", location::OUTSIDE));
+    assert_eq!(only_problem(&read_at(&[linked], "")), (".git", location::HISTORY_OUTSIDE_ROOTS));
 }
 
 #[cfg(unix)]
@@ -469,7 +469,7 @@ fn links_are_followed_inside_the_roots() {
     assert_eq!(remembered.history.unwrap().0.commits, 1);
     assert_eq!(
         only_problem(&read_at(std::slice::from_ref(&linked), "")),
-        (".git", location::OUTSIDE)
+        (".git", location::HISTORY_OUTSIDE_ROOTS)
     );
     // Parts of a git directory may be elsewhere in a root.
     fs::rename(fixture.top.join(".git/objects"), fixture.root().join("objects")).unwrap();
@@ -543,7 +543,7 @@ fn borrowed_objects_are_used_inside_the_roots() {
     assert_eq!(remembered.problems, []);
     assert_eq!(remembered.history.unwrap().0.commits, 1);
     let alone = read_at(&[fixture.root().join("clone")], "");
-    assert_eq!(only_problem(&alone), (".git", location::BORROWED));
+    assert_eq!(only_problem(&alone), (".git", location::OBJECTS_OUTSIDE_ROOTS));
 }
 
 #[test]
@@ -796,7 +796,7 @@ fn a_tree_that_repeats_itself_does_not_fill_the_memory() {
     assert_eq!(remembered.problems, []);
     let (history, past) = remembered.history.unwrap();
     assert_eq!((history.commits, history.truncated), (1, true));
-    assert_eq!(past, Past::default());
+    assert_eq!(past, ProjectPast::default());
 }
 
 /// Makes a commit that git itself would not make, and puts the branch on it.

@@ -113,6 +113,6 @@ mod tests {
             code_blocks: 3,
             unlabelled: 2,
         };
-        assert_eq!(count(&Tree::of(folder.path()), &[&one, &other]), want);
+        assert_eq!(count(&ProjectTree::of(folder.path()), &[&one, &other]), want);
     }
 }

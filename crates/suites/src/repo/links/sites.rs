@@ -105,7 +105,7 @@ impl Sites {
         for file in tree.files() {
             let Some((root, generator)) = configured(tree, &file.path) else { continue };
             sites.add(root, generator, &file.path);
-            if matches!(generator, Generator::MkDocs | Generator::MdBook) {
+            if matches!(generator, SiteGenerator::MkDocs | SiteGenerator::MdBook) {
                 let text = tree.text(&file.path).unwrap_or_default();
                 sites.describe(root, &text);
             }

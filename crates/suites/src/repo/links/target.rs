@@ -193,7 +193,7 @@ mod tests {
             ("%ff.md", LinkTarget::Other),
         ];
         for (written, want) in cases {
-            assert_eq!(Target::of(written), want, "{written}");
+            assert_eq!(LinkTarget::of(written), want, "{written}");
         }
     }
 

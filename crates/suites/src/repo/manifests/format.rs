@@ -317,7 +317,7 @@ mod tests {
             ("cargo.lock", None),
         ];
         for (path, want) in cases {
-            assert_eq!(Format::by_path(path), want, "{path}");
+            assert_eq!(PackageFileFormat::by_path(path), want, "{path}");
         }
     }
 

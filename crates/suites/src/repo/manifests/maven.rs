@@ -395,6 +395,6 @@ mod tests {
         let folder = super::super::tests::folder(&[("pom.xml", pom.as_bytes())]);
         let packages = super::super::read(&crate::repo::tree::ProjectTree::of(folder.path()), &|| false);
         let version = packages.manifests[0].version.as_deref().unwrap();
-        assert!(version.len() <= super::LONGEST, "{}", version.len());
+        assert!(version.len() <= super::MAX_VALUE_BYTES, "{}", version.len());
     }
 }

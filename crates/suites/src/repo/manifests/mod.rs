@@ -107,7 +107,7 @@ pub(super) fn read(tree: &ProjectTree, halt: HaltCheck<'_>) -> PackageAnalysis {
     let mut problems = reading.problems;
     problems.sort_by(|one, other| place(&one.path).cmp(&place(&other.path)));
     let manifests = drafts.into_iter().take(MAX_LISTED_MANIFESTS);
-    let manifests = manifests.map(|draft| draft.told(MAX_LISTED_DEPENDENCIES)).collect();
+    let manifests = manifests.map(|draft| draft.into_manifest(MAX_LISTED_DEPENDENCIES)).collect();
     PackageAnalysis { manifests, summary, problems }
 }
 

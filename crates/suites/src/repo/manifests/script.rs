@@ -311,7 +311,7 @@ mod tests {
             ("['a'", None),
         ];
         for (text, want) in cases {
-            assert_eq!(Script::new(text, Comments::Hash).list(0), want, "{text}");
+            assert_eq!(TokenizedScript::new(text, CommentStyle::Hash).list(0), want, "{text}");
         }
     }
 }

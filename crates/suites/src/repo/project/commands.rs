@@ -173,7 +173,7 @@ fn merge(mut candidates: Vec<CommandCandidate>) -> Vec<SelectedCommand> {
 /// `cargo test --all` confirms `cargo test`.
 fn confirm_shorter(kept: &mut [SelectedCommand], index: usize, at: &HashMap<(String, String), usize>) {
     let Some(SelectedCommand { candidate, .. }) = kept.get(index) else { return };
-    if !matches!(candidate.origin, Origin::Document | Origin::Integration) {
+    if !matches!(candidate.origin, CommandOrigin::Document | CommandOrigin::Integration) {
         return;
     }
     let (purpose, folder) = (candidate.purpose, candidate.folder.clone());
@@ -420,14 +420,14 @@ mod tests {
     fn the_most_trustworthy_comes_first() {
         use CommandPurpose::{Build, Test};
         let found = ranked(vec![
-            candidate(Test, "cargo test --all", "", Origin::Integration),
-            candidate(Test, "cargo test", "", Origin::Manifest),
-            candidate(Test, "npm test", "web", Origin::Task),
-            candidate(Test, "make test-slow", "", Origin::Variant),
-            candidate(Test, "make test-fast", "", Origin::Variant),
-            candidate(Test, "make test-fast", "", Origin::Integration),
-            candidate(Test, "make test", "", Origin::Task),
-            candidate(Build, "cargo build", "", Origin::Manifest),
+            candidate(Test, "cargo test --all", "", CommandOrigin::Integration),
+            candidate(Test, "cargo test", "", CommandOrigin::Manifest),
+            candidate(Test, "npm test", "web", CommandOrigin::Task),
+            candidate(Test, "make test-slow", "", CommandOrigin::Variant),
+            candidate(Test, "make test-fast", "", CommandOrigin::Variant),
+            candidate(Test, "make test-fast", "", CommandOrigin::Integration),
+            candidate(Test, "make test", "", CommandOrigin::Task),
+            candidate(Build, "cargo build", "", CommandOrigin::Manifest),
         ]);
         let found: Vec<(&str, &str, &str)> = found
             .iter()
@@ -472,6 +472,6 @@ mod tests {
                 CommandOrigin::Integration,
             )
         };
-        assert_eq!(ranked((0..20).map(test).collect()).len(), REPEATED);
+        assert_eq!(ranked((0..20).map(test).collect()).len(), MAX_REPEATED_COMMANDS);
     }
 }

@@ -88,7 +88,7 @@ fn in_block(
     }
     let typed = shell::commands(&prompted(&block.text), "", sources);
     let candidate = |typed: shell::TypedCommand| {
-        let (purpose, origin) = workshop.judge_told(&typed)?;
+        let (purpose, origin) = workshop.judge_documented(&typed)?;
         let line = u32::try_from(typed.line).ok().map(|line| line + block.line);
         let (command, folder, path) = (typed.text, typed.folder, path.to_owned());
         Some(CommandCandidate { purpose, command, folder, path, line, origin })

@@ -284,7 +284,7 @@ mod tests {
             assert_eq!(sentence(text).as_deref(), want, "{text}");
         }
         let cut = sentence(&long).unwrap();
-        assert!(cut.chars().count() <= LENGTH && cut.ends_with("word…"), "{cut}");
+        assert!(cut.chars().count() <= MAX_SENTENCE_CHARS && cut.ends_with("word…"), "{cut}");
     }
 
     #[test]

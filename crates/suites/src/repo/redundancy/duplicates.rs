@@ -76,8 +76,8 @@ pub(super) fn find(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Vec<Dupl
         {
             let wanted =
                 if folder_of(&one.path) == folder_of(&other.path) { MIN_SIBLING_SIMILARITY_PERCENT } else { MIN_SIMILARITY_PERCENT };
-            let alike = similarity_percent(one, other).filter(|alike| *similarity_percent >= wanted);
-            pairs.extend(similarity_percent.map(|alike| (*one, *other, similarity_percent)));
+            let alike = similarity_percent(one, other).filter(|alike| *alike >= wanted);
+            pairs.extend(alike.map(|alike| (*one, *other, alike)));
         }
     }
     pairs.retain(|(one, other, _)| !is_expected(one, other));

@@ -55,7 +55,7 @@ fn is_empty(document: &DocumentFacts) -> bool {
     let path = &*document.path;
     let stem = places::stem_of(path).to_ascii_lowercase();
     document.words < MIN_WORDS
-        && matches!(document.format, Format::Markdown | Format::Restructured | Format::AsciiDoc)
+        && matches!(document.format, DocumentFormat::Markdown | DocumentFormat::Restructured | DocumentFormat::AsciiDoc)
         && document.code_blocks.is_empty()
         && document.mentions.is_empty()
         && document.links.iter().all(|link| &*link.target == "site:")

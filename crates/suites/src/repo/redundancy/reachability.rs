@@ -132,7 +132,7 @@ impl PageListGroup<'_> {
 fn may_be_dead(document: &DocumentFacts) -> bool {
     let path = &*document.path;
     let stem = places::stem_of(path).to_ascii_lowercase();
-    matches!(document.format, Format::Markdown | Format::Restructured | Format::AsciiDoc)
+    matches!(document.format, DocumentFormat::Markdown | DocumentFormat::Restructured | DocumentFormat::AsciiDoc)
         && places::lies_in_documentation(path)
         && !path.starts_with('.')
         && !path.contains("/.")

@@ -26,6 +26,6 @@ impl Display for MarkupBuffer {
 
 /// Appends to the output buffer like `format!`.
 macro_rules! put {
-    ($out:expr, $($argument:tt)*) => { $out.put(format_args!($($argument)*)) };
+    ($out:expr, $($argument:tt)*) => { $out.append(format_args!($($argument)*)) };
 }
 pub(super) use put;

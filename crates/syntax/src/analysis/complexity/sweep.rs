@@ -185,7 +185,7 @@ pub(super) fn sweep(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinitio
     ));
     items.sort_by_key(|one| (one.range.start, Reverse(one.range.end), one.mark));
     let mut pass = ComplexitySweep { text: source.text, measured: Vec::new(), level: 0, nest: 0 };
-    let mut tallies = vec![Tally::default()];
+    let mut tallies = vec![ComplexityTally::default()];
     let mut branches = 0;
     // Open nodes, innermost last: tree nodes are nested or disjoint.
     let mut open: Vec<&MarkedNode<'_>> = Vec::new();
@@ -279,7 +279,7 @@ fn items<'tree>(marks: &[QueryMatch<'tree>], text: &str) -> Vec<MarkedNode<'tree
     let mut items = Vec::new();
     for found in marks {
         for (name, node) in &found.captures {
-            let Some(mark) = ComplexityMark::named(name) else { continue };
+            let Some(mark) = ComplexityMark::from_capture(name) else { continue };
             if mark.is_level() {
                 let known = levels.get(&node.id());
                 if known.is_none_or(|(pattern, ..)| *pattern > found.pattern) {
@@ -299,7 +299,7 @@ fn items<'tree>(marks: &[QueryMatch<'tree>], text: &str) -> Vec<MarkedNode<'tree
     let continued = continuation_nodes(&items, text);
     let counts = |item: &MarkedNode<'_>| {
         let goes_on = item.node.is_some_and(|node| continued.contains(&node.id()));
-        !(goes_on && matches!(item.mark, Mark::Nest | Mark::Structure | Mark::Logic))
+        !(goes_on && matches!(item.mark, ComplexityMark::Nest | ComplexityMark::Structure | ComplexityMark::Logic))
     };
     items.retain(counts);
     items
@@ -312,7 +312,7 @@ fn continuation_nodes(items: &[MarkedNode<'_>], text: &str) -> HashSet<usize> {
         let Some(node) = item.node else { continue };
         match item.mark {
             ComplexityMark::Nest | ComplexityMark::Structure => {
-                continuation_nodes.extend(else_if(node).map(|node| node.id()));
+                continued.extend(else_if(node).map(|node| node.id()));
             }
             ComplexityMark::Logic => {
                 let own = operator(node, text);
@@ -320,7 +320,7 @@ fn continuation_nodes(items: &[MarkedNode<'_>], text: &str) -> HashSet<usize> {
                 let same = parts.iter().filter(|part| {
                     part.kind() == node.kind() && own.is_some() && operator(**part, text) == own
                 });
-                continuation_nodes.extend(same.map(Node::id));
+                continued.extend(same.map(Node::id));
             }
             _ => {}
         }

@@ -183,7 +183,7 @@ fn parts(language: &str, asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -
         _ => {
             let target = whole(language, asked, files);
             let Statement { module, names, .. } = asked.statement.clone();
-            vec![Part { module, names, target }]
+            vec![StatementPart { module, names, target }]
         }
     }
 }

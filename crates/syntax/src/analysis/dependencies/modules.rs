@@ -154,7 +154,7 @@ mod tests {
         for (name, want) in
             [("CartItem", "cart_item"), ("HTTPClient", "http_client"), ("Shop", "shop")]
         {
-            assert_eq!(underscored(name), want);
+            assert_eq!(to_snake_case(name), want);
         }
     }
 }

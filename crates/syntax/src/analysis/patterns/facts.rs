@@ -525,7 +525,7 @@ impl ByteOwners {
         let own = functions.iter().enumerate();
         ranges.extend(own.map(|(at, one)| (one.node.byte_range(), ByteOwner::Function(at))));
         // Of one range, the function with a name comes last and wins.
-        let rank = |owner: ByteOwner| usize::from(matches!(owner, Owner::Function(_)));
+        let rank = |owner: ByteOwner| usize::from(matches!(owner, ByteOwner::Function(_)));
         ranges.sort_by_key(|(range, owner)| {
             (range.start, std::cmp::Reverse(range.end), rank(*owner))
         });

@@ -76,7 +76,7 @@ pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
             let message = format!("{count} lines of code are commented out.");
             found.push(
                 Pattern::smell("commented-out-code", Confidence::Medium, lines, message)
-                    .mended_by("Delete it; version control keeps it."),
+                    .with_fix("Delete it; version control keeps it."),
             );
         }
     }

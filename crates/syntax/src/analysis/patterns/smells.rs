@@ -177,7 +177,7 @@ fn flag_argument(facts: &FileFacts<'_>, function: &Function<'_>) -> Option<Patte
         let lines = vec![function.about.line, line_of(node)];
         return Some(
             Pattern::smell("flag-argument", Confidence::Medium, lines, message)
-                .mended_by("Split it into two functions with descriptive names."),
+                .with_fix("Split it into two functions with descriptive names."),
         );
     }
     None

@@ -226,10 +226,10 @@ fn a_project_adds_replaces_and_turns_off() {
         let all = found_with(&rules, language, RuleAnalysis::Patterns, "alert(a)");
         assert_eq!(all.len(), 1, "{language:?}");
         assert!(
-            found_with(&rules, language, Analysis::Security, "crypto.createHash('md5')").is_empty()
+            found_with(&rules, language, RuleAnalysis::Security, "crypto.createHash('md5')").is_empty()
         );
     }
-    assert_eq!(found(Language::Python, Analysis::Security, text).len(), 4);
+    assert_eq!(found(Language::Python, RuleAnalysis::Security, text).len(), 4);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_broken_document_is_reported_and_the_rest_is_used() {
         assert!(reason.contains(part) && !reason.contains('\n'), "{part}: {reason}");
     }
     assert!(problems.iter().all(|one| one.path == ".docent/rules/a.yml"));
-    assert_eq!(found_with(&rules, Language::Python, Analysis::Security, "f()").len(), 1);
+    assert_eq!(found_with(&rules, Language::Python, RuleAnalysis::Security, "f()").len(), 1);
 }
 
 #[test]
@@ -306,6 +306,6 @@ fn a_search_that_is_stopped_ends() {
     let text = "eval(x)\n".repeat(1000);
     let tree = parse::tree(Language::Python, &text, &|| false).unwrap();
     let source = AnalyzedSource { path: "f", language: Language::Python, text: &text, tree: &tree };
-    assert!(check(&source, Analysis::Security, &|| true).len() < 100);
-    assert_eq!(check(&source, Analysis::Security, &|| false).len(), 1000);
+    assert!(check(&source, RuleAnalysis::Security, &|| true).len() < 100);
+    assert_eq!(check(&source, RuleAnalysis::Security, &|| false).len(), 1000);
 }

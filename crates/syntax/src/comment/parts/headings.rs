@@ -117,7 +117,7 @@ fn section<'a>(line: &'a str, below: Option<&str>) -> Option<DocCommentSection<'
     let (word, inline) = text.split_once(':')?;
     let capital = word.starts_with(|c: char| c.is_uppercase());
     let topic = topic(word).filter(|_| capital && indent(line) == 0)?;
-    let may_go_on = matches!(topic, Topic::Returns | Topic::Raises);
+    let may_go_on = matches!(topic, SectionTopic::Returns | SectionTopic::Raises);
     match topic {
         SectionTopic::Deprecated => make(topic, SectionStyle::Paragraph, inline),
         _ if inline.is_empty() || (may_go_on && inline.starts_with(' ')) => {

@@ -82,7 +82,7 @@ impl DocumentOutline {
 
     /// Returns the code blocks.
     pub(super) fn code_blocks(&self) -> u64 {
-        let is_code = |part: &&OutlinePart| matches!(part.matter, Matter::Code { .. });
+        let is_code = |part: &&OutlinePart| matches!(part.matter, OutlineContent::Code { .. });
         self.sections
             .iter()
             .map(|section| section.parts.iter().filter(is_code).count() as u64)

@@ -153,6 +153,6 @@ fn sections_hold_those_inside_them() {
 #[test]
 fn an_empty_text_has_an_outline() {
     for name in ["a.md", "a.rst", "a.adoc", "a.org", "a"] {
-        assert_eq!(Outline::read(name, ""), Outline::default(), "{name}");
+        assert_eq!(DocumentOutline::read(name, ""), DocumentOutline::default(), "{name}");
     }
 }

@@ -142,7 +142,7 @@ fn tox_environments(path: &str, text: &str) -> Vec<TaskTarget> {
 /// Reads the sessions of a noxfile.py.
 pub(super) fn nox(_: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
     let mut offers =
-        vec![Target { name: "test".into(), ..Target::default() }.offer(path, "nox".into())];
+        vec![DeclaredTarget { name: "test".into(), ..DeclaredTarget::default() }.offer(path, "nox".into())];
     offers.extend(decorated(text, &["@nox.session", "@session"]).into_iter().map(|target| {
         let command = format!("nox -s {}", target.name);
         target.offer(path, command)

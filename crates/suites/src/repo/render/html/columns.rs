@@ -34,12 +34,12 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: PictureFrame) 
     let level = |commits: u64| floor - real(commits) / top * (floor - TOP_MARGIN);
     for index in 0..=ticks {
         let y = level(index * step);
-        put!(body, "<path class=\"grid\" d=\"M{LEFT:.1} {y:.1}H{:.1}\"/>", frame.width);
+        put!(body, "<path class=\"grid\" d=\"M{LEFT_MARGIN:.1} {y:.1}H{:.1}\"/>", frame.width);
         put!(
             body,
             "<text class=\"soft end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            LEFT - 8.0,
-            y + SMALL * 0.36,
+            LEFT_MARGIN - 8.0,
+            y + TEXT_SIZE * 0.36,
             compact(index * step)
         );
     }
@@ -52,10 +52,10 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: PictureFrame) 
         let y = level(month.commits);
         put!(
             body,
-            "<g><title>{}</title><rect class=\"through\" x=\"{x:.1}\" y=\"{ABOVE:.1}\" width=\"{slot:.1}\" height=\"{:.1}\"/>\
+            "<g><title>{}</title><rect class=\"through\" x=\"{x:.1}\" y=\"{TOP_MARGIN:.1}\" width=\"{slot:.1}\" height=\"{:.1}\"/>\
              <rect class=\"a1\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{:.1}\"/></g>",
             text(&format!("{}\n{}", month.month, counted(month.commits, "commit", "commits"))),
-            floor - ABOVE,
+            floor - TOP_MARGIN,
             x + (slot - wide) / 2.0,
             floor - y
         );

@@ -128,11 +128,11 @@ impl PackageGraph {
         for (index, ((node, name), ItemPosition { x, y, wide })) in nodes {
             put!(
                 body,
-                "<g class=\"node\" data-node=\"{index}\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{TALL}\" rx=\"4\"/>\
+                "<g class=\"node\" data-node=\"{index}\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{BOX_HEIGHT}\" rx=\"4\"/>\
                  <text class=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
-                text(&node.told),
+                text(&node.tooltip),
                 x + wide / 2.0,
-                y + TALL / 2.0 + SMALL * 0.36,
+                y + BOX_HEIGHT / 2.0 + TEXT_SIZE * 0.36,
                 text(name)
             );
         }

@@ -94,7 +94,7 @@ fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
         }
     }
     let mut against = vec![false; edges.len()];
-    let mut state = vec![State::New; nodes];
+    let mut state = vec![VisitState::New; nodes];
     let mut asked = vec![false; nodes];
     edges.iter().filter(|(from, to)| from != to).for_each(|&(_, to)| {
         if let Some(asked) = asked.get_mut(to) {

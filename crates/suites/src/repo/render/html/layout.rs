@@ -135,13 +135,13 @@ impl GraphLayout {
         for place in line.through.iter().filter_map(|at| self.places.get(*at)) {
             let x = place.middle();
             match last {
-                None => put!(way, "M{x:.1} {:.1}", place.y + TALL),
+                None => put!(way, "M{x:.1} {:.1}", place.y + BOX_HEIGHT),
                 Some((from, top)) => {
                     let bend = ((place.y - top) / 2.0).clamp(10.0, 60.0);
                     let (leave, arrive) = (top + bend, place.y - bend);
                     put!(way, "C{from:.1} {leave:.1} {x:.1} {arrive:.1} {x:.1} {:.1}", place.y);
                     if place.wide <= 0.0 {
-                        put!(way, "V{:.1}", place.y + TALL);
+                        put!(way, "V{:.1}", place.y + BOX_HEIGHT);
                     }
                 }
             }
@@ -225,7 +225,7 @@ mod tests {
         let placing = GraphLayout::new(&layers, &widths, room);
         for (index, one) in placing.places.iter().enumerate() {
             assert!(one.x >= -1e-6 && one.x + one.wide <= 300.0 + 1e-6, "{one:?}");
-            assert!(one.y + TALL <= placing.height, "{one:?}");
+            assert!(one.y + BOX_HEIGHT <= placing.height, "{one:?}");
             for other in &placing.places[index + 1..] {
                 let apart = (one.y - other.y).abs() >= BOX_HEIGHT
                     || one.x + one.wide + 8.0 <= other.x + 1e-6

@@ -115,7 +115,7 @@ fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up):
             body,
             "<text class=\"soft end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             left - 8.0,
-            y + SMALL * 0.36,
+            y + TEXT_SIZE * 0.36,
             compact(tick)
         );
     }

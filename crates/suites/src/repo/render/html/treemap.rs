@@ -107,7 +107,7 @@ impl TreemapCanvas {
         if let (true, Some(figure)) =
             (second, fit(&figure, TEXT_SIZE, area.width - 12.0).filter(|shown| *shown == figure))
         {
-            put!(self.body, "<text x=\"{x:.1}\" y=\"{:.1}\">{figure}</text>", y + SMALL + 4.0);
+            put!(self.body, "<text x=\"{x:.1}\" y=\"{:.1}\">{figure}</text>", y + TEXT_SIZE + 4.0);
         }
     }
 
@@ -136,7 +136,7 @@ impl TreemapCanvas {
 fn squarify(values: &[f64], area: TreemapArea) -> Vec<TreemapArea> {
     let total: f64 = values.iter().sum();
     if total <= 0.0 || area.width <= 0.0 || area.height <= 0.0 {
-        return vec![Area { width: 0.0, height: 0.0, ..area }; values.len()];
+        return vec![TreemapArea { width: 0.0, height: 0.0, ..area }; values.len()];
     }
     let scale = area.width * area.height / total;
     let mut free = area;

@@ -43,14 +43,14 @@ pub fn sarif(findings: &Findings) -> Value {
                 "name": "docent",
                 "version": env!("CARGO_PKG_VERSION"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "informationUri": ABOUT,
+                "informationUri": DOCENT_URL,
                 "rules": rules.iter().map(descriptor).collect::<Vec<_>>(),
                 "notifications": NOTIFICATIONS.map(|(id, text)| json!({
                     "id": id, "shortDescription": { "text": text },
                 })),
             } },
-            "originalUriBaseIds": { ROOT: {
-                "description": { "text": message(&format!("The folder that was checked: {}", shown(&findings.path))) },
+            "originalUriBaseIds": { ROOT_BASE_ID: {
+                "description": { "text": message(&format!("The folder that was checked: {}", display_path(&findings.path))) },
             } },
             "invocations": [{
                 "executionSuccessful": findings.missing.is_empty(),

@@ -49,7 +49,7 @@ impl Configs {
         if self.0.is_empty() {
             return None;
         }
-        around(from, |folder| self.0.get(folder)).find_map(|config| config.mapped(module, probe))
+        around(from, |folder| self.0.get(folder)).find_map(|config| config.resolve_path(module, probe))
     }
 }
 

@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(names.targets("."), ["./dist/a.mjs", "./dist/a.js"]);
         assert_eq!(names.targets("./x/one"), ["./x/one.js"]);
         assert!(names.targets("./y").is_empty());
-        assert_eq!(Names::new(json!("./main.js")).targets("."), ["./main.js"]);
+        assert_eq!(ExportMap::new(json!("./main.js")).targets("."), ["./main.js"]);
         assert_eq!(sources("./dist/esm/a/b.js"), ["src/a/b", "a/b"]);
     }
 }
