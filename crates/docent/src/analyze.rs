@@ -148,7 +148,7 @@ fn check_format(format: FormatFlag, check: bool) -> Result<(), UsageError> {
         (FormatFlag::Sarif, false) => usage_error("--format sarif requires --check".into()),
         (FormatFlag::Markdown | FormatFlag::Html, true) => usage_error(format!(
             "--check supports text, json and sarif; for a {} report omit --check",
-            word(&format)
+            flag_word(&format)
         )),
         _ => Ok(()),
     }

@@ -128,7 +128,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &ConfigInputs) -> anyhow::Resul
             let check = VerifyOptions { key: key.as_deref(), expect, rotated_elsewhere };
             let report = docent_audit::verify(&path, &check)?;
             let mut text = if common.json { json(&report)? } else { format!("{report}\n") };
-            let moved = |problem: &VerifyProblem| matches!(problem.what, What::MovedAway { .. });
+            let moved = |problem: &VerifyProblem| matches!(problem.what, VerifyProblemKind::MovedAway { .. });
             if !common.json && report.problems.iter().any(moved) {
                 text.push_str("If your own tool moves the files, use --rotated-elsewhere.\n");
             }
@@ -157,7 +157,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &ConfigInputs) -> anyhow::Resul
             };
             let mut text = String::new();
             for line in docent_audit::tail(&path, lines, &filter)? {
-                writeln!(text, "{}", shown(&line, common.json)?).unwrap_or_default();
+                writeln!(text, "{}", format_line(&line, common.json)?).unwrap_or_default();
             }
             if follow {
                 cli::print(&text)?;

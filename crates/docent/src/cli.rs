@@ -240,7 +240,7 @@ struct SettingFlags {
         value_name = "PATH",
         num_args = 0..=1,
         default_missing_value = "",
-        value_parser = OsStringValueParser::new().map(EnvFile::of_flag)
+        value_parser = OsStringValueParser::new().map(EnvFile::from_flag)
     )]
     env_file: Option<EnvFile>,
     /// Allow a non-loopback address without auth

@@ -80,7 +80,7 @@ impl ConfigWatcher {
         let (runtime, heard) = (Handle::current(), Arc::clone(&files));
         let inputs = Arc::clone(&self.inputs);
         let changed = move |batch: ChangeBatch| {
-            if heard.are_in(&batch) {
+            if heard.contains_any(&batch) {
                 let _inside = runtime.enter();
                 self.on_change(&heard);
             }
@@ -123,7 +123,7 @@ impl ConfigWatcher {
         self.docs.replace(collections::configured_collections(&config));
         logging::mask_secrets(&config.secrets());
         servers::reconfigure(&self.hub, &self.dial, &config);
-        self.oddities.tell(&config);
+        self.oddities.warn(&config);
     }
 }
 

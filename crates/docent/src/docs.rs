@@ -368,8 +368,8 @@ fn run_sync(
     inputs: &ConfigInputs,
     wanted: &(dyn Fn(&CollectionSettings) -> bool + Sync),
 ) -> anyhow::Result<(IndexTarget, DocsReport)> {
-    let site = IndexTarget::of(Config::load(inputs)?)?;
-    let store = site.store(embedding::connect(&site.config)?, EmbeddedStoreSettings::default().patience)?;
+    let site = IndexTarget::from_config(Config::load(inputs)?)?;
+    let store = site.store(embedding::connect(&site.config)?, EmbeddedStoreSettings::default().lock_timeout)?;
     let report = site.sync_docs(&store, wanted)?;
     Ok((site, report))
 }
@@ -421,25 +421,25 @@ fn format_report(report: &DocsReport) -> String {
 }
 
 fn format_collection(one: &CollectionReport) -> String {
-    let mut text = format!("{}: {}", one.name, counted(one.documents, "document"));
+    let mut text = format!("{}: {}", one.name, count(one.documents, "document"));
     let (new, changed) = (one.added, one.changed - one.added);
     let _ok = write!(text, " ({new} new, {changed} changed, {} gone", one.removed);
     if one.skipped > 0 {
-        let _ok = write!(text, "; {} skipped", counted(one.passed_over, "other file"));
+        let _ok = write!(text, "; {} skipped", count(one.skipped, "other file"));
     }
     text.push_str(")\n");
     for problem in one.problems.iter().take(MAX_LISTED_PROBLEMS) {
         let _ok = writeln!(text, "  {}: {}", problem.path, problem.reason);
     }
     if one.problems.len() > MAX_LISTED_PROBLEMS {
-        let _ok = writeln!(text, "  and {} more problems", one.problems.len() - LISTED);
+        let _ok = writeln!(text, "  and {} more problems", one.problems.len() - MAX_LISTED_PROBLEMS);
     }
     text
 }
 
 fn list(common: &DocsCommonArgs, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
-    let site = IndexTarget::of(cli::load(&common.inputs(environment)?)?)?;
-    let store = site.store(docent_index::embed::EmbeddingTable::built_in(), EmbeddedStoreSettings::default().patience)?;
+    let site = IndexTarget::from_config(cli::load(&common.inputs(environment)?)?)?;
+    let store = site.store(docent_index::embed::EmbeddingTable::built_in(), EmbeddedStoreSettings::default().lock_timeout)?;
     let mut shown = Vec::new();
     for one in &site.collections {
         let (documents, chunks) = docs::indexed_counts(one, &store)?;
@@ -450,8 +450,8 @@ fn list(common: &DocsCommonArgs, environment: ConfigEnvironment) -> anyhow::Resu
             "version": one.version,
             "description": one.description,
             "path": match &one.origin {
-                Origin::Roots(path) => path.clone(),
-                Origin::Anywhere(path) => path.display().to_string(),
+                CollectionOrigin::Roots(path) => path.clone(),
+                CollectionOrigin::Anywhere(path) => path.display().to_string(),
             },
             "url": one.url,
             "documents": documents,
@@ -491,8 +491,8 @@ fn line(one: &Value) -> String {
     format!(
         "{}{version}: {}, {}, {step}\n{about}  {}\n",
         text("name"),
-        counted(number("documents"), "document"),
-        counted(number("chunks"), "chunk"),
+        count(number("documents"), "document"),
+        count(number("chunks"), "chunk"),
         text("path"),
     )
 }

@@ -179,7 +179,7 @@ fn state(config: &Config, inputs: &ConfigInputs, report: &mut DoctorReport) {
         report.add("state", CheckStatus::Ok, format!("{place} is writable"));
     } else {
         let read_only = || format!("the root is read-only; using {place}");
-        let detail = state.unfit().map_or_else(read_only, str::to_owned);
+        let detail = state.unusable_root_reason().map_or_else(read_only, str::to_owned);
         report.add("state", CheckStatus::Warn, detail);
     }
     if config.audit.enabled {
@@ -190,7 +190,7 @@ fn state(config: &Config, inputs: &ConfigInputs, report: &mut DoctorReport) {
         if !writers.is_empty() {
             let detail = format!(
                 "{} can write to it too: set audit.file to a path outside the roots, such as ~/.local/state/docent/audit.jsonl",
-                words(&writers, "the server %s", "the servers %s")
+                format_names(&writers, "the server %s", "the servers %s")
             );
             report.add("audit", CheckStatus::Warn, detail);
         }
@@ -395,7 +395,7 @@ fn denied_files(config: &Config) -> String {
         [] => String::new(),
         own => format!(
             ", and {} from policy.filesystem.deny: {}",
-            counted(own.len(), "pattern"),
+            count(own.len(), "pattern"),
             own.join(", ")
         ),
     };

@@ -28,7 +28,7 @@ pub(crate) fn external_auth(config: &Config, last: &ExternalAuth) -> anyhow::Res
     let oauth = config.server.oauth.as_ref();
     let mut tokens = oauth.map(|oauth| verifier(oauth, config)).transpose()?;
     if let Some((tokens, last)) = tokens.as_mut().zip(last.tokens.as_deref()) {
-        tokens.go_on_from(last);
+        tokens.adopt_keys(last);
     }
     Ok(ExternalAuth::new(tokens.map(Arc::new), certificates))
 }

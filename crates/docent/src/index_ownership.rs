@@ -34,7 +34,7 @@ const MAX_FOREIGN_INDEXES: usize = 2;
 #[derive(Debug)]
 pub struct IndexFolder {
     /// Where it is, or will be.
-    pub folder: Folder,
+    pub folder: ManagedFolder,
     /// Why the index is rebuilt at every start, if it is.
     pub warning: Option<String>,
 }
@@ -75,7 +75,7 @@ pub(crate) fn index_folder(
 fn name(state: &Path, cache: &Path) -> io::Result<String> {
     let key = Key::new(HMAC_SHA256, &key(cache)?);
     let tag = sign(&key, state.as_os_str().as_encoded_bytes());
-    let start = format!("{INDEX}-");
+    let start = format!("{INDEX_PREFIX}-");
     Ok(tag.as_ref().iter().take(NAME_BYTES).fold(start, |mut text, byte| {
         write!(text, "{byte:02x}").unwrap_or_default();
         text
@@ -218,7 +218,7 @@ mod tests {
             assert_eq!(index_of(state.path(), cache), came);
             assert!(!came.exists());
         }
-        assert_eq!(fs::read(cache.path().join(KEY)).unwrap(), b"short", "a key is not replaced");
+        assert_eq!(fs::read(cache.path().join(KEY_FILE)).unwrap(), b"short", "a key is not replaced");
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         fs::write(victim.path().join(KEY_FILE), [7; KEY_BYTES]).unwrap();
         symlink(victim.path().join(KEY_FILE), &key_path).unwrap();
         assert!(key(cache.path()).unwrap_err().to_string().contains("symbolic link"));
-        assert_eq!(index_of(state.path(), Some(cache.path())), state.path().join(INDEX));
+        assert_eq!(index_of(state.path(), Some(cache.path())), state.path().join(INDEX_PREFIX));
         fs::remove_file(&key_path).unwrap();
         assert!(Command::new("mkfifo").arg(&key_path).status().unwrap().success());
         assert!(key(cache.path()).unwrap_err().to_string().contains("not a regular file"));

@@ -90,7 +90,7 @@ impl IndexTarget {
         let shelved = docs::collection_places(&roots, &collections);
         let roots = roots.with_collection_places(shelved);
         let state = StateDir::open(&config)?;
-        if let Some(unfit) = state.unfit() {
+        if let Some(unfit) = state.unusable_root_reason() {
             writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
         }
         let IndexFolder { folder, warning } =
@@ -223,7 +223,7 @@ fn show(bar: &ProgressBar, done: usize, total: usize) {
 pub(crate) fn run(flags: &IndexFlags, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
     let site = IndexTarget::open(flags.folder.as_deref(), environment)?;
     let embedder = embedding::connect(&site.config)?;
-    let store = site.store(embedder, EmbeddedStoreSettings::default().patience)?;
+    let store = site.store(embedder, EmbeddedStoreSettings::default().lock_timeout)?;
     if flags.watch {
         watch(&site, &store, flags.json)?;
         return Ok(Printed { text: String::new(), code: ExitCode::SUCCESS });
@@ -301,7 +301,7 @@ fn format_report(report: &IndexReport) -> String {
     }
     let problems = &report.problems;
     if !problems.is_empty() {
-        write!(text, "; not indexed, because of {}:", counted(problems.len(), "problem"))
+        write!(text, "; not indexed, because of {}:", count(problems.len(), "problem"))
             .unwrap_or_default();
         for problem in problems.iter().take(MAX_LISTED_PROBLEMS) {
             write!(text, "\n  {problem}").unwrap_or_default();
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_report_is_one_line() {
-        assert_eq!(told(&report(0)), "1 file, 12 units: 1 changed, 0 removed, 0.05 s\n");
+        assert_eq!(format_report(&report(0)), "1 file, 12 units: 1 changed, 0 removed, 0.05 s\n");
         let with_one = format_report(&report(1));
         assert!(with_one.ends_with("; not indexed, because of 1 problem:\n  0.py: not text\n"));
         let left_out = ExcludedFiles { vendored: 2, too_large: 1, ..ExcludedFiles::default() };
@@ -378,7 +378,7 @@ mod tests {
         );
         let many = format_report(&report(12));
         assert!(many.ends_with("\n  9.py: not text\n  and 2 more\n"), "{many}");
-        assert!(!told(&report(10)).contains("more"));
+        assert!(!format_report(&report(10)).contains("more"));
     }
 
     #[test]
@@ -386,6 +386,6 @@ mod tests {
         let embedded_anew = Some("old (3 dimensions)".into());
         let report = IndexReport { rebuilt: Some("it was cut".into()), reembedded: embedded_anew, ..report(0) };
         let want = "Rebuilt the whole index: it was cut.\nRecomputed all embeddings: they were from old (3 dimensions).\n1 file";
-        assert!(told(&report).starts_with(want), "{}", told(&report));
+        assert!(format_report(&report).starts_with(want), "{}", format_report(&report));
     }
 }

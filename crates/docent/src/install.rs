@@ -40,7 +40,7 @@ pub(crate) struct InstallFlags {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Name of the entry
-    #[arg(long, default_value = NAME)]
+    #[arg(long, default_value = ENTRY_NAME)]
     name: String,
     /// Show what would change without writing anything
     #[arg(long)]
@@ -167,7 +167,7 @@ fn install(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> an
     if !flags.yes && !confirm(&diff)? {
         return Ok(format!("{}: unchanged\n", path.display()));
     }
-    let store = ReceiptStore::of(inputs)?;
+    let store = ReceiptStore::open(inputs)?;
     let receipt = plan.apply(&store.backups(), folders)?;
     let backup = receipt.backup.clone();
     store.keep(receipt, &plan)?;
@@ -207,7 +207,7 @@ fn confirm(diff: &str) -> anyhow::Result<bool> {
 }
 
 fn uninstall(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
-    let store = ReceiptStore::of(inputs)?;
+    let store = ReceiptStore::open(inputs)?;
     let path = installed_path(client, flags, inputs, &store)?;
     let receipt = store.find(client, &path, &flags.name);
     let restored = receipt.as_ref().and_then(|kept| ConfigChange::restore(&kept.receipt).ok());
@@ -233,7 +233,7 @@ fn uninstall(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> 
         let _ok = writeln!(text, "{}: restored", path.display());
     } else {
         let backup = plan.apply(&store.backups(), MissingFolders::Keep)?.backup;
-        let _ok = write!(text, "{}: removed\n{}", path.display(), kept_in(backup.as_deref()));
+        let _ok = write!(text, "{}: removed\n{}", path.display(), backup_note(backup.as_deref()));
     }
     delete_receipt(receipt);
     Ok(text)

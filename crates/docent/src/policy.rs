@@ -74,7 +74,7 @@ pub(crate) fn test(question: &PolicyQuery<'_>, inputs: &ConfigInputs) -> anyhow:
     match &owner {
         ToolOwner::Suite(_, info) => {
             check_names(&arguments, info)?;
-            if let Some(off) = &info.off {
+            if let Some(off) = &info.disabled {
                 notes.extend(turn_off(&mut rulings, off));
             }
             let roots = serve::roots(&config)?;

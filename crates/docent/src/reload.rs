@@ -137,9 +137,9 @@ impl Reload {
     fn apply(&self, next: &Config) -> anyhow::Result<()> {
         let mut held = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
         let strangers = external_auth::external_auth(next, &held)?;
-        let oauth = external_auth::protected_resource(next, &external_auth)?;
+        let oauth = external_auth::protected_resource(next, &of)?;
         // No issuer is trusted or asked for keys before the server has applied the whole configuration.
-        self.server.renew(serve::terms(next, external_auth.clone()))?;
+        self.server.reload(serve::terms(next, of.clone()))?;
         *self.oauth.write().unwrap_or_else(PoisonError::into_inner) = oauth;
         external_auth::prefetch_keys(&strangers);
         *held = strangers;
@@ -149,14 +149,14 @@ impl Reload {
     /// Logs what has changed, and what needs a restart.
     fn log_changes(&self, next: &Config) {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<String> = last.changes(next).into_iter().filter(|key| is_reloadable(key)).collect();
+        let live: Vec<String> = last.changed_keys(next).into_iter().filter(|key| is_reloadable(key)).collect();
         tracing::info!(changed = ?live, "configuration reloaded");
         let waiting = self.start.changed_keys(next).into_iter().filter(|key| !is_reloadable(key));
         let waiting: Vec<String> = waiting.collect();
         if !waiting.is_empty() {
             tracing::warn!(keys = ?waiting, "these changes need a restart");
         }
-        self.oddities.tell(next);
+        self.oddities.warn(next);
     }
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn not_opened_warning(start: &Config, next: &Config) -> Option<String
         read.chain(write).map(|path| path.display().to_string()).collect();
     if let PortSet::Some(ports) = &wanted.connect {
         let is_open =
-            |port: &u16| matches!(&ours.connect, Ports::Some(open) if open.contains(port));
+            |port: &u16| matches!(&ours.connect, PortSet::Some(open) if open.contains(port));
         closed
             .extend(ports.iter().filter(|port| !is_open(port)).map(|port| format!("port {port}")));
     }
@@ -547,7 +547,7 @@ mod tests {
 
     #[test]
     fn tests_know_which_folders_are_temporary() {
-        assert_eq!(docent_testenv::TEMPORARY_FOLDERS, TEMPORARY);
+        assert_eq!(docent_testenv::TEMPORARY_FOLDERS, TEMPORARY_FOLDERS);
     }
 
     #[test]
@@ -646,8 +646,8 @@ mod tests {
             let confined = of_a_server(config, &extra, Some(&home), &GuardedAccess::default(), &places).0;
             (confined.write.contains(&home), level(config, &extra))
         };
-        assert_eq!(writes(&config, false, &Held::Unsaid), (true, Level::Guarded));
-        assert_eq!(writes(&config, true, &Held::Unsaid), (false, Level::Guarded));
+        assert_eq!(writes(&config, false, &SandboxSetting::Unsaid), (true, Level::Guarded));
+        assert_eq!(writes(&config, true, &SandboxSetting::Unsaid), (false, Level::Guarded));
         assert_eq!(writes(&config, true, &network), (false, Level::Guarded));
         config.policy.sandbox.mode = SandboxMode::Strict;
         assert_eq!(writes(&config, true, &network), (false, Level::Strict));
@@ -681,7 +681,7 @@ mod tests {
         assert!(read.contains(&file) && write.contains(&home.path().join("audit.jsonl")));
         assert!(write.contains(&home.path().join("logs")) && write.contains(&root.join(".docent")));
         assert!(!write.contains(&root.canonicalize().unwrap()));
-        assert_eq!(connect, Ports::Some(vec![53, 8443]));
+        assert_eq!(connect, PortSet::Some(vec![53, 8443]));
         assert!(udp && !spawn);
     }
 }

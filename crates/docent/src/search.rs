@@ -43,7 +43,7 @@ pub(crate) struct SearchFlags {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     limit: u16,
     /// Minimum score of a hit, from 0 to 1
-    #[arg(long, value_name = "SIMILARITY", default_value_t = 0.7, value_parser = share)]
+    #[arg(long, value_name = "SIMILARITY", default_value_t = 0.7, value_parser = parse_score)]
     threshold: f32,
     /// Kind of hit, such as function, class or section; may be repeated
     #[arg(long, value_name = "KIND")]
@@ -115,7 +115,7 @@ fn query(flags: &SearchFlags) -> Result<IndexQuery, UsageError> {
         CollectionFlag::Docs => DOCS,
     });
     for kind in &flags.kind {
-        if Kind::named(&kind.to_lowercase()).is_none() {
+        if Kind::from_name(&kind.to_lowercase()).is_none() {
             let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.singular()).collect();
             return Err(UsageError(format!(
                 "unknown kind {kind:?}; expected one of: {}",
@@ -124,7 +124,7 @@ fn query(flags: &SearchFlags) -> Result<IndexQuery, UsageError> {
         }
     }
     for language in &flags.language {
-        if Language::named(language).is_none() {
+        if Language::from_name(language).is_none() {
             let all: Vec<&str> = Language::ALL.iter().map(|one| one.word()).collect();
             return Err(UsageError(format!(
                 "unsupported language {language:?}; expected one of: {}",
@@ -347,10 +347,10 @@ mod tests {
     #[test]
     fn similarities_are_shares() {
         for (text, want) in [("0", Some(0.0)), ("0.7", Some(0.7)), ("1", Some(1.0))] {
-            assert_eq!(share(text).ok(), want, "{text}");
+            assert_eq!(parse_score(text).ok(), want, "{text}");
         }
         for text in ["-0.1", "1.1", "NaN", "inf", "much", ""] {
-            assert!(share(text).is_err(), "{text}");
+            assert!(parse_score(text).is_err(), "{text}");
         }
     }
 
@@ -362,7 +362,7 @@ mod tests {
             ("abuser_x", "abuser_x"),
         ];
         for (line, want) in cases {
-            assert_eq!(highlighted(line, &["user"]), want, "{line}");
+            assert_eq!(highlight(line, &["user"]), want, "{line}");
         }
     }
 

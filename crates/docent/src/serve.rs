@@ -114,9 +114,9 @@ async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> any
     let strangers = external_auth::external_auth(config, &ExternalAuth::default())?;
     external_auth::prefetch_keys(&strangers);
     let setup = setup(config, providers.clone(), audit(config)?);
-    let server = McpServer::new(ServerSetup { strangers: external_auth.clone(), ..setup })?;
+    let server = McpServer::new(ServerSetup { external_auth: find.clone(), ..setup })?;
     let tls = external_auth::tls(config)?;
-    let oauth: LiveProtectedResource = Arc::new(RwLock::new(external_auth::protected_resource(config, &external_auth)?));
+    let oauth: LiveProtectedResource = Arc::new(RwLock::new(external_auth::protected_resource(config, &find)?));
     let inside = |traffic| LocalServer {
         server: Arc::clone(&server),
         hub: Arc::clone(&hub),
@@ -146,7 +146,7 @@ async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> any
     tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone(), stopped.clone()));
     let web = async {
         let Some(door) = door else { return Ok(()) };
-        door.announce(config)?;
+        door.log_address(config)?;
         let ServeListener { listener, inspector } = door;
         let pages = inspector.map(|(token, traffic)| {
             let inside = Some(inside(Arc::clone(&traffic)));
@@ -213,7 +213,7 @@ async fn until_closed(
             pipes.context("stdio failed")
         }
         () = overdue => {
-            tracing::warn!("calls were still running after {LAST_ORDERS:?} and were dropped");
+            tracing::warn!("calls were still running after {SHUTDOWN_TIMEOUT:?} and were dropped");
             Ok(())
         }
     }
@@ -489,7 +489,7 @@ pub(crate) fn web(config: &Config, server: &Arc<McpServer>, providers: Vec<Arc<d
             let all = provider.tools().into_iter().map(|tool| tool.info());
             all.filter(|info| is_shown(provider.key(), &info.name)).collect::<Vec<_>>()
         });
-        tools.map(|info| ToolSummary { about: info.description(), name: info.name }).collect()
+        tools.map(|info| ToolSummary { about: info.listed_description(), name: info.name }).collect()
     };
     HttpServerSetup {
         access: Arc::clone(server) as _,
@@ -548,9 +548,9 @@ async fn stop_when_closed(
 ) {
     closing.cancelled().await;
     server.cancel_tasks();
-    if tokio::time::timeout(PARTIAL_RESULT_AFTER, server.drained()).await.is_err() {
-        server.hurry();
-        server.drained().await;
+    if tokio::time::timeout(PARTIAL_RESULT_AFTER, server.wait_until_idle()).await.is_err() {
+        server.request_shutdown();
+        server.wait_until_idle().await;
     }
     server.stop();
     stopped.cancel();

@@ -56,7 +56,7 @@ impl StateDir {
         static WARNED: AtomicBool = AtomicBool::new(false);
         let state = Self::open_in(config.first_root(), config.cache_dir.as_deref())?;
         // Before logging has started, the warning would be lost.
-        if let Some(unfit) = state.unfit()
+        if let Some(unfit) = state.unusable_root_reason()
             && tracing::enabled!(tracing::Level::WARN)
             && !WARNED.swap(true, Ordering::Relaxed)
         {
@@ -212,7 +212,7 @@ mod tests {
         fs::write(root.path().join(".docent"), "").unwrap();
         let state = StateDir::open_in(root.path(), Some(cache.path())).unwrap();
         assert!(state.path().starts_with(cache.path()) && !state.in_root());
-        assert_eq!(state.unfit(), None);
+        assert_eq!(state.unusable_root_reason(), None);
         let blocked = StateDir::open_in(root.path(), None).unwrap_err();
         assert!(blocked.to_string().contains("no home directory"), "{blocked}");
         let both = StateDir::open_in(root.path(), Some(&root.path().join(".docent"))).unwrap_err();
@@ -240,7 +240,7 @@ mod tests {
             let cache = tempfile::tempdir().unwrap();
             let state = StateDir::open_in(root.path(), Some(cache.path())).unwrap();
             assert!(!state.in_root(), "{}", link.display());
-            let reason = state.unfit().unwrap_or_default();
+            let reason = state.unusable_root_reason().unwrap_or_default();
             assert!(reason.contains(&link.display().to_string()), "{reason}");
             assert!(reason.contains(&cache.path().display().to_string()), "{reason}");
             assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0, "{}", link.display());

@@ -30,7 +30,7 @@ resources, and in `_meta.ui.resourceUri` of the tools whose results they show. O
 /// Returns the page in Markdown. `root` must exist; nothing in it is read.
 pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     let roots = ServedRoots::open(&[root.to_owned()])?;
-    let collections = vec![Collection::new(COLLECTION, ".", "")];
+    let collections = vec![CollectionSettings::new(COLLECTION, ".", "")];
     // No tool runs for this page, so no index is needed.
     let index = Arc::new(|| Err("there is no index here".into()));
     let (synonyms, web) = (Arc::default(), web::WebSettings::off());
@@ -67,7 +67,7 @@ fn page(providers: &[Arc<dyn ToolProvider>]) -> String {
 
 fn describe_tool(suite: &str, tool: &ToolInfo, page: &mut String) {
     let hints = tool.hints.map_or_else(String::new, |hints| format!(" {}", hint_words(hints)));
-    line(page, &format!("\n## {}\n\nSuite `{suite}`.{hints}\n\n{}\n", tool.name, tool.about));
+    line(page, &format!("\n## {}\n\nSuite `{suite}`.{hints}\n\n{}\n", tool.name, tool.description));
     page.push_str("| argument | type | required | default | accepted | meaning |\n|---|---|---|---|---|---|\n");
     for FieldRow { path, schema, required } in fields(&tool.input_schema, "", true) {
         let default = schema.get("default").map_or_else(String::new, |value| format!("`{value}`"));
@@ -227,7 +227,7 @@ mod tests {
                     "{}{needed}: {} ({})",
                     field.path,
                     kind(field.schema),
-                    accepted(field.schema)
+                    accepted_values(field.schema)
                 )
             })
             .collect();

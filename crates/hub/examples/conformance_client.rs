@@ -45,7 +45,7 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(_) => {
-            eprintln!("{scenario}: not done within {PATIENCE:?}");
+            eprintln!("{scenario}: not done within {SCENARIO_TIMEOUT:?}");
             ExitCode::FAILURE
         }
     }

@@ -161,7 +161,7 @@ impl<W: TestTransport> TestClient<W> {
         }
         let params = json!({"protocolVersion": version, "capabilities": self.capabilities, "clientInfo": client});
         let answer = self.ask("initialize", params).await?;
-        self.tell("notifications/initialized", json!({})).await?;
+        self.notify("notifications/initialized", json!({})).await?;
         Ok(answer)
     }
 

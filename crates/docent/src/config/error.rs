@@ -45,7 +45,7 @@ pub struct ConfigProblem {
 
 impl fmt::Display for ConfigProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.place, self.what)
+        write!(out, "{}: {}", self.source, self.message)
     }
 }
 

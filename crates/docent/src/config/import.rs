@@ -419,7 +419,7 @@ audit:
             let imported = read(&file, &inputs(home.path())).unwrap();
             let want = (!hosts.is_empty()).then(|| json!(hosts));
             assert_eq!(imported.keys.get("policy.network.hosts"), want.as_ref(), "{network}");
-            assert!(Policy::parse(hosts.iter().copied()).is_ok(), "{network}");
+            assert!(NetworkPolicy::parse(hosts.iter().copied()).is_ok(), "{network}");
             for want in notes {
                 assert!(imported.notes.iter().any(|note| note.contains(want)), "{want}");
             }

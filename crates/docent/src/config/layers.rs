@@ -173,7 +173,7 @@ impl MergedSettings {
             return None;
         }
         Some(format!(
-            "docent ignores {}; pass --config {UNREAD_FILE} to read it if you trust the project",
+            "docent ignores {}; pass --config {AST_COPILOT_CONFIG_FILE} to read it if you trust the project",
             path.display()
         ))
     }
@@ -222,8 +222,8 @@ impl MergedSettings {
             match keys::settings().find(|setting| setting.path == key) {
                 Some(setting) => self.put_setting(setting, value, &ValueSource::Flag(flag), problems),
                 None => problems.push(ConfigProblem {
-                    place: ValueSource::Flag(flag),
-                    what: format!("sets the unknown key `{key}`"),
+                    source: ValueSource::Flag(flag),
+                    message: format!("sets the unknown key `{key}`"),
                 }),
             }
         }
@@ -279,7 +279,7 @@ impl MergedSettings {
                 let key = dotted_path(path);
                 let before = place(&mut self.tree, path).replace(value);
                 let origin = self.origins.insert(key.clone(), source.clone());
-                if matches!(source, Source::File(_)) {
+                if matches!(source, ValueSource::File(_)) {
                     let before = before.map(|value| (value, origin.unwrap_or(ValueSource::Default)));
                     self.replaced.insert(key, OverriddenValue { path: path.clone(), before });
                 }

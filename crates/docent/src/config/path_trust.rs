@@ -79,7 +79,7 @@ impl Resolver<'_> {
     /// could replace the link to choose another root at the next start.
     pub(super) fn check_ways(&mut self, roots: &[String], servers: &[ConfiguredServer]) {
         let runs = |entry: &ConfiguredServer| {
-            let is_program = matches!(entry.server.way, Way::Program { .. });
+            let is_program = matches!(entry.server.way, EntryTransport::Program { .. });
             is_program && !entry.of_a_project && !entry.server.disabled
         };
         if !servers.iter().any(runs) {
@@ -122,7 +122,7 @@ mod tests {
         symlink(at.join("root/folder/b"), at.join("kept/a")).unwrap();
         symlink("itself", at.join("itself")).unwrap();
         let passes = |file: &str, want: &str| path_components(&at.join(file)).contains(&at.join(want));
-        assert!(passes("kept/a", "root/folder"), "{:?}", passed(&at.join("kept/a")));
+        assert!(passes("kept/a", "root/folder"), "{:?}", path_components(&at.join("kept/a")));
         assert!(passes("kept/a", "kept/b") && passes("root/../kept/b", "kept/b"));
         assert!(!passes("kept/b", "root") && passes("itself", "itself"));
     }
@@ -146,16 +146,16 @@ mod tests {
             ("open/../kept/inner", "kept/inner"),
             ("kept/way", "open/link/x"),
         ] {
-            assert_eq!(settled(&at.join(path), &open), at.join(expected), "{path}");
+            assert_eq!(resolve_links_until(&at.join(path), &open), at.join(expected), "{path}");
         }
-        assert_eq!(real(&at.join("kept/way")), Path::new("/x"));
+        assert_eq!(resolve_links(&at.join("kept/way")), Path::new("/x"));
         for (path, fixed) in
             [("near", true), ("open", true), ("open/x", false), ("kept/way", false)]
         {
             assert_eq!(is_fixed(&at.join(path), &open), fixed, "{path}");
         }
         // With a stroke at its end it would have to be a folder.
-        assert!(!settled(&at.join("kept/way"), &open).to_string_lossy().ends_with('/'));
+        assert!(!resolve_links_until(&at.join("kept/way"), &open).to_string_lossy().ends_with('/'));
     }
 
     #[test]

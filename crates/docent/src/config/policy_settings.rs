@@ -59,7 +59,7 @@ pub(super) fn without_keys(
         let place = settings.origin(&key).clone();
         if !settings.ignore(&key, reason) {
             let what = format!("`{key}` is not allowed in a project file: remove it there");
-            return Err(ConfigError::Problems(vec![Problem { place, what }]));
+            return Err(ConfigError::Problems(vec![ConfigProblem { source, message }]));
         }
     }
     Ok(settings)
@@ -149,12 +149,12 @@ impl Resolver<'_> {
             let sets = keys::settings().any(|one| key.starts_with(one.path));
             // If other machines can connect, only the user decides who may.
             let is_door = key.starts_with("server.") && !key.starts_with("server.logging.");
-            let opens = is_door && !is_loopback_host && (!opens_it || key == HOST_KEY);
+            let opens = is_door && !is_near && (!opens_it || key == HOST_KEY);
             let reason = match key.as_str() {
                 _ if USER_ONLY_KEYS.iter().any(is_in) => None,
                 HOST if opens => Some(NOT_THIS_MACHINE),
                 _ if opens => Some("docent listens beyond this machine"),
-                "server.auth.required" if self.unlocks() => {
+                "server.auth.required" if self.disables_auth() => {
                     Some("it turns off the auth that you set up")
                 }
                 "server.auth.certificates" if self.is_of_a_project("server.tls.client_ca") => {

@@ -89,7 +89,7 @@ impl Default for RawServer {
         Self {
             host: "127.0.0.1".into(),
             port: 8001,
-            transport: vec![Transport::Stdio],
+            transport: vec![TransportKind::Stdio],
             handshake: HandshakeMode::Required,
             allow_open: false,
             inspector: true,

@@ -185,6 +185,6 @@ mod tests {
         let known = [SecretText::new(path.into()), SecretText::new("/Zk6Lq9Vw2XsR8tB1".into())];
         let text = format!("{path}/x /Zk6Lq9Vw2XsR8tB1");
         let want = format!("{path}/x [redacted: configured secret]");
-        assert_eq!(Masks::new(&known).text(&text), want);
+        assert_eq!(ServerSecretMask::new(&known).text(&text), want);
     }
 }

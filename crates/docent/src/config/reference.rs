@@ -101,7 +101,7 @@ pub fn reference_page() -> String {
     let mut page = String::from(INTRODUCTION);
     let KeyType::Table(sections) = keys::root() else { return page };
     let (tables, plain): (Vec<_>, Vec<_>) =
-        sections.iter().partition(|field| matches!(field.kind, Kind::Table(_)));
+        sections.iter().partition(|field| matches!(field.kind, KeyType::Table(_)));
     for section in tables {
         write!(page, "\n## {}\n\n{}\n\n", section.name, section.about).unwrap_or_default();
         page.push_str(TABLE_HEAD);

@@ -82,7 +82,7 @@ fn resolve_once(settings: MergedSettings, inputs: &ConfigInputs) -> Result<Resol
     let raw = RawConfig::deserialize(settings.tree()).map_err(|error| {
         // The layers were checked against the same types, so this is a bug in the check.
         let what = format!("the merged configuration is invalid: {error}");
-        ConfigError::Problems(vec![Problem { place: Source::Default, what }])
+        ConfigError::Problems(vec![ConfigProblem { source: ValueSource::Default, message }])
     })?;
     let mut resolver = Resolver {
         settings: &settings,
@@ -116,7 +116,7 @@ fn resolve_once(settings: MergedSettings, inputs: &ConfigInputs) -> Result<Resol
     let hub = resolver.hub(&raw.hub);
     let (servers, faults) = resolver.servers(&raw.mcp_servers, &hub, &mut warnings);
     resolver.check_ways(&raw.roots, &servers);
-    warnings.extend(faults.iter().map(|fault| fault.told.clone()));
+    warnings.extend(faults.iter().map(|fault| fault.message.clone()));
     warnings.extend(resolver.idle_listener(&server));
     let Resolver { problems, refused, secrets: other_secrets, files: secret_files, .. } = resolver;
     if !refused.is_empty() {
@@ -276,7 +276,7 @@ impl Resolver<'_> {
             keys.extend(secret.map(|token| ApiKey {
                 name: "default".into(),
                 token,
-                scopes: vec![Scope::Everything],
+                scopes: vec![KeyScope::Everything],
             }));
         }
         for (at, raw) in raw.keys.into_iter().enumerate() {
@@ -535,7 +535,7 @@ impl Resolver<'_> {
                 // Any key of the collection shows which file defines it.
                 let within = self.settings.origins().find(|(path, _)| path.starts_with(&here));
                 let place = within.map_or(ValueSource::Default, |(_, source)| source.clone());
-                self.problems.push(ConfigProblem { place, what: format!("`{here}`: {problem}") });
+                self.problems.push(ConfigProblem { source, message: format!("`{here}`: {problem}") });
                 continue;
             }
             let of_a_project = self.is_of_a_project(&join(&here, "path"));

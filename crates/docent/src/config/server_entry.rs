@@ -306,7 +306,7 @@ pub(super) fn read(server: &McpServerEntry, own: bool) -> (ServerExtension, Vec<
 /// these, on other problems, and on the files that the server can read.
 pub(crate) fn strip_loosening(server: &mut McpServerEntry) -> Vec<String> {
     let (mut known, faults) = read(server, true);
-    let mut notes: Vec<String> = faults.into_iter().map(|fault| fault.told).collect();
+    let mut notes: Vec<String> = faults.into_iter().map(|fault| fault.message).collect();
     for (field, what) in known.tighten() {
         let is_sandbox = field == "sandbox";
         let tighter = is_sandbox.then(|| serde_json::to_value(&known.sandbox).unwrap_or_default());
@@ -424,7 +424,7 @@ mod tests {
         let tables = json!({ "a": entry });
         let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
         let (extra, faults) = read(&reading.servers[0], own);
-        (extra, faults.into_iter().map(|fault| (fault.told, fault.fatal)).collect())
+        (extra, faults.into_iter().map(|fault| (fault.message, fault.fatal)).collect())
     }
 
     #[test]
@@ -637,7 +637,7 @@ mod tests {
             (Some(0), Some(5), "new")
         );
         assert!(
-            matches!(extra.sandbox, Held::More { write, .. } if write == [PathBuf::from("/data")])
+            matches!(extra.sandbox, SandboxSetting::More { write, .. } if write == [PathBuf::from("/data")])
         );
     }
 }

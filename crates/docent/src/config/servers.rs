@@ -115,7 +115,7 @@ impl Resolver<'_> {
                         "`hub.registries`: cannot read {}: {error}",
                         file.display()
                     );
-                    faults.push(ServerEntryProblem { server: None, told: message, fatal: true });
+                    faults.push(ServerEntryProblem { server: None, message: message, fatal: true });
                 }
             }
         }
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         warnings.extend(self.untrusted(hub));
         if !found.is_empty() && nesting_depth(&self.inputs.environment) >= MAX_NESTING {
             warnings.push(format!(
-                "other servers are disabled: docent was started by docent {DEEPEST} levels deep; \
+                "other servers are disabled: docent was started by docent {MAX_NESTING} levels deep; \
                  remove docent from `mcp_servers`"
             ));
             return (Vec::new(), faults);
@@ -133,7 +133,7 @@ impl Resolver<'_> {
             let name = one.server.name.clone();
             if all.iter().any(|known| known.server.name == name) {
                 let message = format!("the server `{name}` is configured twice; using the first entry");
-                faults.push(ServerEntryProblem { server: Some(name), told: message, fatal: false });
+                faults.push(ServerEntryProblem { server: Some(name), message: message, fatal: false });
                 continue;
             }
             match self.entry(one) {
@@ -170,7 +170,7 @@ impl Resolver<'_> {
     fn entry(&mut self, found: DiscoveredServer) -> Result<(ConfiguredServer, Vec<ServerEntryProblem>), Vec<ServerEntryProblem>> {
         let DiscoveredServer { server, own, of_a_project, base } = found;
         if let Some(problem) = check_server_name(&server.name) {
-            return Err(vec![Fault::of(&problem, true)]);
+            return Err(vec![ServerEntryProblem::of(&problem, true)]);
         }
         let (mut extra, mut odd) = server_entry::read(&server, own);
         if odd.iter().any(|fault| fault.fatal) {
@@ -181,7 +181,7 @@ impl Resolver<'_> {
         }
         // Entries of a project file are not expanded: a variable in them may be a secret.
         let mut server =
-            if of_a_project { server } else { self.filled(&server, &mut server_entry, &base)? };
+            if of_a_project { server } else { self.fill_variables(&server, &mut extra, &base)? };
         if extra.of_a_registry {
             odd.extend(self.remove_settings_paths(&mut server));
         }
@@ -291,7 +291,7 @@ impl Resolver<'_> {
                 "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: use a separate token",
                 server.name
             );
-            return Err(vec![Fault { server: Some(server.name.clone()), told: message, fatal: true }]);
+            return Err(vec![ServerEntryProblem { server: Some(server.name.clone()), message: message, fatal: true }]);
         }
         // Expanded values may be secrets; masking short ones would affect ordinary words.
         self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(SecretText::new));

@@ -154,11 +154,11 @@ fn the_environment_sets_every_kind_of_key() {
         .check("mcp_servers.time", r#"{"command":"t","env":{"KEY":"***"}} DOCENT_MCP_SERVERS"#);
     let config = world.load();
     assert_eq!(config.limits.tool_timeout, Duration::from_millis(500));
-    assert_eq!(config.server.transports, [Transport::Http, Transport::WebSocket]);
+    assert_eq!(config.server.transports, [TransportKind::Http, TransportKind::WebSocket]);
     assert!(config.server.allow_open && config.server.auth.required);
     let key = &config.server.auth.keys[0];
     assert_eq!((key.name.as_str(), key.token.expose()), ("ci", "from-the-environment"));
-    assert_eq!(key.scopes, [Scope::Suite("code".into()), Scope::Tool("repo_tree".into())]);
+    assert_eq!(key.scopes, [KeyScope::Suite("code".into()), KeyScope::Tool("repo_tree".into())]);
     assert_eq!(config.limits.tools["code_search"].timeout, Some(Duration::from_millis(9)));
     let docent_registry::EntryTransport::Program { env, .. } = &config.servers[0].server.way else { panic!() };
     assert_eq!(env["KEY"], "sekrit");
@@ -184,11 +184,11 @@ fn the_server_block_works_as_other_servers_write_it() {
         world.load().server;
     assert_eq!(
         (port, host.as_str(), transports.as_slice()),
-        (3001, "localhost", &[Transport::Stdio][..])
+        (3001, "localhost", &[TransportKind::Stdio][..])
     );
     assert!(!auth.required && auth.keys.len() == 1);
     let window = Duration::from_mins(1);
-    assert_eq!(rate_limit, Some(RateLimit { requests: 100, window, holds_on_stdio: true }));
+    assert_eq!(rate_limit, Some(RateLimitConfig { requests: 100, window, holds_on_stdio: true }));
     assert!(!cors.enabled && cors.origins == ["https://localhost:3000"]);
     assert_eq!(logging.file.unwrap(), world.root().join("mcp-server.log"));
     world.check("server.auth.token", "\"***\" root/docent.json");
@@ -276,9 +276,9 @@ fn the_file_of_another_server_is_read_only_where_it_is_named() {
 #[test]
 fn auth_is_required_once_a_key_is_configured() {
     let required = |world: ConfigFixture| world.load().server.auth.required;
-    assert!(!required(World::new()));
-    assert!(required(World::new().env("MCP_API_KEY", "k")));
-    assert!(!required(World::new().env("MCP_API_KEY", "k").env("MCP_AUTH_REQUIRED", "false")));
+    assert!(!required(ConfigFixture::new()));
+    assert!(required(ConfigFixture::new().env("MCP_API_KEY", "k")));
+    assert!(!required(ConfigFixture::new().env("MCP_API_KEY", "k").env("MCP_AUTH_REQUIRED", "false")));
 }
 
 #[test]
@@ -480,7 +480,7 @@ fn what_only_looks_like_a_secret_is_masked_but_still_compared() {
     let (one, other) = (world("sekrit-1").load(), world("sekrit-2").load());
     let shown = format!("{}{}", one.show_text(), one.show_json());
     assert!(!shown.contains("sekrit") && shown.contains("@docs.test/"), "{shown}");
-    assert_eq!(one.changes(&other), ["docs.collections.x.url"]);
+    assert_eq!(one.changed_keys(&other), ["docs.collections.x.url"]);
 }
 
 #[test]
@@ -502,7 +502,7 @@ fn one_text_is_checked_by_itself() {
 
 #[test]
 fn an_endpoint_needs_an_address_and_a_model() {
-    assert!(World::new().load().embedding.is_none(), "the table that is built in");
+    assert!(ConfigFixture::new().load().embedding.is_none(), "the table that is built in");
     let world = ConfigFixture::new()
         .user_file("docent.toml", "[embedding]\nkey_env = \"KEY\"")
         .root_file("docent.toml", "[embedding]\nurl = \"http://localhost:1/v1\"")
@@ -516,7 +516,7 @@ fn an_endpoint_needs_an_address_and_a_model() {
     let config = world.load();
     let model = config.embedding.as_ref().unwrap();
     assert_eq!((model.batch, model.timeout), (64, Duration::from_millis(5)));
-    assert_eq!(model.key.as_ref().map(Secret::expose), Some("sekrit"));
+    assert_eq!(model.key.as_ref().map(SecretText::expose), Some("sekrit"));
     assert_eq!(config.secrets().len(), 1, "the key is masked in log lines");
     let shown = format!("{model:?}{}{}", config.show_text(), config.show_json());
     assert!(!shown.contains("sekrit"), "{shown}");
@@ -628,9 +628,9 @@ fn a_project_opens_no_door_beyond_this_machine() {
 #[test]
 fn hints_name_the_file_that_the_user_has() {
     let setting = |world: &ConfigFixture| world.load().policy.network.setting.to_string();
-    assert_eq!(setting(&World::new()), "~/.config/docent/docent.toml");
+    assert_eq!(setting(&ConfigFixture::new()), "~/.config/docent/docent.toml");
     assert_eq!(
-        setting(&World::new().user_file("docent.json", "{}")),
+        setting(&ConfigFixture::new().user_file("docent.json", "{}")),
         "~/.config/docent/docent.json"
     );
     let world = ConfigFixture::new().env("XDG_CONFIG_HOME", "/x");
@@ -890,7 +890,7 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
         let config = entry(oauth);
         assert_eq!(config.warnings, Vec::<String>::new(), "{oauth}");
         let signs_in = &config.servers[0].extra.oauth;
-        assert_eq!(signs_in.client_secret.as_ref().map(Secret::expose), Some(want), "{oauth}");
+        assert_eq!(signs_in.client_secret.as_ref().map(SecretText::expose), Some(want), "{oauth}");
         assert!(config.secrets().iter().any(|secret| secret.expose() == want), "{oauth}");
         assert!(!format!("{signs_in:?}").contains(want) || oauth.contains("-id"), "{oauth}");
     }
@@ -924,5 +924,5 @@ fn another_secret_of_a_server_is_no_other_key() {
     let world = ConfigFixture::new().user_file("docent.toml", text).user_file("secret", "first-one");
     let first = world.load();
     let world = world.user_file("secret", "second-one");
-    assert_eq!(first.changes(&world.load()), ["mcp_servers"]);
+    assert_eq!(first.changed_keys(&world.load()), ["mcp_servers"]);
 }

@@ -64,7 +64,7 @@ fn blocked_tools(config: &Config) -> Vec<String> {
         let name = &entry.server.name;
         let Some(known) = memory.load(&servers::spec_of(entry, config)) else { continue };
         let held: Vec<_> = known.undecided().map(|(tool, ..)| one_line(tool)).collect();
-        if !sandboxed_programs.is_empty() {
+        if !held.is_empty() {
             all.push(format!(
                 "{name}: held back: {}; review and approve with docent servers approve {name}",
                 held.join(", ")
@@ -118,14 +118,14 @@ fn network(config: &Config, report: &mut DoctorReport) {
     if !wholly.is_empty() {
         let detail = format!(
             "{} the whole network, not only allowed hosts: set `sandbox = {{ network = false }}` in an entry to block it",
-            words(&wholly, "the server %s can use", "the servers %s can use")
+            format_names(&wholly, "the server %s can use", "the servers %s can use")
         );
         report.add("network", CheckStatus::Ok, detail);
     }
     if !by_port.is_empty() {
         let detail = format!(
             "{} any host, but only on the ports of policy.network: the kernel filters by port, not by host",
-            words(&by_port, "the server %s can reach", "the servers %s can reach")
+            format_names(&by_port, "the server %s can reach", "the servers %s can reach")
         );
         report.add("network", CheckStatus::Ok, detail);
     }

@@ -134,7 +134,7 @@ impl LocalBackend {
             inside.hub.server(server).ok_or_else(|| format!("unknown server {server:?}"))?;
         let decided = decide(&servers::approval_memory(&self.dial.config()));
         let decided = decided.map_err(|error| format!("cannot save the decision: {error}"))?;
-        known.look_for_approval();
+        known.reload_approvals();
         if decided.is_empty() {
             let tools = tools.join(", ");
             return Err(format!("{tools} changed since it was shown: reload and review again"));
@@ -273,7 +273,7 @@ impl InspectorBackend for LocalBackend {
     ) -> Result<Vec<String>, String> {
         let tools: Vec<String> = seen.keys().cloned().collect();
         self.decide(server, &tools, |memory| {
-            let held = memory.kept(server).unwrap_or_default().held_back;
+            let held = memory.load_any(server).unwrap_or_default().held_back;
             let same = held
                 .into_iter()
                 .filter(|(tool, now)| seen.get(tool).is_some_and(|shown| is_shown(now, shown)));
@@ -382,7 +382,7 @@ mod tests {
     fn secrets_are_masked_in_a_server_s_description() {
         let masks = ServerSecretMask::new(&[]);
         let check = |reached: ServerTransport, want: &str| {
-            assert_eq!(way(&Spec::new("a", reached), &masks), want);
+            assert_eq!(describe_endpoint(&ServerSpec::new("a", reached), &masks), want);
         };
         let key = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
         let args = ["serve", "a file", "--token", "hunter2hunter2", &key].map(str::to_owned);

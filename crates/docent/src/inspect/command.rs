@@ -112,8 +112,8 @@ fn inspect_docent(config: &Config, inputs: ConfigInputs, opened: InspectorListen
 
 fn inspect_server(target: &ServerTarget, config: &Config, inputs: ConfigInputs, opened: InspectorListener) -> anyhow::Result<()> {
     let given = spec(target, config)?;
-    let starts = |way: &ServerTransport| matches!(way, Way::Program { .. });
-    let wanted = starts(&given.way) || servers::all_specs(config).iter().any(|one| starts(&one.way));
+    let starts = |way: &ServerTransport| matches!(way, ServerTransport::Program { .. });
+    let wanted = starts(&given.transport) || servers::all_specs(config).iter().any(|one| starts(&one.transport));
     let keeper = if wanted { Some(servers::keeper(config, &inputs.environment)?) } else { None };
     let means = HubResources::new(config, keeper, inputs.environment);
     let _guard = logging::init(config)?;

@@ -56,7 +56,7 @@ pub fn init(config: &Config) -> anyhow::Result<TelemetryGuard> {
     REDACTOR.set(redactor.clone()).unwrap_or_default();
     panics::install_hook();
     let colors = io::stderr().is_terminal() && !logging.no_color;
-    let mut layers: Vec<BoxedLayer> = vec![lines(logging, Stderr(redactor.clone(), colors), colors)?];
+    let mut layers: Vec<BoxedLayer> = vec![lines(logging, MaskedStderr(redactor.clone(), colors), colors)?];
     if let Some(path) = &logging.file {
         let path = resolve_folder(path);
         let file = open(&path).with_context(|| {
@@ -136,7 +136,7 @@ fn directives(logging: &LoggingConfig) -> Targets {
     let mut targets = Targets::new()
         .with_default(others)
         .with_targets([("docent", logging.level), ("mcp", logging.level)]);
-    if !matches!(logging.level, Level::Debug | Level::Trace) {
+    if !matches!(logging.level, LogLevel::Debug | LogLevel::Trace) {
         // The SDK warns of every error response and every disconnect: both are normal.
         targets = targets.with_target("rmcp", LevelFilter::OFF);
     }
@@ -220,7 +220,7 @@ pub(crate) fn mask_text(text: &str) -> String {
 /// Adds secrets to mask in every line from now on.
 pub(crate) fn mask_secrets(secrets: &[SecretText]) {
     if let Some(redactor) = REDACTOR.get() {
-        redactor.learn(secrets);
+        redactor.add_secrets(secrets);
     }
 }
 
@@ -302,6 +302,6 @@ mod tests {
             };
             directives(&logging).would_enable("rmcp::service", &Tracing::ERROR)
         };
-        assert_eq!([Level::Warn, Level::Info, Level::Debug].map(heard), [false, false, true]);
+        assert_eq!([LogLevel::Warn, LogLevel::Info, LogLevel::Debug].map(heard), [false, false, true]);
     }
 }

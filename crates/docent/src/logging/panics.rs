@@ -62,7 +62,7 @@ mod tests {
             assert!(text.contains("forged") && !text.contains("hunter2"), "{text}");
             assert!(!text.contains(['\n', '\u{1b}']), "{text}");
         }
-        assert_eq!(told(&5, &redactor()), "without words");
+        assert_eq!(panic_text(&5, &redactor()), "without words");
     }
 
     #[test]

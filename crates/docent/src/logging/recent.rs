@@ -105,6 +105,6 @@ mod tests {
         assert_eq!(line.level, "WARN");
         assert!(line.text.starts_with("it said"), "{}", line.text);
         assert!(!line.text.contains("hunter2") && !line.text.contains('\n'), "{}", line.text);
-        assert!(between(0, 1).is_empty());
+        assert!(lines_between(0, 1).is_empty());
     }
 }

@@ -30,7 +30,7 @@ impl Redactor {
     /// Masks these in addition to what looks like a secret.
     pub fn new(secrets: &[SecretText]) -> Self {
         let redactor = Self::default();
-        redactor.learn(secrets);
+        redactor.add_secrets(secrets);
         redactor
     }
 
@@ -179,7 +179,7 @@ mod tests {
                 let output = written(&line, colors);
                 assert!(output.starts_with(&before) && !output.contains("ghp_"), "the token is cut");
                 let end = format!("{end} … [cut: {} bytes in all]\n", line.len() - 1);
-                assert!(output.ends_with(&end) && output.len() <= LONGEST + end.len(), "{end}");
+                assert!(output.ends_with(&end) && output.len() <= MAX_LINE_BYTES + end.len(), "{end}");
             }
         }
         let line = format!("{{\"message\":\"{before}{token} {before}\"}}\n");

@@ -69,7 +69,7 @@ pub(crate) fn exposed_files(config: &Config, inputs: &ConfigInputs) -> Vec<Expos
     let written = writable_paths(config, inputs.home.as_deref());
     let mut found: Vec<ExposedFile> = Vec::new();
     for file in own.chain(config.secret_files.iter().cloned()) {
-        let servers: Vec<String> = writers_in(&file, &writable_paths).into_iter().map(str::to_owned).collect();
+        let servers: Vec<String> = writers_in(&file, &written).into_iter().map(str::to_owned).collect();
         if !servers.is_empty() && !found.iter().any(|known| known.file == file) {
             found.push(ExposedFile { file, servers });
         }

@@ -307,13 +307,13 @@ fn programs(search: &str, homes: &[Option<&Path>]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
         let beside = folder.parent().filter(|beside| {
-            let is_home = *other_homes == Path::new("/root") || other_homes.parent().is_some_and(is_home_parent);
-            let is_of = |home: &&Path| other_homes.starts_with(home) || home.starts_with(other_homes);
-            !is_home && other_homes.parent().is_some() && !homes.iter().flatten().any(is_of)
+            let is_home = *beside == Path::new("/root") || beside.parent().is_some_and(is_home_parent);
+            let is_of = |home: &&Path| beside.starts_with(home) || home.starts_with(beside);
+            !is_home && beside.parent().is_some() && !homes.iter().flatten().any(is_of)
         });
         let beside =
-            other_homes.filter(|beside| !other_homes.ends_with(".cargo") && !other_homes.ends_with(".local"));
-        all.extend(other_homes.map(Path::to_owned));
+            beside.filter(|beside| !beside.ends_with(".cargo") && !beside.ends_with(".local"));
+        all.extend(beside.map(Path::to_owned));
         all.push(folder);
     }
     all

@@ -34,7 +34,7 @@ pub(crate) fn run(description: Option<&OsStr>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             // If standard error is closed, the exit code must suffice.
-            writeln!(io::stderr(), "docent: {}: {problem}", super::SUBCOMMAND).unwrap_or_default();
+            writeln!(io::stderr(), "docent: {}: {problem}", super::WORKER_SUBCOMMAND).unwrap_or_default();
             ExitCode::from(EXIT_NOT_STARTED)
         }
     }

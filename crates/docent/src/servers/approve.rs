@@ -141,9 +141,9 @@ mod tests {
         assert!(error.contains("have changed since they were shown"), "{error}");
         let refused = decide(&memory, "s", &[], |_| Ok(false)).unwrap();
         assert_eq!(refused.approved, [""; 0]);
-        assert_eq!(memory.kept("s"), Some(held("three")));
+        assert_eq!(memory.load_any("s"), Some(held("three")));
         assert_eq!(decide(&memory, "s", &[], |_| Ok(true)).unwrap().approved, ["a"]);
-        assert_eq!(memory.kept("s").unwrap().tools, [tool("three")]);
+        assert_eq!(memory.load_any("s").unwrap().tools, [tool("three")]);
     }
 
     #[test]

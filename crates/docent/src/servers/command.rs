@@ -160,7 +160,7 @@ pub(super) fn entry<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a Co
     }
     let its = |fault: &&ServerEntryProblem| fault.fatal && fault.server.as_deref() == Some(name);
     if let Some(fault) = config.faults.iter().find(its) {
-        bail!("cannot use the server {name:?}: {}", fault.told);
+        bail!("cannot use the server {name:?}: {}", fault.message);
     }
     let known: Vec<&str> = config.servers.iter().map(|entry| entry.server.name.as_str()).collect();
     let known = match known.as_slice() {
@@ -199,7 +199,7 @@ fn list(common: &ServersCommonArgs) -> anyhow::Result<Printed> {
     for entry in &config.servers {
         let server = &entry.server;
         let summary = masks.server(server);
-        let known = approval_memory.load(&super::spec_of(entry, &config));
+        let known = memory.load(&super::spec_of(entry, &config));
         let tools = known.as_ref().map(|known| known.tools.len());
         let held: Vec<String> =
             known.iter().flat_map(|known| known.held_back.keys().cloned()).collect();

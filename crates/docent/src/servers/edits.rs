@@ -44,7 +44,7 @@ pub(super) fn add(flags: &AddServerArgs) -> anyhow::Result<Printed> {
 fn entry_problems(name: &str, inputs: &config::ConfigInputs) -> Vec<String> {
     let faults = cli::load(inputs).map(|config| config.faults).unwrap_or_default();
     let its = faults.into_iter().filter(|fault| fault.server.as_deref() == Some(name));
-    its.map(|fault| fault.told).collect()
+    its.map(|fault| fault.message).collect()
 }
 
 fn endpoint(flags: &AddServerArgs) -> anyhow::Result<EntryTransport> {
@@ -62,7 +62,7 @@ fn endpoint(flags: &AddServerArgs) -> anyhow::Result<EntryTransport> {
             if !url.contains("${") && !SERVER_SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
                 bail!(UsageError(format!(
                     "invalid server address {url:?}: it must begin with {}",
-                    SCHEMES.join(", ")
+                    SERVER_SCHEMES.join(", ")
                 )));
             }
             refuse(flags.sse && lower.starts_with("ws"), "--sse", "an http or https address")?;

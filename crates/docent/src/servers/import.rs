@@ -93,13 +93,13 @@ fn sources(from: &[String], inputs: &ConfigInputs) -> anyhow::Result<Vec<ImportS
                 if sources.len() == before {
                     bail!(
                         "no configuration of {client} found; looked for {}",
-                        looked_for(client, &places)
+                        searched_file(client, &places)
                     );
                 }
             }
             None => {
                 let known: Vec<&str> = McpClient::ALL.iter().map(|client| client.id()).collect();
-                bail!(UsedWrongly(format!(
+                bail!(UsageError(format!(
                     "{word:?} is neither a file nor a client; supported clients: {}",
                     known.join(", ")
                 )));
@@ -184,7 +184,7 @@ impl ServerImport<'_> {
             missing.err().into_iter().flatten().map(|problem: EntryProblem| problem.to_string()),
         );
         for note in &notes {
-            self.say(&format!("  note: {note}"));
+            self.push_line(&format!("  note: {note}"));
         }
         self.added
             .push(json!({"name": server.name, "summary": summary, "from": path, "notes": notes}));
@@ -196,11 +196,11 @@ impl ServerImport<'_> {
     }
 
     fn push_line(&mut self, line: &str) {
-        writeln!(self.told, "{line}").unwrap_or_default();
+        writeln!(self.report, "{line}").unwrap_or_default();
     }
 }
 
 /// Whether an entry starts docent, which must not import itself.
 fn is_docent(server: &McpServerEntry) -> bool {
-    matches!(&server.way, Way::Program { command, .. } if Path::new(command).file_stem().is_some_and(|name| name == "docent"))
+    matches!(&server.way, EntryTransport::Program { command, .. } if Path::new(command).file_stem().is_some_and(|name| name == "docent"))
 }

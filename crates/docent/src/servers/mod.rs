@@ -48,7 +48,7 @@ pub(crate) fn serving_resources(config: &Config, environment: ConfigEnvironment)
 
 /// Starts the supervisor process if there are programs to start.
 pub(crate) fn hub_resources(config: &Config, environment: ConfigEnvironment) -> anyhow::Result<HubResources> {
-    let program = |way: &EntryTransport| matches!(way, Way::Program { .. });
+    let program = |way: &EntryTransport| matches!(way, EntryTransport::Program { .. });
     let wanted =
         config.servers.iter().any(|entry| !entry.of_a_project && program(&entry.server.way));
     let keeper = if wanted { Some(keeper(config, &environment)?) } else { None };

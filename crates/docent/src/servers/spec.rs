@@ -54,14 +54,14 @@ fn drop_invalid_renames(specs: &mut [ServerSpec]) -> Vec<String> {
             let key = format!("mcp_servers.{own}.rename.{tool}");
             let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
             let other = servers.iter().find(|other| {
-                **pin_context != own
-                    && name.strip_prefix(*pin_context).is_some_and(|rest| rest.starts_with("__"))
+                **other != own
+                    && name.strip_prefix(*other).is_some_and(|rest| rest.starts_with("__"))
             });
             let problem = if !(1..=128).contains(&name.len()) || !name.bytes().all(legal) {
                 "is not a valid name: use 1-128 of A-Z a-z 0-9 _ - . /".to_owned()
             } else if DOCENT_TOOLS.contains(&name.as_str()) {
                 "is the name of one of docent's own tools: choose another".to_owned()
-            } else if let Some(other) = pin_context {
+            } else if let Some(other) = other {
                 format!("is a name of the server `{other}`: choose another")
             } else if let Some(first) = given.get(name) {
                 format!("is also used by `{first}`: choose another")
@@ -173,7 +173,7 @@ mod tests {
         assert_ne!(with(|config| config.policy.sandbox.write.push("/srv".into())), same);
         assert_ne!(with(|config| config.roots.push("/srv".into())), same);
         let of_a_registry = ServerExtension { of_a_registry: true, ..ServerExtension::default() };
-        assert_ne!(other(&of_a_registry, &config), same);
+        assert_ne!(pin_context(&of_a_registry, &config), same);
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
         let means = crate::servers::HubResources::new(&config, None, inputs.environment.clone());
         let (hub, _dial) = crate::servers::hub(&config, means, None);
         let headers = BTreeMap::new();
-        hub.configure(vec![Spec::new("s", Way::Remote { url: String::new(), sse: None, headers })]);
+        hub.configure(vec![ServerSpec::new("s", Way::Remote { url: String::new(), sse: None, headers })]);
         let providers = crate::serve::suites(&config).unwrap().providers;
         let own = providers.iter().flat_map(|provider| provider.tools()).chain(hub.tools());
         let mut own: Vec<String> = own.map(|tool| tool.name().to_owned()).collect();
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(spec.max_timeout, Some(Duration::from_secs(9)));
         assert!(spec.pinned && spec.accepts_new_tools);
         let backoff = Duration::from_secs(1);
-        assert_eq!(spec.retry, Some(Retry { codes: vec![-32603], attempts: 3, backoff }));
+        assert_eq!(spec.retry, Some(RetryPolicy { codes: vec![-32603], attempts: 3, backoff }));
         assert_eq!(spec.rename["old"], "new");
         assert_eq!(spec.hide, ["drop_*"]);
         assert_eq!(spec.concurrency, 64, "a field of a wrong type costs no other");

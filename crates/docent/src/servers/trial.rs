@@ -47,7 +47,7 @@ pub(super) fn test(names: &[String], common: &ServersCommonArgs) -> anyhow::Resu
     let mut text: String = statuses.iter().map(describe_status).collect();
     for fault in &faults {
         let mark = if fault.fatal { "FAIL  " } else { "note: " };
-        writeln!(text, "{mark}{}", fault.told).unwrap_or_default();
+        writeln!(text, "{mark}{}", fault.message).unwrap_or_default();
     }
     if text.is_empty() {
         text.push_str(NO_SERVERS);

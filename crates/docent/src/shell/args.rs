@@ -264,7 +264,7 @@ impl TargetFlags {
         words: &[String],
         known: &[String],
     ) -> Result<(Vec<ServerTarget>, Vec<String>), UsageError> {
-        if let Some(target) = self.named(known)? {
+        if let Some(target) = self.named_target(known)? {
             return Ok((vec![target], words.to_vec()));
         }
         let (servers, rest): (Vec<String>, Vec<String>) =

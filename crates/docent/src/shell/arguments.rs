@@ -236,7 +236,7 @@ fn find<'s>(schema: ArgumentSchema<'s>, key: &str) -> Outcome<(Vec<String>, Argu
         let Some(after) = after else { return Ok((path, other)) };
         (at, rest) = (other, after);
     }
-    usage_error(format!("{key} is nested deeper than {DEEPEST} objects: use JSON"))
+    usage_error(format!("{key} is nested deeper than {MAX_KEY_DEPTH} objects: use JSON"))
 }
 
 fn unknown<T>(path: &[String], key: &str, known: &[SchemaProperty<'_>]) -> Outcome<T> {

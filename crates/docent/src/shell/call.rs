@@ -24,7 +24,7 @@ pub(crate) async fn run(
     words: &[String],
 ) -> anyhow::Result<ExitCode> {
     let given = flags.arguments()?;
-    let tools = connection::list(connection, "tools/list", "tools").await?;
+    let tools = connection::list(peer, "tools/list", "tools").await?;
     desk.remember(&tools);
     let known = find(&flags.tool, &tools).cloned().or_else(|| peer.unlisted_tool(&flags.tool));
     let arguments = match known {
@@ -37,8 +37,8 @@ pub(crate) async fn run(
         None => return Err(unknown(&flags.tool, &tools, &[]).into()),
     };
     let params = json!({"name": flags.tool, "arguments": arguments});
-    let note = |note| desk.console.note(note);
-    let result = connection::ask(connection, &desk.questions, "tools/call", params, &note).await?;
+    let note = |note| desk.console.show_notice(note);
+    let result = connection::ask(peer, &desk.questions, "tools/call", params, &note).await?;
     desk.console.finish();
     show(&result, desk, flags)
 }
@@ -104,7 +104,7 @@ fn show(result: &Value, desk: &ShellContext, flags: &CallFlags) -> anyhow::Resul
             (true, None) => format!("{} failed without giving a reason", flags.tool),
             (false, _) => texts.join("\n"),
         };
-        desk.console.tell(message.trim_end());
+        desk.console.print_error(message.trim_end());
         return Ok(ExitCode::from(1));
     }
     let bytes = BinaryOutput::choose(flags.save.as_deref(), &desk.folder, &desk.console);

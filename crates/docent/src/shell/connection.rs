@@ -243,7 +243,7 @@ pub(crate) async fn ask(
             }
         }
     }
-    bail!("the server asked for input {ROUNDS} times without answering; it may be faulty")
+    bail!("the server asked for input {MAX_INPUT_ROUNDS} times without answering; it may be faulty")
 }
 
 /// Fetches a whole list, page by page. Empty if the server lacks the method.
@@ -269,5 +269,5 @@ pub(crate) async fn list(peer: &dyn ServerConnection, method: &str, key: &str) -
         }
         params = json!({"cursor": next});
     }
-    bail!("endless pagination in {method}: stopped after {PAGES} pages; the server may be faulty")
+    bail!("endless pagination in {method}: stopped after {MAX_LIST_PAGES} pages; the server may be faulty")
 }

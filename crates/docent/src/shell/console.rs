@@ -124,7 +124,7 @@ impl ShellConsole {
         let bar = lock(&self.bar).clone();
         let text = visible(text);
         // If even standard error fails, there is nothing left to do.
-        let write = || writeln!(held(&self.err), "{text}").unwrap_or_default();
+        let write = || writeln!(lock(&self.err), "{text}").unwrap_or_default();
         bar.map_or_else(write, |bar| bar.suspend(write));
     }
 
@@ -228,7 +228,7 @@ pub(crate) fn read_bounded(reader: &mut (impl io::Read + ?Sized)) -> io::Result<
     let mut bytes = Vec::new();
     reader.take(MAX_INPUT_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_INPUT_BYTES {
-        let message = format!("larger than {} MB", MOST_INPUT >> 20);
+        let message = format!("larger than {} MB", MAX_INPUT_BYTES >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)

@@ -61,11 +61,11 @@ impl HubConnection {
         hub.configure(vec![spec]);
         let server = hub.server(&name).context("the server was just configured")?;
         server.reach().await.map_err(|why| anyhow!("cannot connect to {name}: {why}"))?;
-        let setup = configured.setup(vec![Arc::new(Alone(Arc::clone(&hub)))])?;
+        let setup = configured.setup(vec![Arc::new(SingleServerHub(Arc::clone(&hub)))])?;
         let local = LocalSession::open(setup, Some(questions)).await?;
         // The capabilities are those of docent's session.
         let capabilities = local.server().capabilities.clone();
-        let card = server.opened().as_ref().map(remote::card).unwrap_or_default();
+        let card = server.handshake_result().as_ref().map(remote::card).unwrap_or_default();
         let card = ServerCard { capabilities, ..card };
         Ok(Self { local, server, card, _hub: hub })
     }
@@ -113,7 +113,7 @@ impl HubConnection {
                 for entry in result[key].as_array_mut().into_iter().flatten() {
                     let Some(Value::String(name)) = entry.get_mut("name") else { continue };
                     if let Some(one) = names.iter().find(|one| one.public == *name) {
-                        self.short(one, &names).clone_into(name);
+                        self.short_name(one, &names).clone_into(name);
                     }
                 }
             }
@@ -145,7 +145,7 @@ impl ServerConnection for HubConnection {
 
     fn unlisted_tool(&self, name: &str) -> Option<Value> {
         let names = self.server.tool_names();
-        let mut tool = self.local.unlisted(public_name(name, &names)?)?;
+        let mut tool = self.local.unlisted_tool(public_name(name, &names)?)?;
         tool["name"] = name.into();
         Some(tool)
     }

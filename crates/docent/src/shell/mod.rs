@@ -123,7 +123,7 @@ fn check_usable(command: &ShellCommand, config: &Config) -> anyhow::Result<()> {
             && command.names(name)
             && !is_usable(name)
         {
-            bail!("cannot use the server {name:?}: {}", fault.told);
+            bail!("cannot use the server {name:?}: {}", fault.message);
         }
     }
     Ok(())
@@ -169,7 +169,7 @@ impl ServerDirectory for ConfiguredServers {
     }
 
     fn memory(&self, target: &ServerTarget) -> Option<PathBuf> {
-        CompletionCache::of(&self.config)?.path(target, &self.config)
+        CompletionCache::open(&self.config)?.path(target, &self.config)
     }
 }
 
@@ -233,7 +233,7 @@ async fn list_tools(
             Ok(listed) => all.push(listed),
             // A server that fails does not stop the others from being shown.
             Err(error) if targets.len() > 1 => {
-                desk.console.tell(&format!("{}: {error:#}", label(target)));
+                desk.console.print_error(&format!("{}: {error:#}", label(target)));
                 failed = true;
             }
             Err(error) => return report_refusal(error, &desk.console, flags.json),
@@ -249,7 +249,7 @@ async fn list_tools(
         bail!(call::unknown(wanted, all, servers));
     };
     let named = targets.first().map(target_name).unwrap_or_default();
-    tools::describe(tool, &target_name, flags, &desk.console)?;
+    tools::describe(tool, &named, flags, &desk.console)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -260,10 +260,10 @@ async fn listed(
     wanted: Option<&String>,
 ) -> anyhow::Result<ToolList> {
     let peer = open(target, servers, desk).await?;
-    let mut tools = connection::list(&*connection, "tools/list", "tools").await?;
+    let mut tools = connection::list(&*peer, "tools/list", "tools").await?;
     desk.remember(&tools);
     if let Some(wanted) = wanted.filter(|wanted| call::find(wanted, &tools).is_none()) {
-        tools.extend(peer.unlisted(wanted));
+        tools.extend(peer.unlisted_tool(wanted));
     }
     let (label, card, exposed) = (label(target), peer.server().clone(), peer.exposed());
     Ok(ToolList { label, card, tools, exposed })

@@ -20,7 +20,7 @@ pub(crate) async fn run(
     flags: &PromptsFlags,
     words: &[String],
 ) -> anyhow::Result<ExitCode> {
-    let prompts = connection::list(connection, "prompts/list", "prompts").await?;
+    let prompts = connection::list(peer, "prompts/list", "prompts").await?;
     let Some((name, words)) = words.split_first() else {
         return list(&prompts, peer, desk, flags.json);
     };
@@ -31,9 +31,9 @@ pub(crate) async fn run(
     let schema = schema(prompt);
     let sources = ArgumentSources::new(&desk.console, &desk.folder);
     let arguments = arguments::gather(ArgumentSchema::of(&schema), words, &sources)?;
-    let note = |note| desk.console.note(note);
+    let note = |note| desk.console.show_notice(note);
     let asked = json!({"name": name, "arguments": arguments});
-    let result = connection::ask(connection, &desk.questions, "prompts/get", asked, &note).await?;
+    let result = connection::ask(peer, &desk.questions, "prompts/get", asked, &note).await?;
     desk.console.finish();
     if flags.json {
         print_json(&desk.console, &result)?;
@@ -75,7 +75,7 @@ fn list(
     if as_json {
         print_json(&desk.console, &json!({"prompts": prompts}))?;
     } else if prompts.is_empty() {
-        desk.console.tell(&format!("{} has no prompts", layout::server_name(peer.server())));
+        desk.console.print_error(&format!("{} has no prompts", layout::server_name(peer.server())));
     } else {
         let rows: Vec<ListRow> = prompts.iter().map(row).collect();
         desk.console.print(&layout::rows(&rows, &desk.console.terminal))?;

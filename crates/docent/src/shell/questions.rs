@@ -65,7 +65,7 @@ impl ClientRequestHandler {
             "elicitation/create" => Ok(self.elicit(params)),
             "sampling/createMessage" => {
                 let reason = "docent's shell client has no model";
-                self.console.tell(&format!(
+                self.console.print_error(&format!(
                     "The server requested sampling; rejected, because {reason}."
                 ));
                 Err(RpcError { code: USER_REJECTED, message: reason.into(), data: None })
@@ -90,12 +90,12 @@ impl ClientRequestHandler {
     fn elicit(&self, params: &Value) -> Value {
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
         if !self.console.is_interactive() {
-            self.console.tell(&format!(
+            self.console.print_error(&format!(
                 "The server asked: {message}\nDeclined: not a terminal."
             ));
             return json!({"action": "decline"});
         }
-        self.console.tell(&format!("The server asks: {message}"));
+        self.console.print_error(&format!("The server asks: {message}"));
         match params.get("mode").and_then(Value::as_str) {
             Some("url") => self.open_address(params),
             _ => self.fill_form(params.get("requestedSchema").unwrap_or(&Value::Null)),
@@ -109,12 +109,12 @@ impl ClientRequestHandler {
         let web = parsed.filter(|url| matches!(url.scheme(), "http" | "https"));
         let Some(url) = web else {
             self.console
-                .tell(&format!("{address:?} is not a web address. Declined."));
+                .print_error(&format!("{address:?} is not a web address. Declined."));
             return json!({"action": "decline"});
         };
         let host = url.host_str().unwrap_or_default();
         // The parsed form: a URL that looks like another host as written does not do so here.
-        self.console.tell(&format!("Open this address at {host}:\n  {url}"));
+        self.console.print_error(&format!("Open this address at {host}:\n  {url}"));
         let prompt = "Type y once it is open, d to decline, c to cancel: ";
         let action = loop {
             match self.console.ask(prompt).as_deref().map(str::trim) {
@@ -140,7 +140,7 @@ impl ClientRequestHandler {
                 }
             }
             if !fields.is_empty() {
-                self.console.tell(&format!("To be sent: {:#}", Value::Object(answers.clone())));
+                self.console.print_error(&format!("To be sent: {:#}", Value::Object(answers.clone())));
             }
             match self.ask_form_end() {
                 FormEnd::Send => return json!({"action": "accept", "content": answers}),
@@ -182,7 +182,7 @@ impl ClientRequestHandler {
         let kind =
             if is_many(schema) && !choices.is_empty() { "some, with commas".into() } else { kind };
         let needed = match (&fallback, required) {
-            (Some(value), _) => format!(" [{}]", shown(value)),
+            (Some(value), _) => format!(" [{}]", display_value(value)),
             (None, true) => ", required".into(),
             (None, false) => ", may be left out".into(),
         };
@@ -198,7 +198,7 @@ impl ClientRequestHandler {
             }
             match read(schema, &choices, &typed) {
                 Ok(value) => return FieldInput::Value(value),
-                Err(problem) => self.console.tell(&format!("{name} {problem}")),
+                Err(problem) => self.console.print_error(&format!("{name} {problem}")),
             }
         }
     }

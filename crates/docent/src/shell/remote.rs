@@ -92,7 +92,7 @@ impl RemoteConnection {
         match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
             Ok(Ok((peer, opened))) => Ok(Self { peer, card: card(&opened), ear, _dial: dial }),
             Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(_) => Err(failed(format!("it did not start within {} s", PATIENCE.as_secs()))),
+            Err(_) => Err(failed(format!("it did not start within {} s", CONNECT_TIMEOUT.as_secs()))),
         }
     }
 }

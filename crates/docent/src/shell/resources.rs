@@ -26,15 +26,15 @@ pub(crate) async fn run(
 }
 
 async fn list(peer: &dyn ServerConnection, desk: &ShellContext, flags: &ResourcesFlags) -> anyhow::Result<ExitCode> {
-    let resources = connection::list(connection, "resources/list", "resources").await?;
-    let templates = connection::list(connection, "resources/templates/list", "resourceTemplates").await?;
+    let resources = connection::list(peer, "resources/list", "resources").await?;
+    let templates = connection::list(peer, "resources/templates/list", "resourceTemplates").await?;
     if flags.json {
         let all = json!({"resources": resources, "resourceTemplates": templates});
         print_json(&desk.console, &all)?;
         return Ok(ExitCode::SUCCESS);
     }
     if resources.is_empty() && templates.is_empty() {
-        desk.console.tell(&format!("{} has no resources", layout::server_name(peer.server())));
+        desk.console.print_error(&format!("{} has no resources", layout::server_name(peer.server())));
         return Ok(ExitCode::SUCCESS);
     }
     let terminal = &desk.console.terminal;
@@ -65,9 +65,9 @@ async fn read(
     flags: &ResourcesFlags,
     uri: &str,
 ) -> anyhow::Result<ExitCode> {
-    let note = |note| desk.console.note(note);
+    let note = |note| desk.console.show_notice(note);
     let asked = json!({"uri": uri});
-    let result = connection::ask(connection, &desk.questions, "resources/read", asked, &note).await?;
+    let result = connection::ask(peer, &desk.questions, "resources/read", asked, &note).await?;
     desk.console.finish();
     if flags.json {
         print_json(&desk.console, &result)?;

@@ -148,7 +148,7 @@ impl<'a> ArgumentSchema<'a> {
         let unions = ["anyOf", "oneOf"].map(|union| self.items(union));
         if depth > 0 && unions.iter().any(|union| !union.is_empty()) {
             for one in unions.into_iter().flatten() {
-                self.at(one).spread(depth - 1, all);
+                self.at(one).collect_branches(depth - 1, all);
             }
             return;
         }
@@ -160,13 +160,13 @@ impl<'a> ArgumentSchema<'a> {
             return self.at(one).collect_branches(depth - 1, all);
         }
         let kinds: Vec<JsonType> = match self.get("type") {
-            Some(Value::String(word)) => vec![Kind::named(word)],
+            Some(Value::String(word)) => vec![JsonType::parse(word)],
             Some(Value::Array(words)) => {
                 words.iter().filter_map(Value::as_str).map(JsonType::parse).collect()
             }
-            _ if self.get("properties").is_some() => vec![Kind::Object],
-            _ if self.get("items").is_some() => vec![Kind::Array],
-            _ => vec![Kind::Any],
+            _ if self.get("properties").is_some() => vec![JsonType::Object],
+            _ if self.get("items").is_some() => vec![JsonType::Array],
+            _ => vec![JsonType::Any],
         };
         all.extend(kinds.into_iter().map(|kind| SchemaBranch { schema: self, kind }));
     }
@@ -197,7 +197,7 @@ impl<'a> ArgumentSchema<'a> {
                 // A schema may refer back to itself in each of its branches.
                 let Some(fewer) = left.checked_sub(1) else { return };
                 *left = fewer;
-                self.at(one).gather(certain, left, all);
+                self.at(one).collect_properties(certain, left, all);
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'a> ArgumentSchema<'a> {
             let word = match (branch.kind, branch.schema.members()) {
                 (JsonType::Array, Some(members)) => {
                     let inner: Vec<&str> =
-                        members.branches().iter().map(|branch| branch.kind.word()).collect();
+                        members.branches().iter().map(|branch| branch.kind.name()).collect();
                     if inner == ["any"] {
                         "array".into()
                     } else {
@@ -251,7 +251,7 @@ impl<'a> ArgumentSchema<'a> {
                 }
                 // A constant is more specific than its type.
                 (JsonType::Any, _) if !branch.schema.choices().is_empty() => continue,
-                (kind, _) => kind.word().to_owned(),
+                (kind, _) => kind.name().to_owned(),
             };
             if !words.contains(&word) {
                 words.push(word);

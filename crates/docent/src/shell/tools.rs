@@ -249,7 +249,7 @@ pub(crate) fn describe(
         let (cost, essential) = (cost(tool), essential_cost(tool));
         let _ok = writeln!(
             page,
-            "\n{cost} tokens; {essential} for the name, the description and the arguments alone.\n{COUNTED}"
+            "\n{cost} tokens; {essential} for the name, the description and the arguments alone.\n{TOKEN_ESTIMATE_NOTE}"
         );
     }
     console.print(&page)
@@ -266,7 +266,7 @@ fn fields(schema: ArgumentSchema<'_>, prefix: &str, depth: usize, lines: &mut Ve
         about.extend(schema.text("description").map(str::to_owned));
         let accepted = schema.accepted();
         about.extend((!accepted.is_empty()).then(|| format!("({accepted})")));
-        about.extend(schema.get("default").map(|value| format!("[default: {}]", plain(value))));
+        about.extend(schema.get("default").map(|value| format!("[default: {}]", display_value(value))));
         let needed = if required { "required" } else { "" };
         lines.push(vec![path.clone(), schema.kind_words(), needed.to_owned(), about.join(" ")]);
         if depth > 0 {
@@ -293,7 +293,7 @@ fn word(one: &SchemaProperty<'_>) -> String {
     let value = named.or_else(|| one.schema.all_choices().first().copied());
     if let Some(value) = value {
         let raw = if value.is_array() || value.is_object() { ":=" } else { "=" };
-        return format!("{}{raw}{}", one.name, quoted(&plain(value)));
+        return format!("{}{raw}{}", one.name, shell_quote(&display_value(value)));
     }
     match kind {
         JsonType::String | JsonType::Any => format!("{}=TEXT", one.name),

@@ -209,7 +209,7 @@ mod tests {
         let branches: Vec<Value> = (0..200).map(|_| json!({"$ref": "#"})).collect();
         let own = json!({"anyOf": branches, "oneOf": branches, "allOf": branches});
         check(&own, &["x"], Ok("\"x\""));
-        assert!(Schema::of(&own).properties().is_empty());
+        assert!(ArgumentSchema::of(&own).properties().is_empty());
         check(&json!({"$ref": "#"}), &["x"], Ok("\"x\""));
         check(&json!({"$ref": "#/nowhere"}), &["x"], Ok("\"x\""));
         check(&json!({"$ref": "https://elsewhere"}), &["x"], Ok("\"x\""));

@@ -135,7 +135,7 @@ impl DownstreamServer {
                     open.limit.excuse(parked_at.elapsed());
                 }
                 locked(&open.steps).resume(context);
-                open.open_call.resume();
+                open.open_call.mark_present();
                 self.resume_question(&mut open, question, key, context).await?;
                 let result = self.drive(open, context).await;
                 return self.answer_input_requests(asking, result, context, &mut extra).await;

@@ -73,7 +73,7 @@ async fn an_error_names_the_server_whatever_its_data_are() {
                 CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
             }),
         );
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
         let Err(ToolError::Refused { data, .. }) = call(&hub, "one__echo", &no_client()).await else {
             panic!()
         };
@@ -130,7 +130,7 @@ async fn only_what_may_be_repeated_is_tried_again() {
                 if *calls == 1 { CallBehavior::Ends } else { text(message, "done") }
             }),
         );
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
         let ended = call(&hub, "one__act", &no_client()).await;
         assert_eq!((*calls.lock().unwrap(), ended.is_ok()), (want, want == 2));
         if let Err(error) = ended {
@@ -160,7 +160,7 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
     until(|| !scripts.of("notifications/cancelled").is_empty()).await;
     let slow = scripts.of("tools/call")[0]["id"].clone();
     assert_eq!(scripts.of("notifications/cancelled")[0]["params"]["requestId"], slow);
-    assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "quick");
+    assert_eq!(words(&call(&hub, "one__quick", &no_client()).await.unwrap()), "quick");
     assert_eq!(*scripts.starts.lock().unwrap(), 1);
 }
 
@@ -225,7 +225,7 @@ async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
     scripts.put("one", session(json!([tool("slow")]), |_| CallBehavior::Says(Vec::new())));
     for (max_timeout, want) in [(None, 50), (Some(Duration::from_secs(20)), 20)] {
         let limited = ServerSpec { max_timeout, ..spec("one") };
-        let hub = hub(&scripts, ServerStateStore::none(), vec![limited]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![limited]);
         tools(&hub).await;
         let (calls, cancelled) =
             (scripts.of("tools/call").len(), scripts.of("notifications/cancelled").len());
@@ -284,12 +284,12 @@ async fn a_server_that_never_stops_reporting_an_ended_call_is_ended_and_started_
     // Each call resets the count: late messages are not a reason to stop a server that is in use.
     for _ in 0..3 {
         report_progress(&scripts, &token, 900).await;
-        assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "done");
+        assert_eq!(words(&call(&hub, "one__quick", &no_client()).await.unwrap()), "done");
     }
     assert_eq!(*scripts.starts.lock().unwrap(), 1);
     report_progress(&scripts, &token, 1_001).await;
     until(|| scripts.mouths.lock().unwrap().last().unwrap().is_closed()).await;
-    assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "done");
+    assert_eq!(words(&call(&hub, "one__quick", &no_client()).await.unwrap()), "done");
     assert_eq!(*scripts.starts.lock().unwrap(), 2);
     hub.close().await;
 }
@@ -309,7 +309,7 @@ async fn an_answer_is_kept_for_as_long_as_its_server_says() {
     );
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     for name in ["one__kept", "one__kept", "one__fresh", "one__fresh"] {
-        assert_eq!(words(&call(&hub, name, &nobody()).await.unwrap()), "x");
+        assert_eq!(words(&call(&hub, name, &no_client()).await.unwrap()), "x");
     }
     let names: Vec<_> =
         scripts.of("tools/call").iter().map(|call| call["params"]["name"].clone()).collect();
@@ -418,8 +418,8 @@ async fn tools_are_renamed_hidden_and_redescribed() {
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec]);
     let tools = tools(&hub).await;
     assert_eq!(tools.keys().collect::<Vec<_>>(), ["alpha", "one__b"]);
-    assert_eq!(tools["one__b"].info().about, "The second.");
-    assert_eq!(words(&call(&hub, "alpha", &nobody()).await.unwrap()), "ok");
+    assert_eq!(tools["one__b"].info().description, "The second.");
+    assert_eq!(words(&call(&hub, "alpha", &no_client()).await.unwrap()), "ok");
     assert_eq!(scripts.of("tools/call")[0]["params"]["name"], "a");
 }
 
@@ -453,12 +453,12 @@ async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
     assert_eq!(
         calls,
         [
-            (Direction::Out, Kind::Request, 1, parent),
-            (Direction::Out, Kind::Request, 2, parent),
-            (Direction::In, Kind::Response, 2, parent),
+            (Direction::Out, TrafficKind::Request, 1, parent),
+            (Direction::Out, TrafficKind::Request, 2, parent),
+            (Direction::In, TrafficKind::Response, 2, parent),
         ]
     );
-    assert!(entries.iter().any(|entry| entry.kind == Kind::Closed), "{entries:?}");
+    assert!(entries.iter().any(|entry| entry.kind == TrafficKind::Closed), "{entries:?}");
     let first = entries.iter().find(|entry| entry.kind == TrafficKind::Request).unwrap();
     assert_eq!((&*first.peer, first.era.as_deref()), ("one", Some("2025-06-18")));
 }

@@ -234,7 +234,7 @@ async fn auto_lists_four_tools_where_all_would_take_too_much() {
     ] {
         let settings = HubSettings { exposure, auto_tokens: 500, ..HubSettings::default() };
         let specs = servers.iter().map(|name| spec(name)).collect();
-        let hub = hub_set(&scripts, ServerStateStore::none(), specs, settings);
+        let hub = hub_set(&scripts, ServerStateStore::disabled(), specs, settings);
         for part in hub.parts() {
             part.settled().await;
         }

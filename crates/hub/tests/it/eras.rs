@@ -39,14 +39,14 @@ async fn a_server_without_sessions_is_found_out_and_remembered() {
     let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("new", stateless);
     let first = hub(&scripts, memory.clone(), vec![spec("new")]);
-    assert_eq!(words(&call(&first, "new__echo", &nobody()).await.unwrap()), "new");
+    assert_eq!(words(&call(&first, "new__echo", &no_client()).await.unwrap()), "new");
     assert_eq!(scripts.of("initialize").len(), 1);
     assert_eq!(first.status()[0].protocol.as_deref(), Some("2026-07-28"));
     assert_eq!(first.status()[0].server["name"], "new");
     until(|| memory.load(&spec("new")).is_some()).await;
     first.close().await;
     let again = hub(&scripts, memory, vec![spec("new")]);
-    assert_eq!(words(&call(&again, "new__echo", &nobody()).await.unwrap()), "new");
+    assert_eq!(words(&call(&again, "new__echo", &no_client()).await.unwrap()), "new");
     assert_eq!(scripts.of("initialize").len(), 1, "the second time it is not tried");
 }
 
@@ -71,7 +71,7 @@ async fn a_server_without_sessions_is_found_out_however_it_refuses() {
                 None => stateless(message),
             }
         });
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("new")]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("new")]);
         let answer = call(&hub, "new__echo", &no_client()).await;
         assert_eq!(words(&answer.unwrap()), "new", "{refusals:?}");
         assert_eq!(scripts.of("initialize").len(), 1, "{refusals:?}");
@@ -156,8 +156,8 @@ async fn the_first_servers_hear_the_end_of_the_handshake_under_its_older_name() 
             }
             _ => session(json!([tool("a")]), |message| text(message, "ok"))(message),
         });
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("old")]);
-        assert_eq!(words(&call(&hub, "old__a", &nobody()).await.unwrap()), "ok");
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("old")]);
+        assert_eq!(words(&call(&hub, "old__a", &no_client()).await.unwrap()), "ok");
         assert_eq!(scripts.of("initialized").len(), want, "{version}");
         assert_eq!(scripts.of("notifications/initialized").len(), 1, "{version}");
     }

@@ -28,9 +28,9 @@ async fn a_server_that_is_known_is_not_started_before_it_is_needed() {
     assert_eq!(*scripts.starts.lock().unwrap(), 1);
     let second = hub(&scripts, memory, vec![spec("one")]);
     assert_eq!(tools(&second).await.len(), 1);
-    assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (1, State::Idle));
-    assert_eq!(words(&call(&second, "one__a", &nobody()).await.unwrap()), "ok");
-    assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (2, State::Ready));
+    assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (1, ServerState::Idle));
+    assert_eq!(words(&call(&second, "one__a", &no_client()).await.unwrap()), "ok");
+    assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (2, ServerState::Ready));
 }
 
 /// A server whose only tool has another description from its second start on.
@@ -68,7 +68,7 @@ async fn a_definition_that_changes_is_held_back_until_it_is_approved() {
     assert!(error.to_string().contains("held back"), "{error}");
     assert_eq!(scripts.of("tools/call").len(), calls, "nothing was called");
     assert_eq!(
-        tools(&second).await["one__a"].info().about,
+        tools(&second).await["one__a"].info().description,
         "Does a.",
         "the model sees what was approved"
     );
@@ -78,13 +78,13 @@ async fn a_definition_that_changes_is_held_back_until_it_is_approved() {
     until(|| memory.load(&spec("one")).is_some_and(|known| !known.held_back.is_empty())).await;
     approve_all(&memory);
     assert_eq!(
-        tools(&second).await["one__a"].info().about,
+        tools(&second).await["one__a"].info().description,
         "Does something else.",
         "a list applies new approvals"
     );
     second.close().await;
     let third = hub(&scripts, memory, vec![spec("one")]);
-    assert_eq!(words(&call(&third, "one__a", &nobody()).await.unwrap()), "ok");
+    assert_eq!(words(&call(&third, "one__a", &no_client()).await.unwrap()), "ok");
 }
 
 /// A server that offers the tools of the list, and reports when the list changes.
@@ -113,7 +113,7 @@ async fn a_tool_under_another_name_is_held_back_until_it_is_approved() {
     assert_eq!((held[0].tool.as_str(), &held[0].before), ("b", &None));
     let approved = memory.approve_seen("one", &memory.load_any("one").unwrap().held_back).unwrap();
     assert_eq!(approved, ["b"]);
-    assert_eq!(words(&call(&hub, "one__b", &nobody()).await.unwrap()), "ok");
+    assert_eq!(words(&call(&hub, "one__b", &no_client()).await.unwrap()), "ok");
     // The old one is unchanged.
     *offered.lock().unwrap() = json!([tool("a"), tool("b")]);
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -136,7 +136,7 @@ async fn new_tools_are_offered_where_the_entry_says_so() {
     *offered.lock().unwrap() = json!([changed, tool("b")]);
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
     until(|| hub.status()[0].tools == 2).await;
-    assert_eq!(words(&call(&hub, "one__b", &nobody()).await.unwrap()), "ok");
+    assert_eq!(words(&call(&hub, "one__b", &no_client()).await.unwrap()), "ok");
     let error = call(&hub, "one__a", &no_client()).await.unwrap_err().to_string();
     assert!(error.contains("has changed since it was approved"), "{error}");
 }
@@ -193,7 +193,7 @@ async fn a_tool_that_can_t_be_used_hides_no_other() {
         assert!(left_out[tool].contains(why), "{left_out:?}");
     }
     assert_eq!(left_out.len(), 4, "{left_out:?}");
-    assert_eq!(memory.kept("one").unwrap().left_out, left_out, "commands report it as well");
+    assert_eq!(memory.load_any("one").unwrap().left_out, left_out, "commands report it as well");
 }
 
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn unreadable_approvals_are_given_again_and_not_taken_from_the_server() {
     assert_eq!(held.iter().map(|held| held.tool.as_str()).collect::<Vec<_>>(), ["a"]);
     assert!(held[0].before.is_none());
     approve_all(&memory);
-    assert_eq!(words(&call(&last, "one__a", &nobody()).await.unwrap()), "ok");
+    assert_eq!(words(&call(&last, "one__a", &no_client()).await.unwrap()), "ok");
 }
 
 #[tokio::test]
@@ -300,7 +300,7 @@ async fn another_way_that_a_registry_names_makes_no_definition_a_first_one() {
     assert_eq!(tools(&first).await.len(), 1);
     first.close().await;
     let second = hub(&scripts, memory, vec![with(&["X"])]);
-    assert_eq!(tools(&second).await["one__a"].info().about, "Does a.");
+    assert_eq!(tools(&second).await["one__a"].info().description, "Does a.");
     let error = call(&second, "one__a", &no_client()).await.unwrap_err();
     assert!(error.to_string().contains("held back"), "{error}");
 }
@@ -311,7 +311,7 @@ async fn a_server_that_fails_says_why_and_is_not_tried_at_once() {
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("gone")]);
     assert_eq!(tools(&hub).await.len(), 0);
     let status = hub.status().remove(0);
-    assert_eq!(status.state, State::Waiting);
+    assert_eq!(status.state, ServerState::Waiting);
     let why = status.health.last_failure.unwrap();
     assert!(why.contains("it is not installed") && why.contains("no such module"), "{why}");
 }
@@ -328,7 +328,7 @@ async fn a_server_that_dies_comes_back_for_the_next_call() {
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let error = call(&hub, "one__die", &no_client()).await.unwrap_err();
     assert!(error.to_string().contains("connection was lost"), "{error}");
-    assert_eq!(words(&call(&hub, "one__live", &nobody()).await.unwrap()), "ok");
+    assert_eq!(words(&call(&hub, "one__live", &no_client()).await.unwrap()), "ok");
     assert_eq!(*scripts.starts.lock().unwrap(), 2);
     assert_eq!(hub.status()[0].health.losses, 1);
 }
@@ -380,7 +380,7 @@ async fn addresses_outlive_a_change_of_configuration() {
     tools(&hub).await;
     // The previous one is being stopped meanwhile.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(hub.parts().remove(0).read("a:b", &nobody()).await.is_some_and(|read| read.is_ok()));
+    assert!(hub.parts().remove(0).read("a:b", &no_client()).await.is_some_and(|read| read.is_ok()));
 }
 
 #[tokio::test]
@@ -392,7 +392,7 @@ async fn an_unused_server_is_ended() {
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![short]);
     call(&hub, "one__a", &no_client()).await.unwrap();
     until(|| hub.status()[0].state == ServerState::Idle).await;
-    assert_eq!(words(&call(&hub, "one__a", &nobody()).await.unwrap()), "ok");
+    assert_eq!(words(&call(&hub, "one__a", &no_client()).await.unwrap()), "ok");
 }
 
 #[tokio::test]
@@ -498,11 +498,11 @@ async fn a_server_on_http_that_is_gone_is_left_alone_for_a_while() {
     until(|| web.is_called("a")).await;
     web.answer("a", "ok");
     assert_eq!(words(&first.await.unwrap().unwrap()), "ok");
-    assert_eq!(hub.status()[0].state, State::Ready);
+    assert_eq!(hub.status()[0].state, ServerState::Ready);
     web.stop();
     let error = call(&hub, "web__a", &no_client()).await.unwrap_err();
     assert!(error.to_string().contains("can't reach the server"), "{error}");
-    assert_eq!(hub.status()[0].state, State::Waiting);
+    assert_eq!(hub.status()[0].state, ServerState::Waiting);
     let mut last = error;
     for _ in 0..8 {
         last = call(&hub, "web__a", &no_client()).await.unwrap_err();
@@ -526,7 +526,7 @@ async fn a_server_that_leaves_calls_unanswered_is_left_alone_and_not_ended() {
     assert_eq!(scripts.of("tools/call").len(), 3, "{errors:?}");
     assert!(errors[5].contains("no answer within 0.02 s; next attempt in"), "{}", errors[5]);
     let status = hub.status().remove(0);
-    assert_eq!((status.state, status.health.timeouts), (State::Waiting, 3));
+    assert_eq!((status.state, status.health.timeouts), (ServerState::Waiting, 3));
     assert_eq!((*scripts.starts.lock().unwrap(), status.health.losses), (1, 0), "it still runs");
 }
 
@@ -549,7 +549,7 @@ async fn an_answer_ends_the_count_of_those_that_did_not_come() {
     for _ in 0..2 {
         call(&hub, "one__slow", &no_client()).await.unwrap_err();
         call(&hub, "one__slow", &no_client()).await.unwrap_err();
-        assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "ok");
+        assert_eq!(words(&call(&hub, "one__quick", &no_client()).await.unwrap()), "ok");
     }
 }
 

@@ -126,7 +126,7 @@ async fn a_template_of_two_servers_is_distinguished() {
     for (part, template, who) in cases {
         assert_eq!(part.templates()[0].uri_template, template);
         let target = || CompletionTarget::Template(template.into());
-        assert_eq!(part.complete(&Completing::new(target(), "x", "")).await.values, [who]);
+        assert_eq!(part.complete(&CompletionRequest::new(target(), "x", "")).await.values, [who]);
         let uri = template.replace("{x}", "1");
         let reading = part.read(&uri, &no_client()).await.unwrap().unwrap();
         let [Contents::Raw(contents)] = &reading.contents[..] else { panic!("{reading:?}") };
@@ -136,9 +136,9 @@ async fn a_template_of_two_servers_is_distinguished() {
         let AnswerBlock::Raw(link) = &answer.messages[1].content else { panic!("{answer:?}") };
         assert_eq!(link["uri"], uri);
     }
-    assert!(parts[1].read("t:1", &nobody()).await.is_none());
+    assert!(parts[1].read("t:1", &no_client()).await.is_none());
     let target = CompletionTarget::Template("t:{x}".into());
-    assert!(parts[1].complete(&Completing::new(target, "x", "")).await.values.is_empty());
+    assert!(parts[1].complete(&CompletionRequest::new(target, "x", "")).await.values.is_empty());
     let asked = scripts.of("completion/complete");
     let uris: Vec<&Value> = asked.iter().map(|message| &message["params"]["ref"]["uri"]).collect();
     assert_eq!(uris, ["t:{x}", "t:{x}"]);
@@ -149,7 +149,7 @@ async fn a_missing_resource_is_missing_in_every_revision() {
     for version in ["1.0", "2024-11-05", "2025-11-25", "2026-07-28"] {
         let scripts = Arc::new(TestWorkerStarter::default());
         scripts.put("one", offering(version, everything(), "one"));
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
         let part = parts(&hub).await.remove(0);
         let Err(ToolError::Failed(failure)) = part.read("t:none", &no_client()).await.unwrap() else {
             panic!("{version}")
@@ -165,7 +165,7 @@ async fn only_a_server_that_reports_changes_is_watched() {
     for (can, watched) in [(json!({"subscribe": true}), true), (json!({}), false)] {
         let scripts = Arc::new(TestWorkerStarter::default());
         scripts.put("one", offering("2025-11-25", json!({"resources": can}), "one"));
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
         let part = parts(&hub).await.remove(0);
         assert!(part.owns("a:one") && !part.owns("b:one"));
         assert_eq!((part.can_watch("a:one"), part.watch("a:one")), (watched, watched));

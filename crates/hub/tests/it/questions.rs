@@ -43,7 +43,7 @@ async fn a_question_goes_to_the_client_whose_call_it_is() {
     });
     let outcome = call(&hub, "one__ask", &context(&person)).await.unwrap();
     assert!(words(&outcome).contains("Ann"), "{}", words(&outcome));
-    assert_eq!(*person.asked.lock().unwrap(), [Ask::Elicit(json!({"message": "Who?"}))]);
+    assert_eq!(*person.asked.lock().unwrap(), [ClientQuery::Elicit(json!({"message": "Who?"}))]);
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
         panic!()
     };
     let (key, ask) = needed.asks[0].clone();
-    assert_eq!(ask, Ask::Elicit(json!({"message": "Who?"})));
+    assert_eq!(ask, ClientQuery::Elicit(json!({"message": "Who?"})));
     let token = scripts.of("tools/call")[0]["params"]["_meta"]["progressToken"].clone();
     let step = json!({"progressToken": token, "progress": 2});
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": step}));
@@ -310,7 +310,7 @@ async fn roots_are_asked_of_a_client_that_answers_by_asking_again() {
         panic!()
     };
     let (key, ask) = needed.asks[0].clone();
-    assert_eq!(ask, Ask::Roots);
+    assert_eq!(ask, ClientQuery::Roots);
     *person.state.lock().unwrap() = needed.state;
     person.answers.lock().unwrap().insert(key, json!({"roots": [{"uri": "file:///here"}]}));
     let outcome = call(&hub, "one__look", &context(&person)).await.unwrap();

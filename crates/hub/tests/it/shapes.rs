@@ -111,7 +111,7 @@ fn large_part() -> Value {
 async fn an_answer_that_is_too_large_is_cancelled_at_its_server() {
     let scripts = endless(large_part());
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
-    assert!(call(&hub, "one__act", &nobody()).await.unwrap().partial);
+    assert!(call(&hub, "one__act", &no_client()).await.unwrap().partial);
     until(|| !scripts.of("notifications/cancelled").is_empty()).await;
     let id = scripts.of("tools/call")[0]["id"].clone();
     assert_eq!(scripts.of("notifications/cancelled")[0]["params"]["requestId"], id);
@@ -124,7 +124,7 @@ async fn an_incomplete_answer_is_not_kept_and_is_a_failure() {
     let scripts = endless(part);
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     for _ in 0..2 {
-        assert!(call(&hub, "one__act", &nobody()).await.unwrap().partial);
+        assert!(call(&hub, "one__act", &no_client()).await.unwrap().partial);
     }
     assert_eq!(scripts.of("tools/call").len(), 2);
     let health = hub.status().remove(0).health;
@@ -175,7 +175,7 @@ async fn calls(annotations: Option<Value>, code: i64, retry: Option<RetryPolicy>
             CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
         }),
     );
-    let hub = hub(&scripts, ServerStateStore::disabled(), vec![docent_hub::Spec { retry, ..spec("one") }]);
+    let hub = hub(&scripts, ServerStateStore::disabled(), vec![docent_hub::ServerSpec { retry, ..spec("one") }]);
     let failed = call(&hub, "one__act", &no_client()).await.unwrap_err();
     assert!(matches!(failed, ToolError::Refused { .. }), "{failed}");
     scripts.of("tools/call").len()
@@ -227,7 +227,7 @@ async fn a_server_of_the_plain_dialect_is_shut_down() {
                 _ => inner(message),
             }
         });
-        let hub = hub(&scripts, ServerStateStore::none(), vec![spec("one")]);
+        let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
         tools(&hub).await;
         hub.close().await;
         assert_eq!(scripts.of("shutdown").len(), want, "{version}");

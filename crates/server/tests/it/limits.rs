@@ -393,7 +393,7 @@ async fn an_invalid_setup_is_refused() {
             ServerSetup {
                 providers: vec![FixtureProvider::new(), {
                     let other = FixtureProvider::called("other");
-                    other.extra.lock().unwrap().push(docent_tool::erase(crate::fixture::Echo));
+                    other.extra.lock().unwrap().push(docent_tool::erase(crate::fixture::EchoTool));
                     other
                 }],
                 ..setup(FixtureProvider::new())

@@ -282,7 +282,7 @@ fn sources(
                 continue;
             }
         };
-        let language = Language::of(entry.place.relative());
+        let language = Language::from_path(entry.place.relative());
         if entry.kind == PathKind::File && language.is_some_and(|one| !one.is_outline()) {
             places.push(entry.place);
         }

@@ -87,7 +87,7 @@ fn status(project: &CodeProject, context: &CallContext) -> Result<ToolAnswer<Sta
     let documents = view.sources(DOCS).map_err(failed)?.len();
     let (mut languages, mut kinds) = (BTreeMap::new(), BTreeMap::new());
     for source in &code {
-        let language = Language::of(&source.path).or_else(|| Language::from_name(&source.language));
+        let language = Language::from_path(&source.path).or_else(|| Language::from_name(&source.language));
         let language = language.map_or("other", Language::name);
         *languages.entry(language.to_owned()).or_default() += 1;
         for (kind, count) in &source.kinds {

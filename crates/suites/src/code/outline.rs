@@ -240,7 +240,7 @@ fn files(
                 continue;
             }
         };
-        let language = Language::of(entry.place.relative());
+        let language = Language::from_path(entry.place.relative());
         if entry.kind == EntryKind::File && language.is_some_and(|one| one.settings().searched) {
             places.push(entry.place);
         }

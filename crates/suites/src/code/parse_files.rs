@@ -299,7 +299,7 @@ pub(crate) fn count_noun(count: usize, noun: &str) -> String {
 
 fn text(sweep: &ParseSweep, counts: &KindCounts, reading: ParseMode) -> String {
     let mut text =
-        format!("{} and extracted {}.", parsed(sweep), count_noun(counts.total(), "annotation"));
+        format!("{} and extracted {}.", parse_summary(sweep), count_noun(counts.total(), "annotation"));
     if !sweep.reports.is_empty() {
         text.push_str("\n\nFiles processed:");
     }

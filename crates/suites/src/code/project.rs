@@ -198,7 +198,7 @@ impl CodeProject {
         for path in updated {
             self.announce(ProviderChange::Updated(address::annotation_uri(path)));
             // A folder's URI may also have been written with a trailing slash.
-            self.announce(ProviderChange::Updated(format!("{}/", address::from_parse_error(path))));
+            self.announce(ProviderChange::Updated(format!("{}/", address::annotation_uri(path))));
         }
     }
 }

@@ -213,7 +213,7 @@ impl IndexUpdater {
         let mut report = DocsReport { stopped: (callbacks.stopped)(), ..DocsReport::default() };
         let mut done = 0;
         (callbacks.progress)(0, total);
-        for (shelf, found) in stocks {
+        for (collection, found) in stocks {
             let before = done;
             let progress = |within: usize| (callbacks.progress)(before + within, total);
             done += found.items.len();

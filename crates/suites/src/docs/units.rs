@@ -54,7 +54,7 @@ pub(crate) fn read_with_timeout(
 
 /// The chunks of a document; `None` if its name has no known format.
 pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<IndexUnit>, Unreadable>> {
-    let read = read_with_timeout(ProseFormat::of(path)?, path, bytes);
+    let read = read_with_timeout(ProseFormat::from_path(path)?, path, bytes);
     Some(read.map(|document| units(&document, None)))
 }
 

@@ -156,13 +156,13 @@ impl IndexFollower<'_> {
         listener.forget(batch);
         let places: BTreeSet<RootPath> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
-        let (report, folders) = keeper.sync_batch(&places, &(self.requested)(), self.callbacks)?;
+        let (report, folders) = keeper.sync_places(&places, &(self.requested)(), self.callbacks)?;
         let fresh = folders.iter().filter(|folder| listener.add(folder)).count();
         if fresh == 0 {
             return Ok(report);
         }
         // A second scan finds files added to a new folder before it was watched.
-        let (again, _) = keeper.sync_batch(&places, &(self.requested)(), self.callbacks)?;
+        let (again, _) = keeper.sync_places(&places, &(self.requested)(), self.callbacks)?;
         Ok(IndexReport {
             changed: report.changed + again.changed,
             added: report.added + again.added,

@@ -127,7 +127,7 @@ fn a_file_that_cannot_be_read_is_a_problem_and_not_a_failure() {
     let report = world.check([2, 0, 2, 1]);
     let said: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["a.py: not text: it contains NUL bytes"]);
-    assert_eq!(report.left_out, Ignored { too_large: 1, ..ExcludedFiles::default() });
+    assert_eq!(report.left_out, ExcludedFiles { too_large: 1, ..ExcludedFiles::default() });
     assert_eq!(world.known(), ["c.md"]);
     let report = world.check([2, 0, 0, 1]);
     assert_eq!(report.generation, 2, "a problem that stays is no change");

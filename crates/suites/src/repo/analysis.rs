@@ -169,7 +169,7 @@ impl RepositoryAnalysis {
             license::of_project(&self.tree, &self.report.presence, &self.report.manifests);
         self.report.presence.licence_id = licence;
         self.troubles(problems);
-        self.check_time(context, "the rest of the dependencies and commands").map(drop)
+        self.has_time_left(context, "the rest of the dependencies and commands").map(drop)
     }
 
     /// Third phase: reads every file in a known language.
@@ -354,7 +354,7 @@ impl RepositoryAnalysis {
     }
 
     /// Returns whether there is time left; if not, records what is missing.
-    fn check_time(&mut self, context: &CallContext, lacking: &str) -> Result<bool, ToolError> {
+    fn has_time_left(&mut self, context: &CallContext, lacking: &str) -> Result<bool, ToolError> {
         match context.stop() {
             None => Ok(true),
             Some(CallStop::Cancelled) => Err(ToolError::Stopped(CallStop::Cancelled)),

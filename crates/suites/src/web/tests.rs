@@ -149,7 +149,7 @@ fn a_policy_that_is_replaced_is_reported() {
     suite.policy_changed();
     let mut changes = suite.changes().unwrap();
     suite.clone().policy_changed();
-    assert_eq!(changes.try_recv(), Ok(Change::Tools));
+    assert_eq!(changes.try_recv(), Ok(ProviderChange::Tools));
     assert!(changes.try_recv().is_err());
 }
 

@@ -24,7 +24,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
             "test_elicitation_sep1034_defaults",
             "Asks the person, with a default for each field",
             |context| {
-                elicit_and_tell(
+                elicit_and_describe(
                     context,
                     "Please review and update the form fields with defaults",
                     with_defaults(),
@@ -35,7 +35,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
             "test_elicitation_sep1330_enums",
             "Asks the person to choose, in each way a choice is written",
             |context| {
-                elicit_and_tell(
+                elicit_and_describe(
                     context,
                     "Please select options from the enum fields",
                     with_choices(),
@@ -52,7 +52,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
         ),
         bare("test_streaming_elicitation", "Asks for a value", |context: CallContext| async move {
             let answer =
-                answered(&context, "streaming_elicitation", form("Provide a value", "value"))
+                ask_until_answered(&context, "streaming_elicitation", form("Provide a value", "value"))
                     .await?;
             Ok(text(format!("Value: {}", field(&answer, "value"))))
         }),
@@ -68,7 +68,7 @@ fn rounds() -> Vec<Arc<dyn AnyTool>> {
             "test_input_required_result_elicitation",
             "Needs a name",
             |context: CallContext| async move {
-                let answer = answered(&context, "user_name", name_form()).await?;
+                let answer = ask_until_answered(&context, "user_name", name_form()).await?;
                 Ok(text(format!("Hello, {}!", field(&answer, "name"))))
             },
         ),
@@ -76,16 +76,16 @@ fn rounds() -> Vec<Arc<dyn AnyTool>> {
             "test_input_required_result_sampling",
             "Needs the client's model",
             |context: CallContext| async move {
-                let question = Ask::Sample(sample_params("What is the capital of France?"));
-                let answer = answered(&context, "capital_question", question).await?;
-                Ok(text(format!("Sampling response: {}", sampled(&answer))))
+                let question = ClientQuery::Sample(sample_params("What is the capital of France?"));
+                let answer = ask_until_answered(&context, "capital_question", question).await?;
+                Ok(text(format!("Sampling response: {}", sampled_text(&answer))))
             },
         ),
         bare(
             "test_input_required_result_list_roots",
             "Needs the client's roots",
             |context: CallContext| async move {
-                let answer = answered(&context, "client_roots", Ask::Roots).await?;
+                let answer = ask_until_answered(&context, "client_roots", ClientQuery::Roots).await?;
                 Ok(text(format!("Client roots: {}", root_uris(&answer).join(", "))))
             },
         ),
@@ -124,7 +124,7 @@ fn one_text(name: &str, about: &str) -> Value {
 async fn sampling(args: Object, context: CallContext) -> LiteralCallResult {
     let prompt = args.get("prompt").and_then(Value::as_str).unwrap_or_default();
     let answer = context.sample("prompt", sample_params(prompt)).await?;
-    Ok(text(format!("LLM response: {}", sampled(&answer))))
+    Ok(text(format!("LLM response: {}", sampled_text(&answer))))
 }
 
 async fn elicitation(args: Object, context: CallContext) -> LiteralCallResult {
@@ -139,13 +139,13 @@ async fn elicitation(args: Object, context: CallContext) -> LiteralCallResult {
     });
     let answer =
         context.elicit("user", json!({"message": message, "requestedSchema": schema})).await?;
-    Ok(text(format!("User response: {}", told(&answer))))
+    Ok(text(format!("User response: {}", describe_answer(&answer))))
 }
 
 async fn elicit_and_describe(context: CallContext, message: &'static str, schema: Value) -> LiteralCallResult {
     let answer =
         context.elicit("form", json!({"message": message, "requestedSchema": schema})).await?;
-    Ok(text(format!("Elicitation completed: {}", told(&answer))))
+    Ok(text(format!("Elicitation completed: {}", describe_answer(&answer))))
 }
 
 fn with_defaults() -> Value {
@@ -230,8 +230,8 @@ async fn what_the_client_can(context: CallContext) -> LiteralCallResult {
 fn three_questions() -> Vec<(&'static str, ClientQuery)> {
     vec![
         ("user_name", name_form()),
-        ("greeting", Ask::Sample(sample_params("Generate a greeting"))),
-        ("client_roots", Ask::Roots),
+        ("greeting", ClientQuery::Sample(sample_params("Generate a greeting"))),
+        ("client_roots", ClientQuery::Roots),
     ]
 }
 

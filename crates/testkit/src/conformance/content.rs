@@ -18,7 +18,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
         }),
         bare("test_image_content", "Answers with a picture", |_| async { Ok(blocks([image()])) }),
         bare("test_audio_content", "Answers with a sound", |_| async {
-            Ok(blocks([Block::Audio { data: AUDIO.into(), mime: "audio/wav".into() }]))
+            Ok(blocks([AnswerBlock::Audio { data: AUDIO.into(), mime: "audio/wav".into() }]))
         }),
         bare("test_embedded_resource", "Answers with a resource, contents and all", |_| async {
             Ok(blocks([embedded(
@@ -32,7 +32,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
             "Answers with a text, a picture and a resource",
             |_| async {
                 Ok(blocks([
-                    Block::text("Multiple content types test:"),
+                    AnswerBlock::text("Multiple content types test:"),
                     image(),
                     embedded(
                         "test://mixed-content-resource",
@@ -47,7 +47,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
         }),
         bare("test_tool_with_logging", "Logs three lines while it runs", log_three_lines),
         bare("test_logging_tool", "Logs one line", |context: CallContext| async move {
-            context.log(Level::Info, "fixture", "Logging tool called");
+            context.log(SyslogLevel::Info, "fixture", "Logging tool called");
             Ok(text("Logging tool completed"))
         }),
         bare("test_tool_with_progress", "Reports three steps while it runs", report_three_steps),

@@ -45,7 +45,7 @@ pub fn server_with(limits: ServerLimits) -> Result<Arc<McpServer>, ServerSetupEr
         instructions: Some(
             "The tools, resources and prompts that the conformance suite expects.".into(),
         ),
-        providers: vec![Arc::new(Fixture::new())],
+        providers: vec![Arc::new(ConformanceFixture::new())],
         keys: Vec::new(),
         external_auth: ExternalAuth::default(),
         auth_required: false,
@@ -106,6 +106,6 @@ fn shown() -> Vec<ToolSummary> {
     tools
         .iter()
         .map(|tool| tool.info())
-        .map(|info| ToolSummary { name: info.name, about: info.about })
+        .map(|info| ToolSummary { name: info.name, about: info.description })
         .collect()
 }

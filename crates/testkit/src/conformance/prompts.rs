@@ -50,10 +50,10 @@ pub(super) async fn render(
 ) -> Result<PromptAnswer, ToolError> {
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     let said = match name {
-        "test_simple_prompt" => vec![Block::text("This is a simple prompt for testing.")],
+        "test_simple_prompt" => vec![AnswerBlock::text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1"), argument("arg2"));
-            vec![Block::text(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
+            vec![AnswerBlock::text(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
         }
         "test_prompt_with_embedded_resource" => vec![
             embedded(
@@ -61,16 +61,16 @@ pub(super) async fn render(
                 "text/plain",
                 "Embedded resource content for testing.",
             ),
-            Block::text("Please process the embedded resource above."),
+            AnswerBlock::text("Please process the embedded resource above."),
         ],
         "test_prompt_with_image" => vec![
-            Block::Image { data: IMAGE.into(), mime: "image/png".into() },
-            Block::text("Please analyze the image above."),
+            AnswerBlock::Image { data: IMAGE.into(), mime: "image/png".into() },
+            AnswerBlock::text("Please analyze the image above."),
         ],
         "test_input_required_result_prompt" => {
             let question = form("What context should the prompt use?", "context");
             let answer = ask_until_answered(context, "user_context", question).await?;
-            vec![Block::text(format!("Use this context: {}", field(&answer, "context")))]
+            vec![AnswerBlock::text(format!("Use this context: {}", field(&answer, "context")))]
         }
         _ => return Err(ToolError::not_found(format!("unknown prompt: {name}"))),
     };

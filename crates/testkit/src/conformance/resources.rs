@@ -41,14 +41,14 @@ pub(super) fn tools(changes: &broadcast::Sender<ProviderChange>, ticks: &Ticks) 
     let (tools, prompts, resources) = (announce.clone(), announce.clone(), announce);
     vec![
         bare("test_trigger_tool_change", "Says that the list of tools has changed", move |_| {
-            tools(Change::Tools);
+            tools(ProviderChange::Tools);
             async { Ok(text("Tool list change triggered")) }
         }),
         bare(
             "test_trigger_prompt_change",
             "Says that the list of prompts has changed",
             move |_| {
-                prompts(Change::Prompts);
+                prompts(ProviderChange::Prompts);
                 async { Ok(text("Prompt list change triggered")) }
             },
         ),
@@ -59,7 +59,7 @@ pub(super) fn tools(changes: &broadcast::Sender<ProviderChange>, ticks: &Ticks) 
                 if args.uri == TICK {
                     ticks.fetch_add(1, Ordering::SeqCst);
                 }
-                resources(Change::Updated(args.uri.clone()));
+                resources(ProviderChange::Updated(args.uri.clone()));
                 async move { Ok(text(format!("touched {}", args.uri))) }
             },
         ),

@@ -44,15 +44,15 @@ struct ConfirmDelete {
 pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
     let greet = |args: Greet, _| async move { Ok(text(format!("Hello, {}!", args.name))) };
     vec![
-        tasked("never", typed("greet", "Greets at once, never as a task", greet)),
-        tasked("always", typed("slow_compute", "Takes its time", slow_compute)),
-        tasked(
+        task_tool("never", typed("greet", "Greets at once, never as a task", greet)),
+        task_tool("always", typed("slow_compute", "Takes its time", slow_compute)),
+        task_tool(
             "required",
             bare("failing_job", "Fails after a second; only as a task", failing_job),
         ),
-        tasked("always", bare("protocol_error_job", "Breaks down", break_down)),
-        tasked("always", typed("confirm_delete", "Asks before it goes on", confirm_delete)),
-        tasked("always", bare("multi_input", "Asks two things at once", multi_input)),
+        task_tool("always", bare("protocol_error_job", "Breaks down", break_down)),
+        task_tool("always", typed("confirm_delete", "Asks before it goes on", confirm_delete)),
+        task_tool("always", bare("multi_input", "Asks two things at once", multi_input)),
         // No task support declared: the question must come before the task.
         bare("test_tool_with_task", "Asks for a name, then takes long", ask_then_take_long),
     ]

@@ -71,12 +71,12 @@ async fn a_call_reports_logs_and_progress() {
     call("test_tool_with_logging", json!({}), &context).await.unwrap();
     call("test_tool_with_progress", json!({}), &context).await.unwrap();
     call("pieces", json!({"count": 2}), &context).await.unwrap();
-    let recorded = recorder.told();
+    let recorded = recorder.recorded();
     assert_eq!(recorded.log.len(), 3);
-    assert_eq!(recorded.log[0], (Level::Info, json!("Tool execution started")));
+    assert_eq!(recorded.log[0], (SyslogLevel::Info, json!("Tool execution started")));
     let steps: Vec<_> = recorded.progress.iter().map(|step| step.done).collect();
     assert_eq!(steps, [0.0, 50.0, 100.0]);
-    assert_eq!(recorded.emitted, [Block::text("piece 1"), Block::text("piece 2")]);
+    assert_eq!(recorded.emitted, [AnswerBlock::text("piece 1"), AnswerBlock::text("piece 2")]);
 }
 
 #[tokio::test]
@@ -98,11 +98,11 @@ async fn several_questions_are_asked_at_once() {
     let needs = needed(call(tool, json!({}), &context).await);
     assert_eq!(keys(&needs), ["user_name", "greeting", "client_roots"]);
     assert_eq!(needs.state.as_deref(), Some("gathering"));
-    let (_, context) = CallRecorder::default().lacking("roots").context();
+    let (_, context) = CallRecorder::default().without_capability("roots").context();
     assert!(matches!(call(tool, json!({}), &context).await, Err(ToolError::ClientLacks("roots"))));
 
     let tool = "test_input_required_result_capabilities";
-    let (_, context) = CallRecorder::default().lacking("roots").lacking("elicitation").context();
+    let (_, context) = CallRecorder::default().without_capability("roots").without_capability("elicitation").context();
     assert_eq!(keys(&needed(call(tool, json!({}), &context).await)), ["greeting"]);
 }
 
@@ -151,11 +151,11 @@ async fn a_touch_changes_the_resource_and_notifies() {
 async fn every_listed_resource_and_prompt_exists() {
     let fixture = ConformanceFixture::new();
     for resource in fixture.resources().await {
-        assert!(fixture.read(&resource.uri, &nobody()).await.is_some(), "{}", resource.uri);
+        assert!(fixture.read(&resource.uri, &no_client()).await.is_some(), "{}", resource.uri);
         assert!(fixture.watch(&resource.uri), "{}", resource.uri);
     }
-    assert!(fixture.read("test://template/7/data", &nobody()).await.is_some());
-    assert!(fixture.read("test://nothing", &nobody()).await.is_none());
+    assert!(fixture.read("test://template/7/data", &no_client()).await.is_some());
+    assert!(fixture.read("test://nothing", &no_client()).await.is_none());
     let answer = json!({"action": "accept", "content": {"context": "c"}});
     let (_, context) = CallRecorder::default().answer("user_context", answer).context();
     for prompt in fixture.prompts() {
@@ -164,7 +164,7 @@ async fn every_listed_resource_and_prompt_exists() {
     }
     let target = CompletionTarget::Prompt("test_prompt_with_arguments".into());
     assert_eq!(
-        fixture.complete(&Completing::new(target, "arg1", "par")).await.values,
+        fixture.complete(&CompletionRequest::new(target, "arg1", "par")).await.values,
         ["paris", "park", "party"]
     );
 }

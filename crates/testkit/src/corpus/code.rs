@@ -59,7 +59,7 @@ impl DocumentedDefinition {
                 && self.id.as_ref().is_none_or(|id| *id == unit.id)
         };
         let unit = units.iter().find(is_it)?.id.clone();
-        let answers = vec![Answer { path: path.to_owned(), unit: Some(unit) }];
+        let answers = vec![ExpectedAnswer { path: path.to_owned(), unit: Some(unit) }];
         Some(JudgedQuestion { text: self.text, answers })
     }
 }

@@ -134,15 +134,15 @@ mod tests {
 
     #[test]
     fn each_file_counts_once_in_the_form_it_was_written_in() {
-        assert_eq!(chosen("go", &["a.go", "a_test.go", "b.py"]), ["a.go"]);
-        assert_eq!(chosen("python", &["a.py", "b.pyi"]), ["a.py"]);
-        assert_eq!(chosen("javascript", &["a.cjs", "a.d.cts", "a.d.ts", "a.js"]), ["a.js"]);
+        assert_eq!(list_sources("go", &["a.go", "a_test.go", "b.py"]), ["a.go"]);
+        assert_eq!(list_sources("python", &["a.py", "b.pyi"]), ["a.py"]);
+        assert_eq!(list_sources("javascript", &["a.cjs", "a.d.cts", "a.d.ts", "a.js"]), ["a.js"]);
         assert_eq!(
-            chosen("typescript", &["a.js", "a.d.ts", "src/a.ts", "src/a.test.ts", "v4/b.js"]),
+            list_sources("typescript", &["a.js", "a.d.ts", "src/a.ts", "src/a.test.ts", "v4/b.js"]),
             ["src/a.ts"]
         );
         assert_eq!(
-            chosen(
+            list_sources(
                 "javascript",
                 &[
                     "cdn.js",

@@ -61,7 +61,7 @@ pub struct RankingScores {
 pub fn figures(runs: &[QuestionRun], weights: &Weights, way: RankingMethod) -> RankingScores {
     let mut figures = RankingScores::default();
     for run in runs {
-        let ranked = run.ranked(|features| way.order(weights, features));
+        let ranked = run.rank(|features| way.order(weights, features));
         let rank = ranked.iter().take(10).position(|right| *right);
         #[expect(clippy::cast_precision_loss, reason = "ranks are below ten")]
         let place = rank.map(|rank| rank as f64 + 1.0);

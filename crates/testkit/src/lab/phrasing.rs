@@ -77,9 +77,9 @@ mod tests {
             ("", 0, ""),
         ];
         for (text, n, want) in cases {
-            assert_eq!(misspelt(text, n), want, "{text}");
+            assert_eq!(misspell(text, n), want, "{text}");
         }
-        let mut questions = vec![Question { text: "locks".into(), answers: Vec::new() }];
+        let mut questions = vec![JudgedQuestion { text: "locks".into(), answers: Vec::new() }];
         put(&mut questions, Phrasing::Sentence);
         assert_eq!(questions[0].text, "How do I use locks?");
     }

@@ -126,11 +126,11 @@ async fn every_transport_carries_the_same_conversation() {
         WsTestClient::connect_ws(&format!("ws://{at}/ws")).await.unwrap().boxed(),
     ];
     for peer in peers {
-        let mut peer = peer.replying("roots/list", json!({"roots": []}));
-        peer.tell("notifications/initialized", json!({})).await.unwrap();
+        let mut peer = peer.reply_with("roots/list", json!({"roots": []}));
+        peer.notify("notifications/initialized", json!({})).await.unwrap();
         let got = peer.ask("echo", json!({"n": 1})).await.unwrap();
         assert_eq!(got, json!({"jsonrpc": "2.0", "id": 1, "result": {"n": 1}}));
-        let heard = peer.heard();
+        let heard = peer.received();
         assert_eq!(heard.len(), 2, "{heard:?}");
         assert_eq!(heard[0]["params"]["for"], 1);
         peer.send_text("{").await.unwrap();
@@ -150,10 +150,10 @@ async fn a_child_answers_and_ends() {
 
 #[tokio::test]
 async fn a_timeout_reports_what_was_received() {
-    let mut child = ChildTestClient::spawn(shell()).unwrap().patience(Duration::from_millis(50));
+    let mut child = ChildTestClient::spawn(shell()).unwrap().with_timeout(Duration::from_millis(50));
     let error = child.ask("unknown", json!({})).await.unwrap_err();
     assert!(
-        matches!(&error, PeerError::TimedOut { waiting_for, .. } if waiting_for == "request 1"),
+        matches!(&error, TestClientError::TimedOut { waiting_for, .. } if waiting_for == "request 1"),
         "{error}"
     );
 }
@@ -189,6 +189,6 @@ async fn an_http_error_keeps_its_status() {
         WsTestClient::connect_ws(&format!("ws://{at}/nowhere")).await.unwrap_err(),
     ];
     for error in refused {
-        assert!(matches!(error, PeerError::Status { status: 404, .. }), "{error}");
+        assert!(matches!(error, TestClientError::Status { status: 404, .. }), "{error}");
     }
 }

@@ -26,9 +26,9 @@ async fn listening() -> (ChildTestClient, String) {
 async fn peers(address: &str) -> Vec<(&'static str, AnyTestClient)> {
     vec![
         ("stdio", fixture(&["--stdio"]).boxed()),
-        ("http", HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap().boxed()),
-        ("sse", SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed()),
-        ("websocket", WsPeer::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed()),
+        ("http", HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed()),
+        ("sse", SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed()),
+        ("websocket", WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed()),
     ]
 }
 
@@ -112,7 +112,7 @@ async fn every_transport_lets_a_tool_ask_the_client() {
     let reply = json!({"action": "accept", "content": {"username": "ada", "email": "a@b.c"}});
     for (transport, peer) in peers(&address).await {
         let mut peer =
-            peer.able(json!({"elicitation": {}})).replying("elicitation/create", reply.clone());
+            peer.with_capabilities(json!({"elicitation": {}})).reply_with("elicitation/create", reply.clone());
         peer.open("2025-11-25").await.unwrap();
         let call = json!({"name": "test_elicitation", "arguments": {"message": "Who?"}});
         let answer = peer.ask("tools/call", call).await.unwrap();

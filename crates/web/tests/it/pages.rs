@@ -302,7 +302,7 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         let server = serve(reply);
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], FetchLimits { total, ..FetchLimits::default() });
+        let client = client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
         let error = fetch_page(server.url("/").as_str(), None, &client, &limits).unwrap_err();
         let bounded = match &error {
             FetchPageError::Fetch(GuardedFetchError::TooLarge { .. }) => name != "slow",

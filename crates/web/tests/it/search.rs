@@ -278,7 +278,7 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         // Only the slow one runs out of time; the others have enough time on a busy machine.
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], FetchLimits { total, ..FetchLimits::default() });
+        let client = client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
         let error = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(want), "{name}: {message}");

@@ -223,6 +223,6 @@ mod tests {
             fs::write(place.path().join(format!("program-{n}.json")), "[]").unwrap();
         }
         write(&place.path().join("new.json"), &[json!({"name": "t"})]).unwrap();
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), MOST_FILES);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), MAX_CACHE_FILES);
     }
 }

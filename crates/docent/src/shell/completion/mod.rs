@@ -97,7 +97,7 @@ pub(crate) fn answer(shell: CompletionShell, typed: &[String], root: &Command, k
         text.push_str(word);
         if shell != CompletionShell::Bash {
             text.push('\t');
-            text.push_str(&docent_screen::one_line(plain_text).replace('\t', " "));
+            text.push_str(&docent_screen::one_line(about).replace('\t', " "));
         }
         text.push('\n');
     }

@@ -150,7 +150,7 @@ fn bash_completes() {
         let script = format!(
             "printf '%b' '{answer}' > docent.answer\n{}\nCOMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}\n\
              COMP_WORDBREAKS=$' \\t\\n\"\\'><=;|&(:@'\n_docent docent\nprintf '[%s]' \"${{COMPREPLY[@]}}\"\ncat docent.asked | tr '\\n' ' '",
-            script(Asking::Bash)
+            script(CompletionShell::Bash)
         );
         in_shell("bash", &["--norc", "-c"], &script)
     };
@@ -167,7 +167,7 @@ fn bash_completes() {
 fn fish_completes() {
     let script = format!(
         "printf 'words\\ndepth=\\tHow deep\\nquery=\\trequired\\n' > docent.answer\n{}\ncomplete -C 'docent call search '; tr '\\n' ' ' < docent.asked",
-        script(Asking::Fish)
+        script(CompletionShell::Fish)
     );
     let got = or_skip!(in_shell("fish", &["--no-config", "-c"], &script));
     assert_eq!(got, "depth=\tHow deep\nquery=\trequired\n__complete fish -- call search  ");
@@ -180,7 +180,7 @@ fn zsh_completes() {
         "printf 'words\\ndepth=\\tHow deep\\nserve\\t\\n' > docent.answer\n\
          compadd() {{ print -r -- \"compadd $*\"; print -rl -- \"${{(@)plain}}\" \"${{(@)open}}\" \"${{(@)open_about}}\" }}\n\
          compdef() {{ :; }}\n{}\nwords=(docent call search dep); CURRENT=4\n_docent\ntr '\\n' ' ' < docent.asked",
-        script(Asking::Zsh)
+        script(CompletionShell::Zsh)
     );
     let got = or_skip!(in_shell("zsh", &["-f", "-c"], &script));
     assert!(got.contains("compadd -Q -l -S  -d open_about -a open"), "{got}");

@@ -16,7 +16,7 @@ fn answers_are_shown() {
     let ended = ShellScenario::calls(text(json_text)).run(&["call", "echo", "hi"]);
     assert_eq!(ended.code(0).out.text(), format!("{json_text}\n"));
     let both = json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"a": 1}});
-    assert_eq!(Scene::calls(both.clone()).run(&["call", "echo", "hi"]).out.text(), "a\n");
+    assert_eq!(ShellScenario::calls(both.clone()).run(&["call", "echo", "hi"]).out.text(), "a\n");
     let shown = ShellScenario::calls(both.clone()).run(&["call", "echo", "hi", "--json"]).out.text();
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), both);
     let only = json!({"content": [], "structuredContent": {"a": 1}});
@@ -26,7 +26,7 @@ fn answers_are_shown() {
         .code(0)
         .prints_out("\"toolResult\": 5");
     assert_eq!(
-        Scene::calls(json!({"content": []})).run(&["call", "echo", "hi"]).code(0).out.text(),
+        ShellScenario::calls(json!({"content": []})).run(&["call", "echo", "hi"]).code(0).out.text(),
         ""
     );
     for odd in
@@ -36,7 +36,7 @@ fn answers_are_shown() {
     }
     let link = json!({"content": [{"type": "resource_link", "uri": "file:///a", "name": "A\nB", "mimeType": "text/plain"}]});
     assert_eq!(
-        Scene::calls(link).run(&["call", "echo", "hi"]).out.text(),
+        ShellScenario::calls(link).run(&["call", "echo", "hi"]).out.text(),
         "file:///a  A\\nB  text/plain\n"
     );
 }

@@ -84,9 +84,9 @@ impl ServerConnection for ScriptedConnection {
             drop(script);
             for mut message in messages.into_iter().flatten() {
                 if let Some(error) = message.get("error") {
-                    return Err(RpcError::of(error));
+                    return Err(RpcError::from_value(error));
                 } else if message.get("method").is_some() {
-                    on_note(ServerNotice::of(message));
+                    on_note(ServerNotice::from_notification(message));
                 } else {
                     return Ok(message["result"].take());
                 }

@@ -486,7 +486,7 @@ fn links_are_followed_inside_the_roots() {
         let remembered = fixture.read();
         let (shown, reason) = only_problem(&remembered);
         assert_eq!(shown, ".git", "{path}");
-        assert_eq!(reason, location::LEADS_OUT, "{path}");
+        assert_eq!(reason, location::LINK_OUTSIDE_ROOTS, "{path}");
     }
 }
 

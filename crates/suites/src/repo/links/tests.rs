@@ -63,7 +63,7 @@ fn links_are_followed_no_further_once_the_work_is_stopped() {
     let whole = check(&tree, &documents, &|| false);
     assert_eq!((whole.checked, whole.broken_count), (10_000, 10_000));
     let cut = check(&tree, &documents, &stops_after(3));
-    assert!(cut.checked <= 3 * super::STEP as u64, "{}", cut.checked);
+    assert!(cut.checked <= 3 * super::LINKS_PER_HALT_CHECK as u64, "{}", cut.checked);
 }
 
 #[test]
