@@ -55,9 +55,12 @@ fn deny(workspace: &XtaskWorkspace) -> Result<CheckCounts> {
     let program = install::cargo_deny(workspace)?;
     let checks = ["check", "--hide-inclusion-graph", "licenses", "bans", "sources"];
     let mut kept = Vec::new();
-    kept.push(one(
-        process::run(&mut command(workspace, &program, &checks), COMMAND_LIMIT, OutputMode::Shown)?.success
-    ));
+    kept.push(one(process::run(
+        &mut command(workspace, &program, &checks),
+        COMMAND_LIMIT,
+        OutputMode::Shown,
+    )?
+    .success));
     let fetched = process::run(
         &mut command(workspace, &program, &["fetch", "db"]),
         ADVISORIES_LIMIT,
@@ -65,7 +68,12 @@ fn deny(workspace: &XtaskWorkspace) -> Result<CheckCounts> {
     )?;
     kept.push(if fetched.success {
         let checks = ["check", "--disable-fetch", "advisories"];
-        one(process::run(&mut command(workspace, &program, &checks), COMMAND_LIMIT, OutputMode::Shown)?.success)
+        one(process::run(
+            &mut command(workspace, &program, &checks),
+            COMMAND_LIMIT,
+            OutputMode::Shown,
+        )?
+        .success)
     } else {
         println!(
             "skipped: the advisory database can't be fetched ({})",

@@ -144,7 +144,11 @@ pub(crate) fn tree(workspace: &XtaskWorkspace, package: &CorpusPackage) -> Resul
 }
 
 /// Downloads a package's archive and verifies its checksum.
-fn download(workspace: &XtaskWorkspace, package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
+fn download(
+    workspace: &XtaskWorkspace,
+    package: &CorpusPackage,
+    scratch: &Path,
+) -> Result<PathBuf> {
     let archive = match package.registry {
         Registry::Cargo => download_crate(workspace, package, scratch)?,
         Registry::Npm => download_npm(package, scratch)?,
@@ -158,7 +162,11 @@ fn download(workspace: &XtaskWorkspace, package: &CorpusPackage, scratch: &Path)
 }
 
 /// Downloads a crate with `cargo info`, which leaves the archive in cargo's cache.
-fn download_crate(workspace: &XtaskWorkspace, package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
+fn download_crate(
+    workspace: &XtaskWorkspace,
+    package: &CorpusPackage,
+    scratch: &Path,
+) -> Result<PathBuf> {
     let CorpusPackage { name, version, .. } = package;
     let cache = cargo_home()?.join("registry/cache");
     let file = format!("{name}-{version}.crate");
@@ -272,7 +280,10 @@ fn unpack(archive: &Path, tree: &Path) -> Result<()> {
 }
 
 /// Reads a file of expectations.
-pub(crate) fn expectations<T: DeserializeOwned>(workspace: &XtaskWorkspace, path: &str) -> Result<T> {
+pub(crate) fn expectations<T: DeserializeOwned>(
+    workspace: &XtaskWorkspace,
+    path: &str,
+) -> Result<T> {
     let text = fs::read_to_string(workspace.root.join(path));
     let text = text.with_context(|| format!("reading {path}"))?;
     toml::from_str(&text).with_context(|| format!("reading {path}"))

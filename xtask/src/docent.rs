@@ -174,7 +174,8 @@ mod tests {
         let said = format!("analyze --depth deep --format json {}", folder.path().display());
         let found = docent.report(folder.path(), AnalyzeDepth::Deep).unwrap();
         assert_eq!(found, json!({"said": said, "home": docent.home.path()}));
-        let problem = docent.report(Path::new("/nowhere"), AnalyzeDepth::Quick).unwrap_err().to_string();
+        let problem =
+            docent.report(Path::new("/nowhere"), AnalyzeDepth::Quick).unwrap_err().to_string();
         assert!(
             problem.contains("--depth quick /nowhere") && problem.contains("progress"),
             "{problem}"

@@ -79,9 +79,10 @@ fn node_package() -> Option<&'static str> {
 }
 
 fn system_node() -> Result<NodeRuntime> {
-    let text = process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, OutputMode::Kept)
-        .context("Node is not installed")?
-        .or_fail("node --version")?;
+    let text =
+        process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, OutputMode::Kept)
+            .context("Node is not installed")?
+            .or_fail("node --version")?;
     let major = node_major(&text).with_context(|| format!("`node --version` says {text:?}"))?;
     ensure!(major >= NODE_MAJOR, "node {NODE_MAJOR} or newer is required, found {}", text.trim());
     Ok(NodeRuntime { program: "node".into() })

@@ -35,7 +35,11 @@ pub(crate) struct Options {
 }
 
 /// Evaluates search and prints the tables.
-pub(crate) fn evaluate(workspace: &XtaskWorkspace, material: SearchMaterial, options: &Options) -> Result<()> {
+pub(crate) fn evaluate(
+    workspace: &XtaskWorkspace,
+    material: SearchMaterial,
+    options: &Options,
+) -> Result<()> {
     let task = if material == SearchMaterial::Code { "code" } else { "docs" };
     let mut arguments = vec![task.to_owned()];
     arguments.extend(sets(workspace, material)?);

@@ -67,16 +67,24 @@ pub(crate) fn shell_word(path: &Path) -> String {
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(command: &mut Command, limit: Duration, output: OutputMode) -> Result<FinishedProcess> {
+pub(crate) fn run(
+    command: &mut Command,
+    limit: Duration,
+    output: OutputMode,
+) -> Result<FinishedProcess> {
     let mut background = BackgroundProcess::spawn(command, output)?;
     let deadline = Instant::now() + limit;
     let status = background.wait_until(deadline)?;
     let text = background.end();
     Ok(match status {
-        Some(status) => FinishedProcess { success: status.success(), ending: status.to_string(), text },
-        None => {
-            FinishedProcess { success: false, ending: format!("killed after {} s", limit.as_secs()), text }
+        Some(status) => {
+            FinishedProcess { success: status.success(), ending: status.to_string(), text }
         }
+        None => FinishedProcess {
+            success: false,
+            ending: format!("killed after {} s", limit.as_secs()),
+            text,
+        },
     })
 }
 
@@ -280,7 +288,8 @@ mod tests {
     #[test]
     fn output_and_status_are_recorded() {
         let minute = Duration::from_mins(1);
-        let done = run(&mut shell("echo out; echo err >&2; exit 3"), minute, OutputMode::Kept).unwrap();
+        let done =
+            run(&mut shell("echo out; echo err >&2; exit 3"), minute, OutputMode::Kept).unwrap();
         assert!(!done.success);
         let mut lines: Vec<&str> = done.text.lines().collect();
         lines.sort_unstable();
@@ -329,7 +338,8 @@ mod tests {
     #[test]
     fn what_a_finished_child_leaves_behind_is_ended() {
         let done =
-            run(&mut shell("sleep 1000 & echo $!"), Duration::from_mins(1), OutputMode::Kept).unwrap();
+            run(&mut shell("sleep 1000 & echo $!"), Duration::from_mins(1), OutputMode::Kept)
+                .unwrap();
         assert!(done.success);
         wait_for_end(done.text.trim());
     }
@@ -337,8 +347,11 @@ mod tests {
     #[test]
     fn a_server_that_dies_early_says_why() {
         let port = free_port().unwrap();
-        let died =
-            BackgroundProcess::listening(&mut shell("echo no luck; exit 1"), port, Duration::from_mins(1));
+        let died = BackgroundProcess::listening(
+            &mut shell("echo no luck; exit 1"),
+            port,
+            Duration::from_mins(1),
+        );
         let said = died.unwrap_err().to_string();
         assert!(said.contains("exit status: 1") && said.contains("no luck"), "{said}");
     }

@@ -129,7 +129,10 @@ mod tests {
             &[CheckCounts { passed: 3, ..CheckCounts::default() }, CheckCounts::ONE_PASSED],
             "4 passed, 0 failed",
         );
-        check(&[CheckCounts::ONE_FAILED, CheckCounts::ONE_SKIPPED], "0 passed, 1 failed, 1 skipped");
+        check(
+            &[CheckCounts::ONE_FAILED, CheckCounts::ONE_SKIPPED],
+            "0 passed, 1 failed, 1 skipped",
+        );
     }
 
     #[test]

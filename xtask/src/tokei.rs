@@ -70,7 +70,8 @@ impl Tokei {
 
     /// Counts the files in languages that tokei knows.
     pub(crate) fn files(&self, tree: &Path) -> Result<u64> {
-        let said = process::run(&mut self.count(tree), RUN_LIMIT, OutputMode::Kept)?.or_fail("tokei")?;
+        let said =
+            process::run(&mut self.count(tree), RUN_LIMIT, OutputMode::Kept)?.or_fail("tokei")?;
         total_files(&said).context("tokei printed no total")
     }
 

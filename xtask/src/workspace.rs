@@ -109,9 +109,10 @@ mod tests {
         }
         // `cargo test` sets the same variables as `cargo run`.
         assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
-        let cargo = XtaskWorkspace::from_metadata(br#"{"workspace_root":"/r","target_directory":"/t"}"#)
-            .unwrap()
-            .cargo([]);
+        let cargo =
+            XtaskWorkspace::from_metadata(br#"{"workspace_root":"/r","target_directory":"/t"}"#)
+                .unwrap()
+                .cargo([]);
         let removed = |variable: &str| {
             cargo.get_envs().any(|(name, value)| name == variable && value.is_none())
         };

@@ -66,7 +66,12 @@ impl fmt::Display for AuditLine {
         if let Some(client) = self.text("client") {
             write!(f, "({}) ", TerminalSafe(client))?;
         }
-        write!(f, "{} {} ", TerminalSafe(word("method")), TerminalSafe(self.target().unwrap_or("-")))?;
+        write!(
+            f,
+            "{} {} ",
+            TerminalSafe(word("method")),
+            TerminalSafe(self.target().unwrap_or("-"))
+        )?;
         write!(f, "{}", TerminalSafe(word("outcome")))?;
         if let Some(reason) = self.text("reason") {
             write!(f, " ({})", TerminalSafe(reason))?;

@@ -69,7 +69,10 @@ impl TrustedIssuer {
     pub fn check(mut settings: IssuerSettings) -> Result<Self, IssuerSettingError> {
         let url =
             endpoint(&settings.issuer).filter(|url| url.query().is_none()).ok_or_else(|| {
-                IssuerSettingError::new("issuer", format!("{:?} {BAD_ENDPOINT_MESSAGE}", settings.issuer))
+                IssuerSettingError::new(
+                    "issuer",
+                    format!("{:?} {BAD_ENDPOINT_MESSAGE}", settings.issuer),
+                )
             })?;
         settings.audiences.iter_mut().for_each(|audience| *audience = plain(audience).to_owned());
         if settings.audiences.is_empty() || settings.audiences.iter().any(String::is_empty) {

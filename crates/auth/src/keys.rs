@@ -231,7 +231,8 @@ mod tests {
         let set = json!({"keys": [key]}).to_string();
         let (set, left_out) = KeySet::parse(set.as_bytes()).unwrap();
         assert_eq!(set.len() + left_out, 1);
-        let found = |algorithm: &Algorithm| matches!(set.find(None, *algorithm), KeyLookup::Keys(_));
+        let found =
+            |algorithm: &Algorithm| matches!(set.find(None, *algorithm), KeyLookup::Keys(_));
         let got: Vec<Algorithm> = Algorithm::ALL.into_iter().filter(found).collect();
         assert_eq!(got, suits, "{key}");
     }

@@ -125,7 +125,9 @@ fn keep_usable(message: Value, missing: MissingPart) -> Option<Value> {
         return Some(message);
     }
     let text = match missing {
-        MissingPart::Levels => format!("the answer is nested more than {MAX_NESTING_DEPTH} levels deep"),
+        MissingPart::Levels => {
+            format!("the answer is nested more than {MAX_NESTING_DEPTH} levels deep")
+        }
         MissingPart::Number => "the answer has a number that is too large or not finite".to_owned(),
     };
     Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": text}}))

@@ -109,7 +109,9 @@ impl ClientTransport for WebSocketTransport {
             let way = &self.way;
             if !way.ending.is_cancelled() {
                 let goodbye = CloseFrame { code: CloseCode::Normal, reason: "".into() };
-                if let Err(failure) = way.send_frame(Message::Close(Some(goodbye)), CLOSE_TIMEOUT).await {
+                if let Err(failure) =
+                    way.send_frame(Message::Close(Some(goodbye)), CLOSE_TIMEOUT).await
+                {
                     tracing::debug!("failed to send the close frame: {failure}");
                 }
             }

@@ -3,12 +3,12 @@
 use crate::{
     cli,
     config::{Config, ConfigEnvironment, ConfigFlags, ConfigInputs, regular},
-    in_process::{self, ToolReply, ProgressUpdate},
+    in_process::{self, ProgressUpdate, ToolReply},
     serve,
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use docent_server::{AuditSink, ServerLimits, ToolPolicy, ServerSetup};
+use docent_server::{AuditSink, ServerLimits, ServerSetup, ToolPolicy};
 use docent_suites::repo::{findings::Findings, render, report::Report};
 use docent_tool::ToolProvider;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -173,7 +173,11 @@ fn setup(config: &Config) -> anyhow::Result<ServerSetup> {
 }
 
 /// The setup of a server for the local user alone.
-pub(crate) fn personal_setup(config: &Config, providers: Vec<Arc<dyn ToolProvider>>, audit: AuditSink) -> ServerSetup {
+pub(crate) fn personal_setup(
+    config: &Config,
+    providers: Vec<Arc<dyn ToolProvider>>,
+    audit: AuditSink,
+) -> ServerSetup {
     let limits = ServerLimits {
         message_bytes: MAX_MESSAGE_BYTES,
         page_bytes: MAX_MESSAGE_BYTES,

@@ -3,7 +3,9 @@
 use crate::{analyze::Printed, cli, config::ConfigInputs, state::StateDir};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
-use docent_audit::{VerifyOptions, AuditFilter, ChainHead, AuditLine, VerifyProblem, VerifyProblemKind};
+use docent_audit::{
+    AuditFilter, AuditLine, ChainHead, VerifyOptions, VerifyProblem, VerifyProblemKind,
+};
 use std::{
     fmt::Write as _,
     fs, io,
@@ -89,7 +91,11 @@ pub(crate) struct AuditCommonArgs {
 
 impl AuditCommonArgs {
     /// Returns the path of the log and the key of its chain. The log must exist unless `may_come` is set.
-    fn log(&self, inputs: &ConfigInputs, may_come: bool) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
+    fn log(
+        &self,
+        inputs: &ConfigInputs,
+        may_come: bool,
+    ) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
         let config = cli::load(inputs)?;
         let path = match (&self.file, &config.audit.file) {
             (Some(file), _) => inputs.working_dir.join(file),
@@ -128,7 +134,9 @@ pub(crate) fn run(command: AuditCommand, inputs: &ConfigInputs) -> anyhow::Resul
             let check = VerifyOptions { key: key.as_deref(), expect, rotated_elsewhere };
             let report = docent_audit::verify(&path, &check)?;
             let mut text = if common.json { json(&report)? } else { format!("{report}\n") };
-            let moved = |problem: &VerifyProblem| matches!(problem.what, VerifyProblemKind::MovedAway { .. });
+            let moved = |problem: &VerifyProblem| {
+                matches!(problem.what, VerifyProblemKind::MovedAway { .. })
+            };
             if !common.json && report.problems.iter().any(moved) {
                 text.push_str("If your own tool moves the files, use --rotated-elsewhere.\n");
             }

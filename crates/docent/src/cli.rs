@@ -4,18 +4,19 @@
 
 use crate::{
     analyze::{self, AnalyzeFlags, Printed, UsageError},
+    argv_secret,
     audit::{self, AuditCommand},
     config::{
-        self, Config, ConfigError, EnvFile, ConfigEnvironment, ConfigFlags, HandshakeMode, ConfigInputs, LogLevel, ConfigOverride,
-        TransportKind,
+        self, Config, ConfigEnvironment, ConfigError, ConfigFlags, ConfigInputs, ConfigOverride,
+        EnvFile, HandshakeMode, LogLevel, TransportKind,
     },
     docs::{self, DocsCommand},
-    doctor, argv_secret,
+    doctor,
     indexing::{self, IndexFlags},
     inspect::{self, InspectFlags},
     install::{self, InstallFlags},
     logging,
-    policy::{self, PolicySubject, PolicyQuery},
+    policy::{self, PolicyQuery, PolicySubject},
     run::{self, RunRequest},
     sandbox, scripts,
     search::{self, SearchFlags},
@@ -291,7 +292,12 @@ impl SettingFlags {
         set("--log-level", "server.logging.level", self.log_level.map(|level| json!(level)));
         let file = self.log_file.map(|file| Value::from(file.to_string_lossy()));
         set("--log-file", "server.logging.file", file);
-        ConfigFlags { roots: self.root, config_file: self.config, env_file: self.env_file, overrides }
+        ConfigFlags {
+            roots: self.root,
+            config_file: self.config,
+            env_file: self.env_file,
+            overrides,
+        }
     }
 }
 
@@ -327,8 +333,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            let red =
-                io::stderr().is_terminal() && ConfigEnvironment::of_process().get("NO_COLOR").is_none();
+            let red = io::stderr().is_terminal()
+                && ConfigEnvironment::of_process().get("NO_COLOR").is_none();
             let label = if red { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
             writeln!(io::stderr(), "{label} {error:#}").unwrap_or_default();
             ExitCode::from(if error.is::<UsageError>() { 2 } else { 1 })
@@ -355,9 +361,15 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Analyze(flags) => {
             return print_outcome(&analyze::run(&flags, ConfigEnvironment::of_process())?);
         }
-        Command::Index(flags) => return print_outcome(&indexing::run(&flags, ConfigEnvironment::of_process())?),
-        Command::Search(flags) => return print_outcome(&search::run(&flags, ConfigEnvironment::of_process())?),
-        Command::Docs { command } => return print_outcome(&docs::run(command, ConfigEnvironment::of_process())?),
+        Command::Index(flags) => {
+            return print_outcome(&indexing::run(&flags, ConfigEnvironment::of_process())?);
+        }
+        Command::Search(flags) => {
+            return print_outcome(&search::run(&flags, ConfigEnvironment::of_process())?);
+        }
+        Command::Docs { command } => {
+            return print_outcome(&docs::run(command, ConfigEnvironment::of_process())?);
+        }
         Command::Audit { command } => {
             let inputs = config::inputs(command.flags())?;
             return print_outcome(&audit::run(command, &inputs)?);
@@ -373,8 +385,11 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Inspect(flags) => inspect::run(&flags)?,
         Command::Policy { command } => {
             let PolicyCommand::Test { tool, arguments, key, scopes, root, config, json } = command;
-            let inputs =
-                config::inputs(ConfigFlags { roots: root, config_file: config, ..ConfigFlags::default() })?;
+            let inputs = config::inputs(ConfigFlags {
+                roots: root,
+                config_file: config,
+                ..ConfigFlags::default()
+            })?;
             let caller = match &key {
                 Some(key) => PolicySubject::Key(key),
                 None if scopes.is_empty() => PolicySubject::Anonymous,
@@ -387,8 +402,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Doctor { settings, json } => {
             let inputs = config::inputs(settings.into_flags())?;
             let report = doctor::examine(&inputs);
-            let colors =
-                io::stdout().is_terminal() && inputs.environment.get("NO_COLOR").is_none();
+            let colors = io::stdout().is_terminal() && inputs.environment.get("NO_COLOR").is_none();
             let text = if json { format!("{:#}\n", report.json()) } else { report.text(colors) };
             print(&text)?;
             if report.failed() {
@@ -456,9 +470,9 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
         ConfigCommand::Schema => print(&config::json_schema()),
         ConfigCommand::Reference => print(&config::reference_page()),
         ConfigCommand::CliReference => print(&reference_page()),
-        ConfigCommand::ToolsReference => {
-            print(&tools_page::reference_page(&config::inputs(ConfigFlags::default())?.working_dir)?)
-        }
+        ConfigCommand::ToolsReference => print(&tools_page::reference_page(
+            &config::inputs(ConfigFlags::default())?.working_dir,
+        )?),
     }
 }
 
@@ -586,7 +600,8 @@ mod tests {
     #[test]
     fn defaults_in_the_help_are_the_ones_in_force() {
         let working_dir = tempfile::tempdir().unwrap();
-        let inputs = ConfigInputs { working_dir: working_dir.path().into(), ..ConfigInputs::default() };
+        let inputs =
+            ConfigInputs { working_dir: working_dir.path().into(), ..ConfigInputs::default() };
         let Config { server, limits, .. } = Config::load(&inputs).unwrap_or_else(|e| panic!("{e}"));
         let mut command = Cli::command();
         let serve = command.find_subcommand_mut("serve").unwrap();

@@ -7,8 +7,11 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use docent_files::{FileAccess, ManagedFolder};
-use docent_net::{GuardedClient, CrawlReport, CrawlEnd, FolderPageStore, FetchLimits, PAGES_FOLDER, CrawlSite, CrawlObserver, crawl, parse_url};
-use docent_suites::docs::{CollectionSettings, CollectionOrigin};
+use docent_net::{
+    CrawlEnd, CrawlObserver, CrawlReport, CrawlSite, FetchLimits, FolderPageStore, GuardedClient,
+    PAGES_FOLDER, crawl, parse_url,
+};
+use docent_suites::docs::{CollectionOrigin, CollectionSettings};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// Returns every collection, in the order configured.
@@ -59,7 +62,9 @@ pub(crate) fn mirror(config: &Config, name: &str) -> PathBuf {
 /// Returns the folder of the pages of all collections.
 pub(crate) fn mirrors(config: &Config) -> ManagedFolder {
     let state = StateDir::open(config).map(|state| state.folder().clone());
-    state.unwrap_or_else(|_| ManagedFolder::resolve(config.first_root()).join(".docent")).join("web")
+    state
+        .unwrap_or_else(|_| ManagedFolder::resolve(config.first_root()).join(".docent"))
+        .join("web")
 }
 
 /// Returns the URL that each page came from.

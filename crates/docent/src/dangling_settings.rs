@@ -7,7 +7,10 @@ use docent_tool::ToolProvider;
 use std::{path::PathBuf, sync::Arc};
 
 /// Returns one sentence per dangling setting, with what to do.
-pub(crate) fn dangling_settings(config: &Config, providers: &[Arc<dyn ToolProvider>]) -> Vec<String> {
+pub(crate) fn dangling_settings(
+    config: &Config,
+    providers: &[Arc<dyn ToolProvider>],
+) -> Vec<String> {
     let mut all = Vec::new();
     let keys = &config.server.auth.keys;
     if !config.limits.tools.is_empty() || !keys.is_empty() {

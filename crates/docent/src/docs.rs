@@ -10,9 +10,9 @@ use crate::{
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Subcommand};
 use docent_index::{EmbeddedStoreSettings, IndexStore as _};
-use docent_net::{CrawlReport, CrawlEnd, parse_url};
+use docent_net::{CrawlEnd, CrawlReport, parse_url};
 use docent_suites::{
-    docs::{self, CollectionSettings, CollectionReport, DocsReport, CollectionOrigin},
+    docs::{self, CollectionOrigin, CollectionReport, CollectionSettings, DocsReport},
     files::PathKind,
 };
 use serde_json::{Map, Value, json};
@@ -104,8 +104,12 @@ impl DocsCommonArgs {
         Ok(ConfigInputs {
             environment,
             home: std::env::home_dir(),
-            working_dir: std::env::current_dir().context("cannot determine the working directory")?,
-            flags: ConfigFlags { roots: self.root.iter().cloned().collect(), ..ConfigFlags::default() },
+            working_dir: std::env::current_dir()
+                .context("cannot determine the working directory")?,
+            flags: ConfigFlags {
+                roots: self.root.iter().cloned().collect(),
+                ..ConfigFlags::default()
+            },
         })
     }
 }
@@ -182,7 +186,11 @@ fn fetch_new(flags: &AddCollectionArgs, config: &Config) -> anyhow::Result<Colle
     let AddCollectionArgs { name, place, url, include, exclude, .. } = flags;
     let url = url.as_ref().unwrap_or(place);
     let fetched = collections::fetch_pages(config, name, url, include, exclude).map(|crawled| {
-        CollectionSync { fetched: vec![(name.clone(), crawled)], is_configured: true, ..CollectionSync::default() }
+        CollectionSync {
+            fetched: vec![(name.clone(), crawled)],
+            is_configured: true,
+            ..CollectionSync::default()
+        }
     });
     let has_pages = |synced: &CollectionSync| {
         synced.fetched.iter().any(|(_, crawled)| crawled.fetched + crawled.unchanged > 0)
@@ -211,7 +219,11 @@ fn no_pages_reason(synced: &anyhow::Result<CollectionSync>) -> Option<String> {
 }
 
 /// Removes a collection that was just added from the configuration, the pages and the index.
-fn undo_add(name: &str, edited: &config::EditedConfigFile, inputs: &ConfigInputs) -> anyhow::Result<()> {
+fn undo_add(
+    name: &str,
+    edited: &config::EditedConfigFile,
+    inputs: &ConfigInputs,
+) -> anyhow::Result<()> {
     if !edited.undo()? {
         config::remove_collection(inputs, name)?;
     }
@@ -249,7 +261,9 @@ fn keys(
         let path = inputs.working_dir.join(&flags.place).canonicalize().with_context(|| {
             format!("cannot read {}: name a folder or a file that exists", flags.place)
         })?;
-        if let Ok(found @ PathKind::Special(_)) = path.metadata().map(|found| PathKind::of_open(&found)) {
+        if let Ok(found @ PathKind::Special(_)) =
+            path.metadata().map(|found| PathKind::of_open(&found))
+        {
             bail!(
                 "{} is not a regular file or directory ({found}): name one that is",
                 path.display()
@@ -288,7 +302,11 @@ fn is_address(place: &str) -> bool {
     place.starts_with("https://") || place.starts_with("http://")
 }
 
-fn remove(name: &str, common: &DocsCommonArgs, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
+fn remove(
+    name: &str,
+    common: &DocsCommonArgs,
+    environment: ConfigEnvironment,
+) -> anyhow::Result<Printed> {
     let inputs = common.inputs(environment)?;
     let known = cli::load(&inputs)?.collections;
     let Some(path) = config::remove_collection(&inputs, name)? else {
@@ -316,13 +334,20 @@ struct CollectionSync {
     is_configured: bool,
 }
 
-fn sync(names: &[String], inputs: &ConfigInputs, config: &Config) -> anyhow::Result<CollectionSync> {
+fn sync(
+    names: &[String],
+    inputs: &ConfigInputs,
+    config: &Config,
+) -> anyhow::Result<CollectionSync> {
     if let Some(name) = names.iter().find(|name| !config.collections.contains_key(*name)) {
         let known: Vec<&str> = config.collections.keys().map(String::as_str).collect();
         let what = format!("unknown collection {name}; known: {}", known.join(", "));
         return Err(UsageError(what).into());
     }
-    let mut synced = CollectionSync { is_configured: !config.collections.is_empty(), ..CollectionSync::default() };
+    let mut synced = CollectionSync {
+        is_configured: !config.collections.is_empty(),
+        ..CollectionSync::default()
+    };
     if !synced.is_configured {
         return Ok(synced);
     }
@@ -369,7 +394,8 @@ fn run_sync(
     wanted: &(dyn Fn(&CollectionSettings) -> bool + Sync),
 ) -> anyhow::Result<(IndexTarget, DocsReport)> {
     let site = IndexTarget::from_config(Config::load(inputs)?)?;
-    let store = site.store(embedding::connect(&site.config)?, EmbeddedStoreSettings::default().lock_timeout)?;
+    let store = site
+        .store(embedding::connect(&site.config)?, EmbeddedStoreSettings::default().lock_timeout)?;
     let report = site.sync_docs(&store, wanted)?;
     Ok((site, report))
 }
@@ -415,8 +441,7 @@ fn format_report(report: &DocsReport) -> String {
         let _ok = writeln!(text, "The index was rebuilt: {reason}.");
     }
     let stopped = if report.stopped { ", stopped before the end" } else { "" };
-    let _ok =
-        writeln!(text, "Indexed in {:.2} s{stopped}.", report.seconds);
+    let _ok = writeln!(text, "Indexed in {:.2} s{stopped}.", report.seconds);
     text
 }
 
@@ -432,14 +457,18 @@ fn format_collection(one: &CollectionReport) -> String {
         let _ok = writeln!(text, "  {}: {}", problem.path, problem.reason);
     }
     if one.problems.len() > MAX_LISTED_PROBLEMS {
-        let _ok = writeln!(text, "  and {} more problems", one.problems.len() - MAX_LISTED_PROBLEMS);
+        let _ok =
+            writeln!(text, "  and {} more problems", one.problems.len() - MAX_LISTED_PROBLEMS);
     }
     text
 }
 
 fn list(common: &DocsCommonArgs, environment: ConfigEnvironment) -> anyhow::Result<Printed> {
     let site = IndexTarget::from_config(cli::load(&common.inputs(environment)?)?)?;
-    let store = site.store(docent_index::embed::EmbeddingTable::built_in(), EmbeddedStoreSettings::default().lock_timeout)?;
+    let store = site.store(
+        docent_index::embed::EmbeddingTable::built_in(),
+        EmbeddedStoreSettings::default().lock_timeout,
+    )?;
     let mut shown = Vec::new();
     for one in &site.collections {
         let (documents, chunks) = docs::indexed_counts(one, &store)?;

@@ -5,13 +5,14 @@ mod servers;
 
 use crate::{
     config::{self, Config, ConfigInputs, ServerConfig, ToolLimitsConfig, TransportKind},
-    serve,
+    dangling_settings, external_auth, serve,
     state::StateDir,
-    external_auth, dangling_settings,
 };
 use docent_audit::WriteFailurePolicy;
 use docent_files::{FileAccess, ManagedFolder};
-use docent_sandbox::{SandboxControl, Launch, ConfinementMode, SandboxSupport, SandboxError, ControlState};
+use docent_sandbox::{
+    ConfinementMode, ControlState, Launch, SandboxControl, SandboxError, SandboxSupport,
+};
 use docent_server::ExternalAuth;
 use serde_json::{Value, json};
 use std::{
@@ -69,8 +70,7 @@ impl DoctorReport {
                 CheckStatus::Warn => ("warn", "33"),
                 CheckStatus::Fail => ("fail", "31"),
             };
-            let word =
-                if colors { format!("\u{1b}[{color}m{word}\u{1b}[0m") } else { word.into() };
+            let word = if colors { format!("\u{1b}[{color}m{word}\u{1b}[0m") } else { word.into() };
             // Indent further lines to the first one.
             let detail = detail.replace('\n', &format!("\n{:1$}", "", width + 8));
             writeln!(text, "{word}  {check:width$}  {detail}").unwrap_or_default();
@@ -224,7 +224,8 @@ fn writable(check: &'static str, file: &Path, key: &str, report: &mut DoctorRepo
     let existed = file.exists();
     let folder = ManagedFolder::resolve(file.parent().unwrap_or(Path::new(".")));
     let name = file.file_name().unwrap_or_default();
-    let opened = folder.make(FileAccess::Private).and_then(|()| folder.append(name, FileAccess::Private));
+    let opened =
+        folder.make(FileAccess::Private).and_then(|()| folder.append(name, FileAccess::Private));
     match opened {
         Ok(_) => {
             if !existed {
@@ -273,7 +274,11 @@ fn safety(config: &Config, report: &mut DoctorReport) {
             let issuers = config.server.oauth.iter().flat_map(|oauth| &oauth.issuers);
             let issuers = issuers.map(|issuer| issuer.issuer.as_str());
             let names: Vec<&str> = keys.chain(certified).chain(issuers).collect();
-            report.add("auth", CheckStatus::Ok, format!("required; accepted: {}", names.join(", ")));
+            report.add(
+                "auth",
+                CheckStatus::Ok,
+                format!("required; accepted: {}", names.join(", ")),
+            );
         }
         Ok(()) if server_is_on_pipes(&config.server) => {
             report.add("auth", CheckStatus::Ok, "not required; stdio is the only transport");
@@ -353,7 +358,9 @@ fn policy(config: &Config, report: &mut DoctorReport) {
     let rules = count(policy.tools.rules.len(), "rule");
     report.add("policy", CheckStatus::Ok, format!("{rules} in addition to the scopes of keys"));
     let (mark, detail) = match (policy.redaction.secrets, policy.redaction.hidden) {
-        (true, true) => (CheckStatus::Ok, "results have secrets masked and hidden characters visible"),
+        (true, true) => {
+            (CheckStatus::Ok, "results have secrets masked and hidden characters visible")
+        }
         (true, false) => {
             (CheckStatus::Warn, "hidden characters reach the model (policy.redaction.hidden)")
         }
@@ -434,7 +441,8 @@ fn sandbox(config: &Config, offered: &SandboxSupport, report: &mut DoctorReport)
     let wrap = offered.bubblewrap.as_ref();
     let wrap = wrap.map_or("no bubblewrap".to_owned(), |path| path.display().to_string());
     report.add("sandbox", CheckStatus::Ok, format!("{kernel}, {seccomp}, {wrap}"));
-    let (confinement, mode) = (crate::sandbox::own_confinement(config), crate::sandbox::mode(config));
+    let (confinement, mode) =
+        (crate::sandbox::own_confinement(config), crate::sandbox::mode(config));
     match docent_sandbox::plan(&confinement, mode, offered) {
         Ok(planned) => {
             for SandboxControl { name, state, detail } in planned.controls {
@@ -469,7 +477,8 @@ fn sandbox(config: &Config, offered: &SandboxSupport, report: &mut DoctorReport)
 fn bubblewrap(config: &Config, mode: ConfinementMode) -> (CheckStatus, String) {
     // The one program that is certainly installed.
     let launch = std::env::current_exe().map(|docent| {
-        let launch = Launch::new(docent, ["--version"], crate::sandbox::program_confinement(config), mode);
+        let launch =
+            Launch::new(docent, ["--version"], crate::sandbox::program_confinement(config), mode);
         Launch { bubblewrap: true, ..launch }
     });
     let launch = launch.map_err(SandboxError::NoLauncher);

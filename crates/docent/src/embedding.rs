@@ -2,7 +2,8 @@
 
 use crate::config::{Config, SecretText};
 use docent_index::embed::{
-    EmbeddingInput, EmbedError, Embedder, EmbeddingEndpoint, ModelIdentity, RemoteEmbedder, EmbeddingTable, Vector,
+    EmbedError, Embedder, EmbeddingEndpoint, EmbeddingInput, EmbeddingTable, ModelIdentity,
+    RemoteEmbedder, Vector,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -2,12 +2,17 @@
 
 use crate::config::{Config, OauthConfig};
 use anyhow::Context as _;
-use docent_auth::{CertificateRules, DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, TokenVerifier, metadata};
-use docent_net::{GuardedClient, HostRule, FetchLimits, NetworkPolicy, Url, CacheValidators, parse_url};
+use docent_auth::{
+    CertificateRules, DocumentFetchError, DocumentFetcher, FetchedDocument, TokenVerifier,
+    TrustedIssuer, metadata,
+};
+use docent_net::{
+    CacheValidators, FetchLimits, GuardedClient, HostRule, NetworkPolicy, Url, parse_url,
+};
 use docent_server::ExternalAuth;
 use docent_transport::{
     http::ProtectedResource,
-    tls::{TlsSettings, TlsFiles},
+    tls::{TlsFiles, TlsSettings},
 };
 use std::{
     sync::Arc,
@@ -21,7 +26,8 @@ pub(crate) fn external_auth(config: &Config, last: &ExternalAuth) -> anyhow::Res
     let certificates = match auth.certificates.as_slice() {
         [] => None,
         rules => {
-            let rules = CertificateRules::new(rules.to_vec()).context("server.auth.certificates")?;
+            let rules =
+                CertificateRules::new(rules.to_vec()).context("server.auth.certificates")?;
             Some(Arc::new(rules))
         }
     };
@@ -34,8 +40,8 @@ pub(crate) fn external_auth(config: &Config, last: &ExternalAuth) -> anyhow::Res
 }
 
 /// Fetches missing issuer keys in the background, before the first token arrives.
-pub(crate) fn prefetch_keys(strangers: &ExternalAuth) {
-    let Some(tokens) = strangers.tokens.clone() else { return };
+pub(crate) fn prefetch_keys(auth: &ExternalAuth) {
+    let Some(tokens) = auth.tokens.clone() else { return };
     thread::spawn(move || {
         for (issuer, error) in tokens.warm(SystemTime::now()) {
             tracing::warn!(issuer, %error, "cannot fetch the keys of an issuer yet");
@@ -46,17 +52,17 @@ pub(crate) fn prefetch_keys(strangers: &ExternalAuth) {
 /// Returns the protected resource metadata for clients without a token.
 pub(crate) fn protected_resource(
     config: &Config,
-    strangers: &ExternalAuth,
+    auth: &ExternalAuth,
 ) -> anyhow::Result<Option<Arc<ProtectedResource>>> {
-    let Some((oauth, verifier)) = config.server.oauth.as_ref().zip(strangers.tokens.as_ref())
-    else {
+    let Some((oauth, verifier)) = config.server.oauth.as_ref().zip(auth.tokens.as_ref()) else {
         return Ok(None);
     };
     let issuers: Vec<&str> = verifier.issuers().collect();
     let scopes = verifier.scopes_supported();
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
     let document = metadata(&oauth.resource, &issuers, &scopes, Some("docent"));
-    let door = ProtectedResource::new(&oauth.resource, &document).context("server.oauth.resource")?;
+    let door =
+        ProtectedResource::new(&oauth.resource, &document).context("server.oauth.resource")?;
     Ok(Some(Arc::new(door)))
 }
 
@@ -79,7 +85,10 @@ fn verifier(oauth: &OauthConfig, config: &Config) -> anyhow::Result<TokenVerifie
     let checked = oauth.issuers.iter().cloned().map(TrustedIssuer::check);
     let issuers = checked.collect::<Result<Vec<_>, _>>().context("server.oauth.issuers")?;
     let policy = network(oauth, config)?;
-    let fetch = PolicyCheckedClient(GuardedClient::new(policy, FetchLimits { body: 1 << 20, ..FetchLimits::default() }));
+    let fetch = PolicyCheckedClient(GuardedClient::new(
+        policy,
+        FetchLimits { body: 1 << 20, ..FetchLimits::default() },
+    ));
     TokenVerifier::new(issuers, Arc::new(fetch)).context("server.oauth.issuers")
 }
 
@@ -103,7 +112,8 @@ struct PolicyCheckedClient(GuardedClient);
 impl DocumentFetcher for PolicyCheckedClient {
     fn get(&self, url: &str) -> Result<FetchedDocument, DocumentFetchError> {
         let url = parse_url(url).map_err(DocumentFetchError::new)?;
-        let answer = self.0.get(&url, &CacheValidators::default()).map_err(DocumentFetchError::new)?;
+        let answer =
+            self.0.get(&url, &CacheValidators::default()).map_err(DocumentFetchError::new)?;
         if answer.status != 200 {
             return Err(DocumentFetchError::new(format!("{url} returned {}", answer.status)));
         }

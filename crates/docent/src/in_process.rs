@@ -1,7 +1,7 @@
 //! Runs docent's own server in process, with the same session, checks and results as for any client.
 
 use crate::shell::{
-    connection::{ReplyFuture, ServerNotice, ServerConnection, RpcError, ServerCard},
+    connection::{ReplyFuture, RpcError, ServerCard, ServerConnection, ServerNotice},
     questions::ClientRequestHandler,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -148,7 +148,8 @@ impl LocalSession {
         let (reader, writer) = split(here);
         let writer: SharedWriter = Arc::new(tokio::sync::Mutex::new(writer));
         let waiting = PendingRequests::default();
-        let ear = LocalClient { writer: Arc::clone(&writer), waiting: Arc::clone(&waiting), questions };
+        let ear =
+            LocalClient { writer: Arc::clone(&writer), waiting: Arc::clone(&waiting), questions };
         let hearing = tokio::spawn(ear.listen(reader));
         let (next, card) = (AtomicU64::new(1), ServerCard::default());
         let mut local = Self { writer, waiting, next, card, server, tasks: [serving, hearing] };

@@ -88,7 +88,9 @@ fn forget_others(state: &ManagedFolder) {
     let mut others = Vec::new();
     for entry in fs::read_dir(state.path()).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let Some(rest) = name.as_encoded_bytes().strip_prefix(INDEX_PREFIX.as_bytes()) else { continue };
+        let Some(rest) = name.as_encoded_bytes().strip_prefix(INDEX_PREFIX.as_bytes()) else {
+            continue;
+        };
         let changed = entry.metadata().and_then(|found| found.modified());
         if rest.is_empty() {
             remove(state, &name);
@@ -218,7 +220,11 @@ mod tests {
             assert_eq!(index_of(state.path(), cache), came);
             assert!(!came.exists());
         }
-        assert_eq!(fs::read(cache.path().join(KEY_FILE)).unwrap(), b"short", "a key is not replaced");
+        assert_eq!(
+            fs::read(cache.path().join(KEY_FILE)).unwrap(),
+            b"short",
+            "a key is not replaced"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::{
     cli, collections,
     config::{Config, ConfigEnvironment, ConfigFlags, ConfigInputs},
     embedding,
-    owner::IndexFolder,
+    index_ownership::IndexFolder,
     serve,
     state::StateDir,
 };
@@ -13,13 +13,13 @@ use anyhow::Context as _;
 use clap::Args;
 use docent_files::ManagedFolder;
 use docent_index::{
-    EmbeddedStore, LockWait, EmbeddedStoreSettings, IndexStoreError,
+    EmbeddedStore, EmbeddedStoreSettings, IndexStoreError, LockWait,
     embed::{Embedder, EmbeddingTable},
 };
 use docent_suites::{
     docs::{self, CollectionSettings, DocsReport},
     files::ServedRoots,
-    indexing::{self, SyncCallbacks, ExcludedFiles, OpenedStore, StoreOpener, IndexReport},
+    indexing::{self, ExcludedFiles, IndexReport, OpenedStore, StoreOpener, SyncCallbacks},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -64,7 +64,10 @@ pub(crate) struct IndexTarget {
 
 impl IndexTarget {
     /// Opens the named folder, or else the configured roots.
-    pub(crate) fn open(folder: Option<&Path>, environment: ConfigEnvironment) -> anyhow::Result<Self> {
+    pub(crate) fn open(
+        folder: Option<&Path>,
+        environment: ConfigEnvironment,
+    ) -> anyhow::Result<Self> {
         let named = folder.map(|folder| {
             folder.canonicalize().with_context(|| {
                 format!("cannot index {}: name a folder that exists", folder.display())
@@ -107,7 +110,11 @@ impl IndexTarget {
         embedder: Arc<dyn Embedder>,
         patience: Duration,
     ) -> Result<EmbeddedStore, IndexStoreError> {
-        let settings = EmbeddedStoreSettings { lock_timeout: patience, on_wait: Some(print_wait), ..EmbeddedStoreSettings::default() };
+        let settings = EmbeddedStoreSettings {
+            lock_timeout: patience,
+            on_wait: Some(print_wait),
+            ..EmbeddedStoreSettings::default()
+        };
         EmbeddedStore::open(self.folder.clone(), embedder, settings)
     }
 
@@ -144,7 +151,11 @@ pub(crate) fn opener(config: Config) -> StoreOpener {
         }
         let open = |embedder: Arc<dyn Embedder>| -> Result<OpenedStore, IndexStoreError> {
             let patience = INDEX_LOCK_TIMEOUT;
-            let settings = EmbeddedStoreSettings { lock_timeout: patience, on_wait: Some(log_wait), ..EmbeddedStoreSettings::default() };
+            let settings = EmbeddedStoreSettings {
+                lock_timeout: patience,
+                on_wait: Some(log_wait),
+                ..EmbeddedStoreSettings::default()
+            };
             let store = EmbeddedStore::open(folder.clone(), Arc::clone(&embedder), settings)?;
             Ok(OpenedStore { store: Arc::new(store), embedder })
         };
@@ -306,7 +317,8 @@ fn format_report(report: &IndexReport) -> String {
         for problem in problems.iter().take(MAX_LISTED_PROBLEMS) {
             write!(text, "\n  {problem}").unwrap_or_default();
         }
-        if let Some(more) = problems.len().checked_sub(MAX_LISTED_PROBLEMS).filter(|more| *more > 0) {
+        if let Some(more) = problems.len().checked_sub(MAX_LISTED_PROBLEMS).filter(|more| *more > 0)
+        {
             write!(text, "\n  and {more} more").unwrap_or_default();
         }
     }
@@ -384,7 +396,11 @@ mod tests {
     #[test]
     fn repairs_come_first() {
         let embedded_anew = Some("old (3 dimensions)".into());
-        let report = IndexReport { rebuilt: Some("it was cut".into()), reembedded: embedded_anew, ..report(0) };
+        let report = IndexReport {
+            rebuilt: Some("it was cut".into()),
+            reembedded: embedded_anew,
+            ..report(0)
+        };
         let want = "Rebuilt the whole index: it was cut.\nRecomputed all embeddings: they were from old (3 dimensions).\n1 file";
         assert!(format_report(&report).starts_with(want), "{}", format_report(&report));
     }

@@ -10,10 +10,10 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use clap::Args;
-use docent_files::{FileAccess, Durability, ManagedFolder};
+use docent_files::{Durability, FileAccess, ManagedFolder};
 use docent_registry::{
-    McpClient, MissingFolders, ConfigFormat, ConfigChange, ChangeReceipt, ConfigScope, McpServerEntry, ConfigFile, EntryTransport, candidates, is_installed,
-    undo,
+    ChangeReceipt, ConfigChange, ConfigFile, ConfigFormat, ConfigScope, EntryTransport, McpClient,
+    McpServerEntry, MissingFolders, candidates, is_installed, undo,
 };
 use std::{
     fmt::Write as _,
@@ -113,7 +113,11 @@ fn overview(inputs: &ConfigInputs) -> anyhow::Result<Printed> {
 }
 
 /// The file to write to.
-fn target(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<ConfigFile> {
+fn target(
+    client: McpClient,
+    flags: &InstallFlags,
+    inputs: &ConfigInputs,
+) -> anyhow::Result<ConfigFile> {
     let scope = if flags.project { ConfigScope::Project } else { ConfigScope::User };
     let all = candidates(client, &places(inputs)?);
     let fits = |source: &&ConfigFile| source.scope == scope;
@@ -142,7 +146,11 @@ fn entry(flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<McpServe
     Ok(McpServerEntry::program(flags.name.clone(), &own.display().to_string(), &args))
 }
 
-fn install(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
+fn install(
+    client: McpClient,
+    flags: &InstallFlags,
+    inputs: &ConfigInputs,
+) -> anyhow::Result<String> {
     let path = target(client, flags, inputs)?.path;
     let plan = ConfigChange::install(client, &path, &entry(flags, inputs)?, flags.force);
     let plan = match plan {
@@ -173,7 +181,8 @@ fn install(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> an
     store.keep(receipt, &plan)?;
     let mut text = if flags.yes { diff } else { String::new() };
     let kept = backup_note(backup.as_deref());
-    let named = if flags.name == ENTRY_NAME { String::new() } else { format!(" --name {}", flags.name) };
+    let named =
+        if flags.name == ENTRY_NAME { String::new() } else { format!(" --name {}", flags.name) };
     let project = if flags.project { " --project" } else { "" };
     // Writing to a string can't fail.
     let _ok = write!(
@@ -188,9 +197,7 @@ fn install(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> an
 
 /// Describes where the backup of the file is.
 fn backup_note(backup: Option<&Path>) -> String {
-    backup.map_or_else(String::new, |backup| {
-        format!("  Backup: {}\n", backup.display())
-    })
+    backup.map_or_else(String::new, |backup| format!("  Backup: {}\n", backup.display()))
 }
 
 /// Shows the change and asks.
@@ -206,7 +213,11 @@ fn confirm(diff: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn uninstall(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
+fn uninstall(
+    client: McpClient,
+    flags: &InstallFlags,
+    inputs: &ConfigInputs,
+) -> anyhow::Result<String> {
     let store = ReceiptStore::open(inputs)?;
     let path = installed_path(client, flags, inputs, &store)?;
     let receipt = store.find(client, &path, &flags.name);
@@ -247,14 +258,17 @@ fn plan_removal(
     kept: Option<&StoredReceipt>,
 ) -> anyhow::Result<ConfigChange> {
     let name = &flags.name;
-    if let Some(there) = existing_entry(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
+    if let Some(there) =
+        existing_entry(client, path, name).filter(|there| !is_ours(there) && !flags.force)
+    {
         bail!(
             "{}: the entry {name:?} is not docent's ({}): name another with --name, or remove it with --force",
             path.display(),
             there.summary()
         );
     }
-    let plan = ConfigChange::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
+    let plan =
+        ConfigChange::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
     Ok(if flags.project { plan.refusing_links() } else { plan })
 }
 

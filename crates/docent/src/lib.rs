@@ -3,21 +3,23 @@
 //! The only crate that reads the environment, prints, or uses anyhow. `main` calls [`cli::run`] and nothing else.
 
 mod analyze;
+mod argv_secret;
 mod audit;
 pub mod cli;
 mod collections;
 pub mod config;
+mod config_watch;
+mod dangling_settings;
 mod docs;
 pub mod doctor;
 mod embedding;
-mod config_watch;
-mod argv_secret;
+mod external_auth;
+mod in_process;
+mod index_ownership;
 mod indexing;
 mod inspect;
 mod install;
-mod in_process;
 pub mod logging;
-mod index_ownership;
 mod policy;
 mod reload;
 mod run;
@@ -28,6 +30,4 @@ pub mod serve;
 mod servers;
 mod shell;
 pub mod state;
-mod external_auth;
 mod tools_page;
-mod dangling_settings;

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use docent_hub::ServerSpec;
 use docent_server::{PolicyAction, PolicyDecision};
 use docent_suites::files::{ReadProblem, ServedRoots};
-use docent_tool::{Object, DisabledTool, ToolProvider, ToolInfo};
+use docent_tool::{DisabledTool, Object, ToolInfo, ToolProvider};
 use docent_transport::{Principal, PrincipalKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -98,7 +98,8 @@ pub(crate) fn test(question: &PolicyQuery<'_>, inputs: &ConfigInputs) -> anyhow:
         }
         ToolOwner::Hub => {}
     }
-    let is_allowed = rulings.iter().all(|ruling| !["denied", OFF_VERDICT].contains(&ruling.verdict));
+    let is_allowed =
+        rulings.iter().all(|ruling| !["denied", OFF_VERDICT].contains(&ruling.verdict));
     let text = if question.json {
         let mut whole = json!({"allowed": is_allowed, "rulings": rulings, "bounds": bounds});
         if !notes.is_empty() {
@@ -174,7 +175,11 @@ impl ToolOwner {
     }
 }
 
-fn find(tool: &str, providers: &[Arc<dyn ToolProvider>], servers: &[ServerSpec]) -> anyhow::Result<ToolOwner> {
+fn find(
+    tool: &str,
+    providers: &[Arc<dyn ToolProvider>],
+    servers: &[ServerSpec],
+) -> anyhow::Result<ToolOwner> {
     let mut names = Vec::new();
     for provider in providers {
         for info in provider.tools().iter().map(|tool| tool.info()) {
@@ -216,7 +221,10 @@ fn prefix(server: &ServerSpec) -> String {
 }
 
 /// Returns the server and the tool that `call_mcp_tool` would call, under the name that rules use.
-fn inner_tool<'a>(arguments: &Object, servers: &'a [ServerSpec]) -> anyhow::Result<(&'a str, String)> {
+fn inner_tool<'a>(
+    arguments: &Object,
+    servers: &'a [ServerSpec],
+) -> anyhow::Result<(&'a str, String)> {
     let text = |name: &str| {
         let missing = || UsageError(format!("missing argument: call_mcp_tool {name}=…"));
         arguments.get(name).and_then(Value::as_str).with_context(missing)
@@ -319,7 +327,12 @@ fn unjudged_argument(name: &str, text: &str) -> Option<String> {
 }
 
 /// Returns the verdict of the file and network guards on an argument.
-fn judge_argument(name: &str, text: &str, config: &Config, roots: &ServedRoots) -> Option<PolicyVerdict> {
+fn judge_argument(
+    name: &str,
+    text: &str,
+    config: &Config,
+    roots: &ServedRoots,
+) -> Option<PolicyVerdict> {
     let about = format!("{name} = {text:?}");
     if name == "url" {
         let checked = docent_net::parse_url(text)

@@ -4,13 +4,12 @@ use crate::{
     collections,
     config::{Config, ConfigInputs, TransportKind},
     config_watch::ConfigWarnings,
-    logging, sandbox, serve,
+    external_auth, logging, sandbox, serve,
     servers::{self, ServerDialer},
-    external_auth,
 };
 use docent_hub::Hub;
 use docent_sandbox::SandboxSupport;
-use docent_server::{McpServer, ExternalAuth};
+use docent_server::{ExternalAuth, McpServer};
 use docent_suites::{docs::DocsSuite, web::WebSuite};
 use docent_transport::{http::LiveProtectedResource, tls::TlsSettings};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -44,7 +43,7 @@ pub(crate) struct Reload {
     pub(crate) web: WebSuite,
     pub(crate) tls: Option<Arc<TlsSettings>>,
     pub(crate) oauth: LiveProtectedResource,
-    pub(crate) strangers: Mutex<ExternalAuth>,
+    pub(crate) external_auth: Mutex<ExternalAuth>,
     pub(crate) oddities: Arc<ConfigWarnings>,
     /// The configuration at the start.
     pub(crate) start: Config,
@@ -135,21 +134,22 @@ impl Reload {
 
     /// Applies the next configuration, and updates the metadata that tells clients where to get tokens.
     fn apply(&self, next: &Config) -> anyhow::Result<()> {
-        let mut held = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        let strangers = external_auth::external_auth(next, &held)?;
-        let oauth = external_auth::protected_resource(next, &of)?;
+        let mut current = self.external_auth.lock().unwrap_or_else(PoisonError::into_inner);
+        let next_auth = external_auth::external_auth(next, &current)?;
+        let oauth = external_auth::protected_resource(next, &next_auth)?;
         // No issuer is trusted or asked for keys before the server has applied the whole configuration.
-        self.server.reload(serve::terms(next, of.clone()))?;
+        self.server.reload(serve::terms(next, next_auth.clone()))?;
         *self.oauth.write().unwrap_or_else(PoisonError::into_inner) = oauth;
-        external_auth::prefetch_keys(&strangers);
-        *held = strangers;
+        external_auth::prefetch_keys(&next_auth);
+        *current = next_auth;
         Ok(())
     }
 
     /// Logs what has changed, and what needs a restart.
     fn log_changes(&self, next: &Config) {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let live: Vec<String> = last.changed_keys(next).into_iter().filter(|key| is_reloadable(key)).collect();
+        let live: Vec<String> =
+            last.changed_keys(next).into_iter().filter(|key| is_reloadable(key)).collect();
         tracing::info!(changed = ?live, "configuration reloaded");
         let waiting = self.start.changed_keys(next).into_iter().filter(|key| !is_reloadable(key));
         let waiting: Vec<String> = waiting.collect();

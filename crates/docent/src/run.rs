@@ -35,8 +35,13 @@ pub(crate) fn run(asked: &RunRequest, config: &Config) -> anyhow::Result<()> {
     check_allowed(&entry.command, &config.policy)?;
     let configured = entry.env.into_iter().map(|(name, value)| (name.into(), value.into()));
     let environment: ChildEnvironment = clean_environment(std::env::vars_os(), configured);
-    for dropped in environment.dropped.iter().filter(|one| one.origin == VariableOrigin::Configured) {
-        tracing::warn!(name = dropped.name, "environment variable not passed on: {}", dropped.reason);
+    for dropped in environment.dropped.iter().filter(|one| one.origin == VariableOrigin::Configured)
+    {
+        tracing::warn!(
+            name = dropped.name,
+            "environment variable not passed on: {}",
+            dropped.reason
+        );
     }
     let confinement = sandbox::program_confinement(config);
     let mut launch = Launch::new(&entry.command, &entry.args, confinement, sandbox::mode(config));
@@ -60,7 +65,12 @@ fn entry(asked: &RunRequest, config: &Config) -> anyhow::Result<ClientServerEntr
             return Err(UsageError(message.into()).into());
         };
         let args = args.iter().map(text).collect();
-        return Ok(ClientServerEntry { command: text(command), args, env: BTreeMap::new(), cwd: None });
+        return Ok(ClientServerEntry {
+            command: text(command),
+            args,
+            env: BTreeMap::new(),
+            cwd: None,
+        });
     };
     let Some(known) = config.servers.iter().find(|entry| entry.server.name == *name) else {
         let names: Vec<&String> = config.servers.iter().map(|entry| &entry.server.name).collect();
@@ -74,7 +84,12 @@ fn entry(asked: &RunRequest, config: &Config) -> anyhow::Result<ClientServerEntr
     let EntryTransport::Program { command, args, env, cwd, .. } = known.server.way.clone() else {
         bail!("`mcp_servers.{name}` is not a program: it needs a `command`");
     };
-    Ok(ClientServerEntry { command, args, env: env.into_iter().collect(), cwd: cwd.map(PathBuf::from) })
+    Ok(ClientServerEntry {
+        command,
+        args,
+        env: env.into_iter().collect(),
+        cwd: cwd.map(PathBuf::from),
+    })
 }
 
 /// Checks that the policy allows the program. A denied name is denied in every folder; an allowed program must match
@@ -85,9 +100,7 @@ fn check_allowed(command: &str, policy: &PolicyConfig) -> anyhow::Result<()> {
         bail!("{command} was not started: `policy.downstream.deny` denies it");
     }
     if !policy.commands.is_empty() && !policy.commands.iter().any(|allowed| allowed == command) {
-        bail!(
-            "{command} was not started: add it to `policy.downstream.commands` to allow it"
-        );
+        bail!("{command} was not started: add it to `policy.downstream.commands` to allow it");
     }
     Ok(())
 }

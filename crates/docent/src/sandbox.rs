@@ -8,15 +8,17 @@ pub(crate) use guarded::{GuardedAccess, scan};
 
 use crate::{
     config::{
-        Config, ServerExtension, SandboxSetting, SandboxMode, TEMPORARY_FOLDERS, Tightness as Level, TransportKind, is_fixed, resolve_links,
-        resolve_links_until,
+        Config, SandboxLevel, SandboxMode, SandboxSetting, ServerExtension, TEMPORARY_FOLDERS,
+        TransportKind, is_fixed, resolve_links, resolve_links_until,
     },
     serve,
     state::StateDir,
 };
 use docent_files::{FileAccess, ManagedFolder};
 use docent_net::Url;
-use docent_sandbox::{Confinement, SandboxReport, ResourceLimits, ConfinementMode, PortSet, SandboxError, SkippedPath};
+use docent_sandbox::{
+    Confinement, ConfinementMode, PortSet, ResourceLimits, SandboxError, SandboxReport, SkippedPath,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -42,8 +44,9 @@ pub(crate) fn enter(config: &Config) -> Result<SandboxReport, SandboxError> {
     for file in [&config.audit.file, &config.server.logging.file].into_iter().flatten() {
         let folder = ManagedFolder::resolve(file.parent().unwrap_or(Path::new(".")));
         let name = file.file_name().unwrap_or_default();
-        let created =
-            folder.make(FileAccess::Private).and_then(|()| folder.create(name, FileAccess::Private));
+        let created = folder
+            .make(FileAccess::Private)
+            .and_then(|()| folder.create(name, FileAccess::Private));
         created.map(drop).unwrap_or_default();
     }
     // Permissions can't be changed inside the sandbox. Those of an existing log file are kept; the audit log is made
@@ -202,8 +205,11 @@ pub(crate) fn changeable_paths(config: &Config, caches: &[PathBuf]) -> Vec<PathB
     // A path may lead through the paths that contain it, so those come first.
     named.sort();
     named.dedup();
-    let mut places: Vec<PathBuf> =
-        TEMPORARY_FOLDERS.iter().map(|place| resolve_links(Path::new(place))).chain(named.iter().cloned()).collect();
+    let mut places: Vec<PathBuf> = TEMPORARY_FOLDERS
+        .iter()
+        .map(|place| resolve_links(Path::new(place)))
+        .chain(named.iter().cloned())
+        .collect();
     places.extend_from_slice(caches);
     places.extend_from_slice(&config.roots);
     for place in &named {
@@ -224,7 +230,11 @@ fn with_server_writes(places: &[PathBuf], own: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Returns the paths that one server may write to by its entry: its own paths, and its working folder.
-pub(crate) fn server_write_paths(config: &Config, extra: &ServerExtension, cwd: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn server_write_paths(
+    config: &Config,
+    extra: &ServerExtension,
+    cwd: Option<&Path>,
+) -> Vec<PathBuf> {
     let write = match &extra.sandbox {
         SandboxSetting::Unsaid | SandboxSetting::Word(_) => [].as_slice(),
         SandboxSetting::More { write, .. } => write.as_slice(),
@@ -235,7 +245,11 @@ pub(crate) fn server_write_paths(config: &Config, extra: &ServerExtension, cwd: 
 
 /// Returns a server's working folder, if its entry may open it. An entry from a registry sets the folder without
 /// opening it.
-fn start_folder_access<'a>(config: &Config, extra: &ServerExtension, cwd: Option<&'a Path>) -> Option<&'a Path> {
+fn start_folder_access<'a>(
+    config: &Config,
+    extra: &ServerExtension,
+    cwd: Option<&'a Path>,
+) -> Option<&'a Path> {
     cwd.filter(|_| level(config, extra) == SandboxLevel::Guarded && !extra.of_a_registry)
 }
 
@@ -405,7 +419,10 @@ mod tests {
                 environment: self.environment.iter().cloned().collect(),
                 home: Some(home.to_owned()),
                 working_dir: self.at("work"),
-                flags: ConfigFlags { config_file: self.config_file.clone(), ..ConfigFlags::default() },
+                flags: ConfigFlags {
+                    config_file: self.config_file.clone(),
+                    ..ConfigFlags::default()
+                },
             });
             config.unwrap_or_else(|error| panic!("{error}"))
         }
@@ -416,11 +433,13 @@ mod tests {
             let config = self.config(home);
             let open = scan(&config, &self.search);
             let places = changeable_paths(&config, &open.write);
-            let (confined, _) = of_a_server(&config, &ServerExtension::default(), None, &open, &places);
+            let (confined, _) =
+                of_a_server(&config, &ServerExtension::default(), None, &open, &places);
             let Confinement { read, write, execute, .. } = confined;
             let paths = [read, write, execute].concat().into_iter();
-            let is_above =
-                |path: &PathBuf| TEMPORARY_FOLDERS.iter().any(|place| Path::new(place).starts_with(path));
+            let is_above = |path: &PathBuf| {
+                TEMPORARY_FOLDERS.iter().any(|place| Path::new(place).starts_with(path))
+            };
             let paths = paths.filter(|path| path.parent().is_none() || !is_above(path));
             let paths: Vec<PathBuf> = paths.filter_map(|path| path.canonicalize().ok()).collect();
             let at = self.at("");
@@ -613,9 +632,12 @@ mod tests {
         config.policy.sandbox.read = vec![at.join("kept/way"), at.join("data/inner")];
         let (extra, start) = (ServerExtension::default(), at.join("root/sub"));
         let places = changeable_paths(&config, &[]);
-        let (confined, _) = of_a_server(&config, &extra, Some(&start), &GuardedAccess::default(), &places);
+        let (confined, _) =
+            of_a_server(&config, &extra, Some(&start), &GuardedAccess::default(), &places);
         // Paths that another server may write to count as well, unless that server is disabled.
-        for place in [at.join("root"), at.join("data"), start.clone(), resolve_links(Path::new("/tmp"))] {
+        for place in
+            [at.join("root"), at.join("data"), start.clone(), resolve_links(Path::new("/tmp"))]
+        {
             assert!(confined.changeable.contains(&place), "{place:?}: {:?}", confined.changeable);
         }
         assert!(!confined.changeable.contains(&at.join("kept")));
@@ -631,7 +653,8 @@ mod tests {
     #[test]
     fn a_registry_opens_nothing() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
+        let inputs =
+            ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
         let mut config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
         let home = resolve_links(Path::new("/home/someone"));
         let network = SandboxSetting::More {
@@ -641,17 +664,22 @@ mod tests {
             network: Some(false),
         };
         let writes = |config: &Config, of_a_registry, sandbox: &SandboxSetting| {
-            let extra = ServerExtension { of_a_registry, sandbox: sandbox.clone(), ..ServerExtension::default() };
+            let extra = ServerExtension {
+                of_a_registry,
+                sandbox: sandbox.clone(),
+                ..ServerExtension::default()
+            };
             let places = changeable_paths(config, &[]);
-            let confined = of_a_server(config, &extra, Some(&home), &GuardedAccess::default(), &places).0;
+            let confined =
+                of_a_server(config, &extra, Some(&home), &GuardedAccess::default(), &places).0;
             (confined.write.contains(&home), level(config, &extra))
         };
-        assert_eq!(writes(&config, false, &SandboxSetting::Unsaid), (true, Level::Guarded));
-        assert_eq!(writes(&config, true, &SandboxSetting::Unsaid), (false, Level::Guarded));
-        assert_eq!(writes(&config, true, &network), (false, Level::Guarded));
+        assert_eq!(writes(&config, false, &SandboxSetting::Unsaid), (true, SandboxLevel::Guarded));
+        assert_eq!(writes(&config, true, &SandboxSetting::Unsaid), (false, SandboxLevel::Guarded));
+        assert_eq!(writes(&config, true, &network), (false, SandboxLevel::Guarded));
         config.policy.sandbox.mode = SandboxMode::Strict;
-        assert_eq!(writes(&config, true, &network), (false, Level::Strict));
-        assert_eq!(writes(&config, false, &network), (true, Level::Guarded));
+        assert_eq!(writes(&config, true, &network), (false, SandboxLevel::Strict));
+        assert_eq!(writes(&config, false, &network), (true, SandboxLevel::Guarded));
     }
 
     #[test]

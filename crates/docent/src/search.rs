@@ -8,12 +8,13 @@ use crate::{
 };
 use clap::{Args, ValueEnum};
 use docent_index::{
-    IndexSearchResults, EmbeddedStore, UnitFilter, IndexHit, PathPatterns, IndexQuery, IndexStore as _, IndexStoreError,
+    EmbeddedStore, IndexHit, IndexQuery, IndexSearchResults, IndexStore as _, IndexStoreError,
+    PathPatterns, UnitFilter,
     embed::{EmbedError, Embedder, EmbeddingTable},
 };
 use docent_suites::code::{Kind, Language};
 use docent_suites::docs::CollectionSettings;
-use docent_suites::indexing::{self, IndexLag, CODE, SyncCallbacks, DOCS, IndexReport};
+use docent_suites::indexing::{self, CODE, DOCS, IndexLag, IndexReport, SyncCallbacks};
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -146,7 +147,11 @@ fn query(flags: &SearchFlags) -> Result<IndexQuery, UsageError> {
 }
 
 /// Updates the index and searches it. If it can't be updated now, searches the index as it is.
-fn sync_and_search(site: &IndexTarget, embedder: &Arc<dyn Embedder>, query: &IndexQuery) -> anyhow::Result<SearchOutcome> {
+fn sync_and_search(
+    site: &IndexTarget,
+    embedder: &Arc<dyn Embedder>,
+    query: &IndexQuery,
+) -> anyhow::Result<SearchOutcome> {
     let store = site.store(Arc::clone(embedder), INDEX_WAIT)?;
     let asks_docs = query.filter.collections != [CODE];
     let synced = site.sync(&store).and_then(|report| {
@@ -157,11 +162,16 @@ fn sync_and_search(site: &IndexTarget, embedder: &Arc<dyn Embedder>, query: &Ind
     });
     let (report, reason) = match synced {
         Ok(report) => (Some(report), None),
-        Err(IndexStoreError::Embedding(error)) if store.status()?.units == 0 => return Err(error.into()),
-        Err(error @ (IndexStoreError::Embedding(_) | IndexStoreError::Busy { .. })) => (None, Some(error)),
+        Err(IndexStoreError::Embedding(error)) if store.status()?.units == 0 => {
+            return Err(error.into());
+        }
+        Err(error @ (IndexStoreError::Embedding(_) | IndexStoreError::Busy { .. })) => {
+            (None, Some(error))
+        }
         Err(error) => return Err(error.into()),
     };
-    let behind = if report.is_some() { IndexLag::default() } else { pending_changes(site, &store)? };
+    let behind =
+        if report.is_some() { IndexLag::default() } else { pending_changes(site, &store)? };
     let mut answer = docent_index::search(&store, embedder.as_ref(), query)?;
     let mut notes = report.as_ref().map(repairs).unwrap_or_default();
     notes.extend(reason.map(|error| format!("The index was not updated: {error}.")));
@@ -171,7 +181,11 @@ fn sync_and_search(site: &IndexTarget, embedder: &Arc<dyn Embedder>, query: &Ind
 }
 
 /// Searches the existing index by words only.
-fn search_words_only(site: &IndexTarget, error: EmbedError, query: &IndexQuery) -> anyhow::Result<SearchOutcome> {
+fn search_words_only(
+    site: &IndexTarget,
+    error: EmbedError,
+    query: &IndexQuery,
+) -> anyhow::Result<SearchOutcome> {
     let stored = site.store(EmbeddingTable::built_in(), INDEX_WAIT)?.status()?;
     if stored.units == 0 {
         return Err(error.into());
@@ -205,7 +219,7 @@ impl SearchOutcome {
         };
         let found = match hits.len() {
             0 => "No matches".to_owned(),
-            count => count(count, "hit"),
+            found => count(found, "hit"),
         };
         writeln!(text, "{found} ({step})").unwrap_or_default();
         for note in notes {

@@ -3,31 +3,33 @@
 use crate::{
     collections,
     config::{self, Config, ConfigInputs, TransportKind},
-    config_watch::{self, ConfigWatcher, ConfigWarnings},
-    indexing,
+    config_watch::{self, ConfigWarnings, ConfigWatcher},
+    dangling_settings, external_auth, indexing,
     inspect::{self, LocalBackend, LocalServer},
     logging,
     reload::{Network, Reload},
-    servers::{self, KeeperWatch, HubResources},
+    servers::{self, HubResources, KeeperWatch},
     state::{StateDir, StateError, resolve_folder},
-    external_auth, dangling_settings,
 };
 use anyhow::{Context, anyhow};
 use docent_audit::WriteFailurePolicy;
 use docent_inspector::InspectorToken;
 use docent_server::{
-    PolicyAction, AdoptTraceParent, AuditSink, NamedKey, ServerLimits, RequestRate, Screening, McpServer, ServerSetup, ExternalAuth, LiveSettings,
+    AdoptTraceParent, AuditSink, ExternalAuth, LiveSettings, McpServer, NamedKey, PolicyAction,
+    RequestRate, Screening, ServerLimits, ServerSetup,
 };
 use docent_suites::{
     SuiteOptions, Suites,
-    files::{ServedRoots, RootsError},
+    files::{RootsError, ServedRoots},
     web,
 };
 use docent_tool::ToolProvider;
 use docent_traffic::Traffic;
 use docent_transport::{
     Principal, PrincipalKind,
-    http::{self, HttpLimits, LiveProtectedResource, ToolSummary, EnabledProtocols, HttpServerSetup},
+    http::{
+        self, EnabledProtocols, HttpLimits, HttpServerSetup, LiveProtectedResource, ToolSummary,
+    },
     stdio::{self, Stdio},
 };
 use docent_wire::HandshakePolicy;
@@ -87,7 +89,11 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
     } else {
         tokio::runtime::Builder::new_multi_thread()
     };
-    builder.enable_all().max_blocking_threads(MAX_BLOCKING_THREADS).build().context("cannot start the runtime")
+    builder
+        .enable_all()
+        .max_blocking_threads(MAX_BLOCKING_THREADS)
+        .build()
+        .context("cannot start the runtime")
 }
 
 async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> anyhow::Result<()> {
@@ -111,12 +117,13 @@ async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> any
     };
     let _following = follower.start(config);
     log_warnings(config, &inputs, &providers);
-    let strangers = external_auth::external_auth(config, &ExternalAuth::default())?;
-    external_auth::prefetch_keys(&strangers);
+    let external_auth = external_auth::external_auth(config, &ExternalAuth::default())?;
+    external_auth::prefetch_keys(&external_auth);
     let setup = setup(config, providers.clone(), audit(config)?);
-    let server = McpServer::new(ServerSetup { external_auth: find.clone(), ..setup })?;
+    let server = McpServer::new(ServerSetup { external_auth: external_auth.clone(), ..setup })?;
     let tls = external_auth::tls(config)?;
-    let oauth: LiveProtectedResource = Arc::new(RwLock::new(external_auth::protected_resource(config, &find)?));
+    let oauth: LiveProtectedResource =
+        Arc::new(RwLock::new(external_auth::protected_resource(config, &external_auth)?));
     let inside = |traffic| LocalServer {
         server: Arc::clone(&server),
         hub: Arc::clone(&hub),
@@ -135,7 +142,7 @@ async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> any
         web: web_suite,
         tls: tls.clone(),
         oauth: Arc::clone(&oauth),
-        strangers: Mutex::new(strangers),
+        external_auth: Mutex::new(external_auth),
         oddities,
         start: config.clone(),
         last: Mutex::new(config.clone()),
@@ -221,8 +228,9 @@ async fn until_closed(
 
 /// Logs settings that have no effect, and files that servers can change.
 fn log_warnings(config: &Config, inputs: &ConfigInputs, providers: &[Arc<dyn ToolProvider>]) {
-    for problem in
-        dangling_settings::dangling_settings(config, providers).into_iter().chain(config_watch::exposed_files(config, inputs))
+    for problem in dangling_settings::dangling_settings(config, providers)
+        .into_iter()
+        .chain(config_watch::exposed_files(config, inputs))
     {
         tracing::warn!("{problem}");
     }
@@ -277,11 +285,15 @@ fn options(config: &Config, network: &Network) -> anyhow::Result<SuiteOptions> {
 }
 
 /// Returns the settings that may change while docent runs.
-pub(crate) fn terms(config: &Config, strangers: ExternalAuth) -> LiveSettings {
-    ServerSetup { external_auth: strangers, ..setup(config, Vec::new(), AuditSink::off()) }.live_settings()
+pub(crate) fn terms(config: &Config, external_auth: ExternalAuth) -> LiveSettings {
+    ServerSetup { external_auth, ..setup(config, Vec::new(), AuditSink::off()) }.live_settings()
 }
 
-pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn ToolProvider>>, audit: AuditSink) -> ServerSetup {
+pub(crate) fn setup(
+    config: &Config,
+    providers: Vec<Arc<dyn ToolProvider>>,
+    audit: AuditSink,
+) -> ServerSetup {
     let auth = &config.server.auth;
     let keys = auth.keys.iter().map(|key| NamedKey {
         name: key.name.clone(),
@@ -475,7 +487,11 @@ fn anonymous_principal() -> Principal {
     Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous, grant: None }
 }
 
-pub(crate) fn web(config: &Config, server: &Arc<McpServer>, providers: Vec<Arc<dyn ToolProvider>>) -> HttpServerSetup {
+pub(crate) fn web(
+    config: &Config,
+    server: &Arc<McpServer>,
+    providers: Vec<Arc<dyn ToolProvider>>,
+) -> HttpServerSetup {
     let speaks = |way| config.server.transports.contains(&way);
     let mut hosts = config.server.allowed_hosts.clone();
     hosts.push(config.server.host.clone());
@@ -489,7 +505,9 @@ pub(crate) fn web(config: &Config, server: &Arc<McpServer>, providers: Vec<Arc<d
             let all = provider.tools().into_iter().map(|tool| tool.info());
             all.filter(|info| is_shown(provider.key(), &info.name)).collect::<Vec<_>>()
         });
-        tools.map(|info| ToolSummary { about: info.listed_description(), name: info.name }).collect()
+        tools
+            .map(|info| ToolSummary { about: info.listed_description(), name: info.name })
+            .collect()
     };
     HttpServerSetup {
         access: Arc::clone(server) as _,

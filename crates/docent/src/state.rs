@@ -107,7 +107,11 @@ impl StateDir {
     /// Returns the folder of the index. In a root, its name can't be guessed without the user's key.
     pub fn index(&self, config: &Config) -> io::Result<IndexFolder> {
         if self.in_root {
-            return index_ownership::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
+            return index_ownership::index_folder(
+                &self.folder,
+                &self.path,
+                config.cache_dir.as_deref(),
+            );
         }
         Ok(IndexFolder { folder: self.folder.join("index"), warning: None })
     }

@@ -1,7 +1,7 @@
 //! Generates the reference page of the built-in tools, resource templates and prompts from their definitions.
 
 use docent_suites::{SuiteOptions, docs::CollectionSettings, files::ServedRoots, web};
-use docent_tool::{App, ToolHints, Object, PromptInfo, ToolProvider, TemplateInfo, ToolInfo};
+use docent_tool::{App, Object, PromptInfo, TemplateInfo, ToolHints, ToolInfo, ToolProvider};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path, sync::Arc};
 
@@ -34,7 +34,8 @@ pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     // No tool runs for this page, so no index is needed.
     let index = Arc::new(|| Err("there is no index here".into()));
     let (synonyms, web) = (Arc::default(), web::WebSettings::off());
-    let options = SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
+    let options =
+        SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
     Ok(page(&docent_suites::suites(options).providers))
 }
 
@@ -53,7 +54,9 @@ fn page(providers: &[Arc<dyn ToolProvider>]) -> String {
     for (suite, tool) in &tools {
         describe_tool(suite, tool, &mut page);
     }
-    page.push_str("\n## Resource templates\n\n| address | contents | media type |\n|---|---|---|\n");
+    page.push_str(
+        "\n## Resource templates\n\n| address | contents | media type |\n|---|---|---|\n",
+    );
     for template in providers.iter().flat_map(|provider| provider.templates()) {
         template_row(&template, &mut page);
     }

@@ -2,7 +2,7 @@
 //!
 //! It affects the whole process, so a test that uses this needs its own process.
 
-use crate::operation::{OPERATION_POINT, FileOperation};
+use crate::operation::{FileOperation, OPERATION_POINT};
 use fail::FailScenario;
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,8 @@ impl FileFaults {
 
     /// Counts the operations of a run by kind; unused kinds are left out.
     pub fn count(&self, run: impl FnOnce()) -> BTreeMap<FileOperation, usize> {
-        let counts: Vec<_> = FileOperation::ALL.into_iter().map(|kind| (kind, watch(kind))).collect();
+        let counts: Vec<_> =
+            FileOperation::ALL.into_iter().map(|kind| (kind, watch(kind))).collect();
         run();
         let counts = counts.into_iter().map(|(kind, count)| {
             fail::remove(kind.point());

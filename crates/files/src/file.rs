@@ -46,7 +46,12 @@ impl FileStatus {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let modified =
             (stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or_default());
-        Self { identity: FileIdentity { device, inode }, length: stat.st_size.into(), modified, kind }
+        Self {
+            identity: FileIdentity { device, inode },
+            length: stat.st_size.into(),
+            modified,
+            kind,
+        }
     }
 
     /// Whether it is a regular file.

@@ -396,8 +396,12 @@ fn keep_rights(file: &File, old: &File) -> io::Result<()> {
     let (new, old) = (file.metadata()?, old.metadata()?);
     let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
     let group = (new.gid() != old.gid()).then(|| Gid::from_raw(old.gid()));
-    ignore_permission_error(owner.map_or(Ok(()), |owner| rustix::fs::fchown(file, Some(owner), None)))?;
-    ignore_permission_error(group.map_or(Ok(()), |group| rustix::fs::fchown(file, None, Some(group))))?;
+    ignore_permission_error(
+        owner.map_or(Ok(()), |owner| rustix::fs::fchown(file, Some(owner), None)),
+    )?;
+    ignore_permission_error(
+        group.map_or(Ok(()), |group| rustix::fs::fchown(file, None, Some(group))),
+    )?;
     file.set_permissions(Permissions::from_mode(old.permissions().mode()))
 }
 

@@ -27,7 +27,7 @@ mod link;
 mod operation;
 mod tree;
 
-pub use file::{DataFile, FileStatus, FileIdentity};
-pub use folder::{FileAccess, Durability, ManagedFolder};
+pub use file::{DataFile, FileIdentity, FileStatus};
+pub use folder::{Durability, FileAccess, ManagedFolder};
 pub use link::{LinkError, is_link_error};
 pub use operation::FileOperation;

@@ -4,16 +4,18 @@
 #![expect(clippy::print_stderr, reason = "the suite keeps what a client says there")]
 
 use docent_dial::{
-    TransportFailure, HttpSettings, ClientTransport, TransportListener, Running,
+    ClientTransport, HttpSettings, Running, TransportFailure, TransportListener,
     headers::FIRST_STATELESS_REVISION,
-    oauth::{Browser, OauthClient, MemoryTokenStore, OauthSettings, OauthSignIn, SigningAlgorithm},
+    oauth::{Browser, MemoryTokenStore, OauthClient, OauthSettings, OauthSignIn, SigningAlgorithm},
     open_detecting,
 };
 use docent_hub::{
-    Dialer, ProtocolMode, CatalogExposure, Hub, ServerStateStore, StoredServerState, HubSettings, ServerSpec, ServerState, StderrTail, ServerTransport,
+    CatalogExposure, Dialer, Hub, HubSettings, ProtocolMode, ServerSpec, ServerState,
+    ServerStateStore, ServerTransport, StderrTail, StoredServerState,
 };
 use docent_tool::{
-    AnyTool, ClientQuery, CallClient, AnswerBlock, CallContext, SyslogLevel, Object, Progress, ToolProvider, ToolError,
+    AnswerBlock, AnyTool, CallClient, CallContext, ClientQuery, Object, Progress, SyslogLevel,
+    ToolError, ToolProvider,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, process::ExitCode, sync::Arc, time::Duration};
@@ -37,7 +39,8 @@ async fn main() -> ExitCode {
     let context: Value = variable("MCP_CONFORMANCE_CONTEXT")
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
-    let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_else(|| SESSION_REVISION.into());
+    let version =
+        variable("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_else(|| SESSION_REVISION.into());
     match timeout(SCENARIO_TIMEOUT, run(&url, &context, &version)).await {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(why)) => {
@@ -58,7 +61,11 @@ fn variable(name: &str) -> Option<String> {
 /// Connects, and asks for everything that the server offers: the calls that the scenario names, or one of each tool.
 async fn run(url: &str, context: &Value, version: &str) -> Result<(), String> {
     let way = ServerTransport::Remote { url: url.to_owned(), sse: None, headers: BTreeMap::new() };
-    let spec = ServerSpec { timeout: SCENARIO_TIMEOUT, start_timeout: SCENARIO_TIMEOUT, ..ServerSpec::new(SERVER_NAME, way) };
+    let spec = ServerSpec {
+        timeout: SCENARIO_TIMEOUT,
+        start_timeout: SCENARIO_TIMEOUT,
+        ..ServerSpec::new(SERVER_NAME, way)
+    };
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let memory = ServerStateStore::new(folder.path().to_owned());
     memory.save(SERVER_NAME, &met_before(&spec, version));
@@ -84,12 +91,19 @@ async fn run(url: &str, context: &Value, version: &str) -> Result<(), String> {
 /// The protocol mode of the last connection. Unknown servers are tried with a handshake first, but the scenarios of the
 /// newer revision are for clients that know better.
 fn met_before(spec: &ServerSpec, version: &str) -> StoredServerState {
-    let era = if version >= FIRST_STATELESS_REVISION { ProtocolMode::Stateless } else { ProtocolMode::Session(version.to_owned()) };
+    let era = if version >= FIRST_STATELESS_REVISION {
+        ProtocolMode::Stateless
+    } else {
+        ProtocolMode::Session(version.to_owned())
+    };
     StoredServerState { way: spec.digest(), era: Some(era), ..StoredServerState::default() }
 }
 
 /// Returns what failed, and why.
-async fn ask_for_everything(server: &dyn ToolProvider, context: &Value) -> Vec<(String, ToolError)> {
+async fn ask_for_everything(
+    server: &dyn ToolProvider,
+    context: &Value,
+) -> Vec<(String, ToolError)> {
     let mut failed = Vec::new();
     let tools = server.tools();
     let tools: BTreeMap<String, &Arc<dyn AnyTool>> =

@@ -1,7 +1,7 @@
 //! Starts a conversation with a server: `initialize`, or `server/discover` for servers without sessions.
 
 use crate::{
-    ProtocolMode, DownstreamPeer, PeerRequest, RequestError,
+    DownstreamPeer, PeerRequest, ProtocolMode, RequestError,
     peer::{PLAIN_VERSION, STATELESS_VERSION, own_name},
 };
 use docent_dial::TransportFailure;
@@ -14,7 +14,8 @@ const SESSION_VERSION: &str = "2025-11-25";
 const UNSUPPORTED_VERSION_CODE: i64 = -32022;
 /// Error codes with which a server without sessions refuses a handshake: unknown method, parameters, request, missing
 /// header fields, version.
-const HANDSHAKE_REFUSAL_CODES: [i64; 5] = [-32601, -32602, -32600, -32020, UNSUPPORTED_VERSION_CODE];
+const HANDSHAKE_REFUSAL_CODES: [i64; 5] =
+    [-32601, -32602, -32600, -32020, UNSUPPORTED_VERSION_CODE];
 
 /// A server's description of itself.
 #[derive(Debug, Clone)]
@@ -30,7 +31,10 @@ pub struct HandshakeResult {
 }
 
 /// Detects which protocol mode a server uses, starting with the one that worked last time.
-pub async fn handshake(peer: &DownstreamPeer, last: Option<&ProtocolMode>) -> Result<HandshakeResult, RequestError> {
+pub async fn handshake(
+    peer: &DownstreamPeer,
+    last: Option<&ProtocolMode>,
+) -> Result<HandshakeResult, RequestError> {
     if last == Some(&ProtocolMode::Stateless) {
         // If the server has gone back to sessions, the handshake below detects it.
         match discover(peer).await {
@@ -42,7 +46,9 @@ pub async fn handshake(peer: &DownstreamPeer, last: Option<&ProtocolMode>) -> Re
         }
     }
     match initialize(peer).await {
-        Err(RequestError::Rpc { code, message, data }) if HANDSHAKE_REFUSAL_CODES.contains(&code) => {
+        Err(RequestError::Rpc { code, message, data })
+            if HANDSHAKE_REFUSAL_CODES.contains(&code) =>
+        {
             let refused = RequestError::Rpc { code, message, data };
             match discover(peer).await {
                 Err(RequestError::Rpc { .. }) => Err(refused),
@@ -80,7 +86,9 @@ async fn discover(peer: &DownstreamPeer) -> Result<HandshakeResult, RequestError
     params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
     let mut result = match peer.request("server/discover", PeerRequest::new(params.clone())).await {
         // It supports this revision after all, so the request is repeated.
-        Err(RequestError::Rpc { code: UNSUPPORTED_VERSION_CODE, data: Some(data), .. }) if supports_our_revision(&data) => {
+        Err(RequestError::Rpc { code: UNSUPPORTED_VERSION_CODE, data: Some(data), .. })
+            if supports_our_revision(&data) =>
+        {
             peer.request("server/discover", PeerRequest::new(params)).await?
         }
         other => other?,

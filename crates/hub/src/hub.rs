@@ -1,11 +1,12 @@
 //! All downstream servers: one provider with a part for each, and tools that find, describe and call their tools.
 
 use crate::{
-    Dialer, DownstreamServer, CatalogExposure, ServerStateStore, SchemaCheck, ServerSpec, ServerStatus,
+    CatalogExposure, Dialer, DownstreamServer, SchemaCheck, ServerSpec, ServerStateStore,
+    ServerStatus,
     discover::{DiscoveryTools, ParkedScripts},
     server::{Addresses, HubShared, provider_part},
 };
-use docent_tool::{AnyTool, ProviderChange, ToolProvider, BoxedFuture};
+use docent_tool::{AnyTool, BoxedFuture, ProviderChange, ToolProvider};
 use docent_traffic::Traffic;
 use std::{
     collections::HashSet,
@@ -62,7 +63,11 @@ pub struct Hub {
 
 impl Hub {
     /// Creates a hub without servers.
-    pub fn new(settings: HubSettings, dialer: Arc<dyn Dialer>, memory: ServerStateStore) -> Arc<Self> {
+    pub fn new(
+        settings: HubSettings,
+        dialer: Arc<dyn Dialer>,
+        memory: ServerStateStore,
+    ) -> Arc<Self> {
         let shared = HubShared {
             traffic: settings.traffic.clone(),
             dialer,
@@ -188,7 +193,9 @@ impl ToolProvider for Hub {
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         match self.this.upgrade() {
-            Some(hub) if !self.servers().is_empty() => DiscoveryTools::tools(&hub, !self.hides_tools()),
+            Some(hub) if !self.servers().is_empty() => {
+                DiscoveryTools::tools(&hub, !self.hides_tools())
+            }
             _ => Vec::new(),
         }
     }

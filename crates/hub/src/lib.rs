@@ -6,25 +6,30 @@
 
 mod discover;
 mod handshake;
-mod server_events;
 mod hub;
-mod server_state;
+mod lenient;
 mod parts;
 mod peer;
 mod server;
+mod server_events;
+mod server_state;
 mod spec;
 mod stderr;
 mod tokens;
-mod lenient;
 mod waiting;
 
 pub use handshake::{HandshakeResult, handshake};
-pub use server_events::{ServerEvents, StreamOwner};
 pub use hub::{Hub, HubSettings};
+pub use peer::{DownstreamPeer, PeerRequest, ProtocolMode, RequestError};
+pub use server::{
+    DownstreamServer, Health, HeldDefinition, PublicName, SchemaCheck, ServerState, ServerStatus,
+};
+pub use server_events::{ServerEvents, StreamOwner};
 pub use server_state::{ServerStateStore, StoredServerState};
-pub use peer::{ProtocolMode, DownstreamPeer, PeerRequest, RequestError};
-pub use server::{DownstreamServer, Health, HeldDefinition, PublicName, SchemaCheck, ServerState, ServerStatus};
-pub use spec::{ServerDescription, Dialer, CatalogExposure, RetryPolicy, ServerSpec, DiscoveryVisibility, ServerTransport};
+pub use spec::{
+    CatalogExposure, Dialer, DiscoveryVisibility, RetryPolicy, ServerDescription, ServerSpec,
+    ServerTransport,
+};
 pub use stderr::{LogThrottle, StderrTail, ThrottleDecision};
 pub use tokens::estimate as estimate_tokens;
 pub use waiting::TimeLimit;

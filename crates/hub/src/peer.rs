@@ -1,9 +1,9 @@
 //! The client's side of one connection: request ids, answers in any order, progress, requests of the server.
 
-use crate::{ServerEvents, StreamOwner, TimeLimit, parts::CollectedParts, lenient, waiting};
-use docent_dial::{TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing};
+use crate::{ServerEvents, StreamOwner, TimeLimit, lenient, parts::CollectedParts, waiting};
+use docent_dial::{ClientTransport, Outgoing, TransportEvent, TransportFailure, TransportListener};
 use docent_tool::{Object, Progress};
-use docent_traffic::{Direction, TrafficKind, TrafficDetails, Tap};
+use docent_traffic::{Direction, Tap, TrafficDetails, TrafficKind};
 use serde_json::{Value, json};
 use std::{
     borrow::Cow,
@@ -173,7 +173,8 @@ impl PeerCore {
         let Some(id) = id.filter(|_| pending.is_task) else { return };
         let Some(progress) = pending.progress.take() else { return };
         let heard = Arc::clone(&pending.activity);
-        self.tasks().insert(id.to_owned(), FollowedTask { token, progress, activity: heard, done: 0.0 });
+        self.tasks()
+            .insert(id.to_owned(), FollowedTask { token, progress, activity: heard, done: 0.0 });
     }
 
     /// Reports a task's status notification as progress of the call that waits for it.
@@ -258,7 +259,9 @@ impl PeerCore {
                     None => result,
                 })
             }
-            (None, None) => Err(TransportFailure::Malformed("neither a result nor an error".into()).into()),
+            (None, None) => {
+                Err(TransportFailure::Malformed("neither a result nor an error".into()).into())
+            }
         };
         pending.answer(reply);
     }
@@ -314,7 +317,8 @@ impl PeerCore {
     }
 
     fn fail_all(&self, failure: &TransportFailure) {
-        let all: Vec<PendingPeerRequest> = self.pending().drain().map(|(_, pending)| pending).collect();
+        let all: Vec<PendingPeerRequest> =
+            self.pending().drain().map(|(_, pending)| pending).collect();
         for pending in all {
             pending.fail(failure.clone().into());
         }
@@ -324,7 +328,9 @@ impl PeerCore {
 impl TransportListener for PeerCore {
     fn event(&self, event: TransportEvent) {
         match event {
-            TransportEvent::Message { message, request } => self.handle_message(message, request.as_ref()),
+            TransportEvent::Message { message, request } => {
+                self.handle_message(message, request.as_ref())
+            }
             TransportEvent::Noise(text) => {
                 self.note(TrafficKind::Noise, &text, None);
                 self.events.on_noise(text);
@@ -426,8 +432,16 @@ impl DownstreamPeer {
 
     /// Sends a request and waits for the answer. Dropping the future cancels the request at the server.
     pub async fn request(&self, method: &str, request: PeerRequest) -> Result<Value, RequestError> {
-        let PeerRequest { mut params, headers, progress, timeout: patience, activity: heard, limit, more, caller } =
-            request;
+        let PeerRequest {
+            mut params,
+            headers,
+            progress,
+            timeout: patience,
+            activity: heard,
+            limit,
+            more,
+            caller,
+        } = request;
         let id = self.core.next.fetch_add(1, Ordering::Relaxed);
         self.core.late.store(0, Ordering::Relaxed);
         if progress.is_some() || self.era.get() == Some(&ProtocolMode::Stateless) {
@@ -436,8 +450,14 @@ impl DownstreamPeer {
         let (reply, answered) = oneshot::channel();
         let is_task = params.contains_key("task");
         let (reply, parts) = (Some(reply), None);
-        let pending =
-            PendingPeerRequest { reply, progress, activity: Arc::clone(&heard), caller, is_task, parts };
+        let pending = PendingPeerRequest {
+            reply,
+            progress,
+            activity: Arc::clone(&heard),
+            caller,
+            is_task,
+            parts,
+        };
         self.core.pending().insert(id, pending);
         let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
         if let Some(failure) = self.core.closed.get() {
@@ -575,14 +595,16 @@ impl Drop for InFlight<'_> {
         }
         let (line, id) = (Arc::clone(&self.peer.transport), self.id);
         let core = Arc::clone(&self.peer.core);
-        let notify = self.peer.era.get() != Some(&ProtocolMode::Stateless) || !line.cancels_by_closing();
+        let notify =
+            self.peer.era.get() != Some(&ProtocolMode::Stateless) || !line.cancels_by_closing();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             line.abandon(&id.into());
             if !notify {
                 return;
             }
-            let params = json!({"requestId": id, "reason": "the caller no longer waits for the answer"});
+            let params =
+                json!({"requestId": id, "reason": "the caller no longer waits for the answer"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
             core.record_sent(&message, TrafficDetails::default());

@@ -3,9 +3,9 @@
 
 use crate::{
     ProtocolMode, ServerSpec,
-    server::{Addresses, ToolDefinition, ServerCatalog},
+    server::{Addresses, ServerCatalog, ToolDefinition},
 };
-use docent_files::{FileAccess, Durability, ManagedFolder};
+use docent_files::{Durability, FileAccess, ManagedFolder};
 use docent_tool::Object;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -320,11 +320,18 @@ mod tests {
     fn state_is_loaded_for_the_same_transport_only() {
         let folder = tempfile::tempdir().unwrap();
         let memory = ServerStateStore::new(folder.path().join("servers"));
-        let way = |url: &str| ServerTransport::Remote { url: url.into(), sse: None, headers: BTreeMap::new() };
+        let way = |url: &str| ServerTransport::Remote {
+            url: url.into(),
+            sse: None,
+            headers: BTreeMap::new(),
+        };
         let spec = ServerSpec::new("a/b", way("http://127.0.0.1:1/"));
         assert_eq!(memory.load(&spec), None);
-        let known =
-            StoredServerState { way: spec.digest(), era: Some(ProtocolMode::Stateless), ..StoredServerState::default() };
+        let known = StoredServerState {
+            way: spec.digest(),
+            era: Some(ProtocolMode::Stateless),
+            ..StoredServerState::default()
+        };
         memory.save(&spec.name, &known);
         assert_eq!(memory.load(&spec), Some(known.clone()));
         assert_eq!(memory.load(&ServerSpec::new("a/b", way("http://127.0.0.1:2/"))), None);
@@ -387,7 +394,8 @@ mod tests {
     fn approvals_that_can_t_be_read_are_kept_aside_and_nothing_is_approved() {
         let folder = tempfile::tempdir().unwrap();
         let memory = ServerStateStore::new(folder.path().to_owned());
-        let way = ServerTransport::Remote { url: String::new(), sse: None, headers: BTreeMap::new() };
+        let way =
+            ServerTransport::Remote { url: String::new(), sse: None, headers: BTreeMap::new() };
         let spec = ServerSpec::new("s", way);
         let path = memory.file("s").unwrap().path();
         let doubted = StoredServerState { doubted: true, ..StoredServerState::default() };
@@ -411,7 +419,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (servers, victim) = (place.path().join("servers"), place.path().join("victim"));
         let memory = ServerStateStore::new(servers.clone());
-        let known = StoredServerState { era: Some(ProtocolMode::Stateless), ..StoredServerState::default() };
+        let known = StoredServerState {
+            era: Some(ProtocolMode::Stateless),
+            ..StoredServerState::default()
+        };
         memory.save("s", &known);
         // A link in place of the file is neither read nor replaced: the approvals are unknown.
         let path = memory.file("s").unwrap().path();
@@ -439,7 +450,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (state, elsewhere) = (place.path().join("state"), place.path().join("elsewhere"));
         let memory = ServerStateStore::new(state.join("servers"));
-        let known = StoredServerState { era: Some(ProtocolMode::Stateless), ..StoredServerState::default() };
+        let known = StoredServerState {
+            era: Some(ProtocolMode::Stateless),
+            ..StoredServerState::default()
+        };
         memory.save("s", &known);
         fs::rename(&state, &elsewhere).unwrap();
         symlink(&elsewhere, &state).unwrap();
@@ -483,7 +497,8 @@ mod tests {
         let tool = |name: &str| object(&json!({"name": name}));
         let held = |name: &str| (name.to_owned(), tool(name));
         let held_back = [held("a"), held("b")].into();
-        let mut known = StoredServerState { held_back, doubted: true, ..StoredServerState::default() };
+        let mut known =
+            StoredServerState { held_back, doubted: true, ..StoredServerState::default() };
         known.approve("a");
         assert!(known.doubted);
         known.approve("b");

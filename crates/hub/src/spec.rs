@@ -2,9 +2,9 @@
 
 use crate::{
     StderrTail,
-    server::{TASK_TIME, MAX_ATTEMPTS},
+    server::{MAX_ATTEMPTS, TASK_TIME},
 };
-use docent_dial::{TransportFailure, ClientTransport, TransportListener, Running};
+use docent_dial::{ClientTransport, Running, TransportFailure, TransportListener};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
@@ -213,7 +213,8 @@ impl ServerSpec {
     /// Maximum time of a call with everything: its turn, the start of the server, and each attempt.
     pub(crate) fn max_exchange_time(&self, is_task: bool) -> Duration {
         let retries = self.retry.as_ref().map_or(0, |retry| retry.attempts);
-        let tries = self.call_limit(is_task).saturating_mul(MAX_ATTEMPTS.max(retries.saturating_add(1)));
+        let tries =
+            self.call_limit(is_task).saturating_mul(MAX_ATTEMPTS.max(retries.saturating_add(1)));
         let pauses = self.retry.as_ref().map_or(Duration::ZERO, RetryPolicy::all_pauses);
         let tries = tries.saturating_add(pauses);
         // The caller adds this to the current time.
@@ -238,7 +239,8 @@ impl ServerSpec {
 
     /// Whether a tool is offered at all.
     pub fn offers(&self, tool: &str) -> bool {
-        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, tool));
+        let any =
+            |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, tool));
         (self.only.is_empty() || any(&self.only)) && !any(&self.hide)
     }
 }

@@ -96,9 +96,17 @@ mod tests {
     #[test]
     fn a_program_that_writes_a_lot_is_logged_more_quietly_for_a_while() {
         let (mut pace, now) = (LogThrottle::default(), Instant::now());
-        let levels: Vec<ThrottleDecision> = (0..LogThrottle::LINES_PER_WINDOW + 2).map(|_| pace.next(now)).collect();
-        assert!(levels[..LogThrottle::LINES_PER_WINDOW - 1].iter().all(|one| *one == ThrottleDecision::Normal));
-        assert_eq!(levels[LogThrottle::LINES_PER_WINDOW - 1..], [ThrottleDecision::LastNormal, ThrottleDecision::Quiet, ThrottleDecision::Quiet]);
+        let levels: Vec<ThrottleDecision> =
+            (0..LogThrottle::LINES_PER_WINDOW + 2).map(|_| pace.next(now)).collect();
+        assert!(
+            levels[..LogThrottle::LINES_PER_WINDOW - 1]
+                .iter()
+                .all(|one| *one == ThrottleDecision::Normal)
+        );
+        assert_eq!(
+            levels[LogThrottle::LINES_PER_WINDOW - 1..],
+            [ThrottleDecision::LastNormal, ThrottleDecision::Quiet, ThrottleDecision::Quiet]
+        );
         assert_eq!(pace.next(now + LogThrottle::WINDOW), ThrottleDecision::Normal);
     }
 

@@ -101,7 +101,8 @@ mod tests {
                 hearing.notify_one();
             }
         });
-        let error = wait_for_answer(answered, patience, &heard, limit.as_deref()).await.unwrap_err();
+        let error =
+            wait_for_answer(answered, patience, &heard, limit.as_deref()).await.unwrap_err();
         progress.abort();
         (error, begin.elapsed())
     }
@@ -135,7 +136,8 @@ mod tests {
         let (_reply, answered) = oneshot::channel();
         let heard = Notify::new();
         let limit = TimeLimit::new(SECOND);
-        let mut waiting = std::pin::pin!(wait_for_answer(answered, Some(SECOND), &heard, Some(&limit)));
+        let mut waiting =
+            std::pin::pin!(wait_for_answer(answered, Some(SECOND), &heard, Some(&limit)));
         for _ in 0..10_000 {
             heard.notify_one();
             tokio::time::advance(Duration::from_millis(1)).await;

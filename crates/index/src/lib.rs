@@ -12,13 +12,16 @@ mod store;
 mod synonyms;
 mod unit;
 
-pub use query::{IndexSearchResults, UnitFilter, IndexHit, MatchedTerm, PathPatterns, UnitLocation, IndexQuery, AnalyzedQuery, ScoreParts, Snippet};
-pub use rank::{units_named, search};
-pub use shortlist::{ShortlistItem, Shortlist};
+pub use query::{
+    AnalyzedQuery, IndexHit, IndexQuery, IndexSearchResults, MatchedTerm, PathPatterns, ScoreParts,
+    Snippet, UnitFilter, UnitLocation,
+};
+pub use rank::{search, units_named};
+pub use shortlist::{Shortlist, ShortlistItem};
 pub use store::{
-    CandidateUnit, CandidateUnits, StoreChange, FoundUnit, NearbyTerms, StoreRepairs, UnitRow, CorpusStatistics, StoreStatus, IndexStore,
-    IndexStoreError, SourceSummary, StoreView,
-    embedded::{EmbeddedStore, LockWait, EmbeddedStoreSettings},
+    CandidateUnit, CandidateUnits, CorpusStatistics, FoundUnit, IndexStore, IndexStoreError,
+    NearbyTerms, SourceSummary, StoreChange, StoreRepairs, StoreStatus, StoreView, UnitRow,
+    embedded::{EmbeddedStore, EmbeddedStoreSettings, LockWait},
 };
 pub use synonyms::{SynonymError, Synonyms};
-pub use unit::{Digest, Genre, IndexedSource, LineSpan, IndexUnit};
+pub use unit::{Digest, Genre, IndexUnit, IndexedSource, LineSpan};

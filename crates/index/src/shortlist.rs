@@ -3,7 +3,7 @@
 use crate::{
     Genre, IndexUnit,
     analysis::terms,
-    embed::{EmbeddingInput, Embedder, Vector},
+    embed::{Embedder, EmbeddingInput, Vector},
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -52,8 +52,10 @@ impl Shortlist {
                 ..IndexUnit::default()
             })
             .collect();
-        let documents: Vec<EmbeddingInput<'_>> =
-            units.iter().map(|unit| EmbeddingInput { unit, path: "", genre: Genre::Prose }).collect();
+        let documents: Vec<EmbeddingInput<'_>> = units
+            .iter()
+            .map(|unit| EmbeddingInput { unit, path: "", genre: Genre::Prose })
+            .collect();
         // Without vectors, search by words only.
         let vectors = embedder.documents(&documents).unwrap_or_default();
         let mut vectors = vectors.into_iter();
@@ -99,7 +101,8 @@ impl Shortlist {
             let rarity = (1.0 + (all - spread + 0.5) / (spread + 0.5)).ln();
             best += rarity;
             let Some(count) = row.counts.get(term) else { continue };
-            let length = 1.0 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * row.length / self.average.max(1.0);
+            let length = 1.0 - LENGTH_NORMALIZATION
+                + LENGTH_NORMALIZATION * row.length / self.average.max(1.0);
             words += rarity * count / (count + TERM_SATURATION * length);
         }
         let words = if best > 0.0 { words / best } else { 0.0 };

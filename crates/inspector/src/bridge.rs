@@ -1,6 +1,6 @@
 //! The page's connection to a server: a WebSocket at one end, a [`ClientTransport`] at the other. Messages pass unchanged.
 
-use crate::{TargetConnection, State, InspectorTarget};
+use crate::{InspectorTarget, State, TargetConnection};
 use axum::{
     extract::{
         FromRequestParts, Query, Request,
@@ -8,8 +8,8 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use docent_dial::{TransportEvent, TransportFailure, ClientTransport, TransportListener, Outgoing};
-use docent_traffic::{ConnectionInfo, Direction, Hop, TrafficKind, TrafficDetails, Tap};
+use docent_dial::{ClientTransport, Outgoing, TransportEvent, TransportFailure, TransportListener};
+use docent_traffic::{ConnectionInfo, Direction, Hop, Tap, TrafficDetails, TrafficKind};
 use futures::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,7 +37,11 @@ pub(crate) struct BridgeQuery {
     agreed: Option<String>,
 }
 
-pub(crate) async fn upgrade(state: State, Query(wish): Query<BridgeQuery>, request: Request) -> Response {
+pub(crate) async fn upgrade(
+    state: State,
+    Query(wish): Query<BridgeQuery>,
+    request: Request,
+) -> Response {
     let (mut parts, _) = request.into_parts();
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
         Ok(upgrade) => upgrade,
@@ -128,11 +132,13 @@ async fn open(
     let (behind, line, tap, openings) = Default::default();
     let ear = Arc::new(BridgeEvents { page_sender, page_overflow: behind, line, tap, openings });
     let opening = state.backend.open(target, Arc::clone(&ear) as Arc<dyn TransportListener>);
-    let TargetConnection { line, via, stderr } = tokio::time::timeout(CONNECT_TIMEOUT, opening)
-        .await
-        .map_err(|_| format!("the server did not start within {} s", CONNECT_TIMEOUT.as_secs()))??;
+    let TargetConnection { line, via, stderr } =
+        tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(|_| {
+            format!("the server did not start within {} s", CONNECT_TIMEOUT.as_secs())
+        })??;
     let peer = target.name.clone();
-    let tap = via.map(|via| state.traffic.connection(ConnectionInfo { hop: Hop::Server, peer, via }));
+    let tap =
+        via.map(|via| state.traffic.connection(ConnectionInfo { hop: Hop::Server, peer, via }));
     ear.line.get_or_init(|| Arc::downgrade(&line));
     if let Some(tap) = tap {
         ear.tap.get_or_init(|| tap);
@@ -318,7 +324,10 @@ mod tests {
         assert_eq!(ear.settle_revision(&initialized).as_deref(), Some("2024-11-05"));
         assert_eq!(ear.settle_revision(&initialized), None, "once");
         assert!(!ear.is_stateless());
-        assert_eq!(ear.settle_revision(&json!({"id": "1", "result": {}})).as_deref(), Some("2026-07-28"));
+        assert_eq!(
+            ear.settle_revision(&json!({"id": "1", "result": {}})).as_deref(),
+            Some("2026-07-28")
+        );
         assert!(ear.is_stateless());
     }
 }

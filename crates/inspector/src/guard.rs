@@ -37,12 +37,14 @@ pub(crate) async fn check(state: State, request: Request, next: Next) -> Respons
 }
 
 fn rejection(inside: &InspectorState, request: &Request) -> Option<Response> {
-    let remote = request.extensions().get::<CallerContext>().and_then(|origin| origin.caller.remote);
+    let remote =
+        request.extensions().get::<CallerContext>().and_then(|origin| origin.caller.remote);
     if !remote.is_some_and(|remote| remote.to_canonical().is_loopback()) {
         return Some(forbidden("the inspector accepts local connections only"));
     }
     let headers = request.headers();
-    let named = headers.get(header::HOST).and_then(|host| HostAuthority::parse(host.to_str().ok()?));
+    let named =
+        headers.get(header::HOST).and_then(|host| HostAuthority::parse(host.to_str().ok()?));
     let Some(host) = named.filter(HostAuthority::is_loopback) else {
         return Some(forbidden("open the inspector at 127.0.0.1 or localhost"));
     };

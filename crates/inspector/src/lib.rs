@@ -5,8 +5,8 @@
 
 mod api;
 mod assets;
-mod guard;
 mod bridge;
+mod guard;
 mod token;
 
 pub use token::InspectorToken;
@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::{any, get, post},
 };
-use docent_dial::{ClientTransport, TransportListener, Running};
+use docent_dial::{ClientTransport, Running, TransportListener};
 use docent_traffic::Traffic;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -123,7 +123,11 @@ struct InspectorState {
 type State = axum::extract::State<Arc<InspectorState>>;
 
 /// The inspector's routes, to be served next to docent's own.
-pub fn router(token: InspectorToken, desk: Arc<dyn InspectorBackend>, traffic: Arc<Traffic>) -> Router {
+pub fn router(
+    token: InspectorToken,
+    desk: Arc<dyn InspectorBackend>,
+    traffic: Arc<Traffic>,
+) -> Router {
     let inside = Arc::new(InspectorState { token, backend: desk, traffic });
     let below = Router::new()
         .route("/", get(index))

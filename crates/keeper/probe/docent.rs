@@ -1,7 +1,9 @@
 //! A minimal docent: starts a supervisor, may confine itself, and orders programs.
 
 use crate::{Outcome, program, say};
-use docent_keeper::{SupervisedChild, Confinement, Supervisor, Launch, ConfinementMode, SupervisorSettings};
+use docent_keeper::{
+    Confinement, ConfinementMode, Launch, SupervisedChild, Supervisor, SupervisorSettings,
+};
 use std::{
     collections::BTreeSet,
     error::Error,
@@ -88,7 +90,10 @@ pub(crate) fn confined() -> Outcome {
     })
 }
 
-async fn ask(mut child: SupervisedChild, word: &str) -> Result<(String, SupervisedChild), Box<dyn Error>> {
+async fn ask(
+    mut child: SupervisedChild,
+    word: &str,
+) -> Result<(String, SupervisedChild), Box<dyn Error>> {
     child.stdin.write_all(format!("{word}\n").as_bytes()).await?;
     let mut answer = String::new();
     BufReader::new(&mut child.stdout).read_line(&mut answer).await?;
@@ -165,7 +170,8 @@ pub(crate) fn measure(count: u64) -> Outcome {
     let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     runtime()?.block_on(async {
         for _ in 0..count {
-            for (at, mode) in [ConfinementMode::Off, ConfinementMode::Auto].into_iter().enumerate() {
+            for (at, mode) in [ConfinementMode::Off, ConfinementMode::Auto].into_iter().enumerate()
+            {
                 let launch = launch(&["echo"], mode)?;
                 let begin = Instant::now();
                 let child = keeper.spawn(&launch).await?;

@@ -38,7 +38,11 @@ impl CommandPolicy {
     }
 
     /// The same for a command that is looked up in `path`.
-    pub(crate) fn check_within(&self, command: &OsStr, path: Option<&OsStr>) -> Result<(), LaunchError> {
+    pub(crate) fn check_within(
+        &self,
+        command: &OsStr,
+        path: Option<&OsStr>,
+    ) -> Result<(), LaunchError> {
         self.check(command)?;
         let fixed = self.path.as_deref();
         if self.allowed.is_empty() || fixed.is_none() || fixed == path {
@@ -56,7 +60,8 @@ mod tests {
     fn a_command_is_held_to_both_lists() {
         let check = |allowed: &[&str], denied: &[&str], command: &[u8], expected: &str| {
             let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
-            let commands = CommandPolicy { allowed: list(allowed), denied: list(denied), path: None };
+            let commands =
+                CommandPolicy { allowed: list(allowed), denied: list(denied), path: None };
             let found = match commands.check(OsStr::from_bytes(command)) {
                 Ok(()) => "started",
                 Err(LaunchError::Denied { .. }) => "denied",

@@ -9,14 +9,14 @@ mod program;
 mod start;
 
 use crate::{
-    ProgramEnd, LaunchError,
-    protocol::{SupervisorRequest, SupervisorSetup},
+    LaunchError, ProgramEnd,
     packet::{PacketInbox, PacketMessage, ReceiveOutcome},
+    protocol::{SupervisorRequest, SupervisorSetup},
 };
 use docent_sandbox::SandboxSupport;
 use marks::ProgramMark;
 use oom::OomScores;
-use program::{SupervisedProgram, ProgramState};
+use program::{ProgramState, SupervisedProgram};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -109,7 +109,9 @@ fn setup(docent: &OwnedFd) -> io::Result<Option<SupervisorSetup>> {
     let mut inbox = PacketInbox::default();
     loop {
         match inbox.receive(docent.as_fd(), true)? {
-            ReceiveOutcome::Message(message) => return Ok(Some(serde_json::from_slice(&message.bytes)?)),
+            ReceiveOutcome::Message(message) => {
+                return Ok(Some(serde_json::from_slice(&message.bytes)?));
+            }
             ReceiveOutcome::Part => {}
             ReceiveOutcome::End => return Ok(None),
         }
@@ -181,7 +183,9 @@ impl SupervisorLoop {
         for _ in 0..MAX_MESSAGES_PER_TURN {
             let Some(docent) = &self.docent else { return };
             match inbox.receive(docent.as_fd(), false) {
-                Ok(ReceiveOutcome::Message(PacketMessage { descriptors, .. })) if descriptors.len() == 1 => {
+                Ok(ReceiveOutcome::Message(PacketMessage { descriptors, .. }))
+                    if descriptors.len() == 1 =>
+                {
                     self.programs.extend(descriptors.into_iter().map(SupervisedProgram::new));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,

@@ -14,20 +14,21 @@
 
 mod commands;
 mod event_loop;
-mod supervisor;
-mod protocol;
 mod outcome;
 mod packet;
 mod process;
+mod protocol;
+mod supervisor;
 
 pub use commands::CommandPolicy;
 pub use docent_sandbox::{
-    Confinement, DroppedVariable, ChildEnvironment, Launch, ResourceLimits, ConfinementMode, VariableOrigin, PortSet, clean_environment,
+    ChildEnvironment, Confinement, ConfinementMode, DroppedVariable, Launch, PortSet,
+    ResourceLimits, VariableOrigin, clean_environment,
 };
 pub use event_loop::run;
-pub use supervisor::{UnconfiguredSupervisor, Supervisor, SupervisorEvent, SupervisorSettings};
-pub use outcome::{ProgramEnd, LaunchError};
+pub use outcome::{LaunchError, ProgramEnd};
 pub use process::{SupervisedChild, SupervisedProcess};
+pub use supervisor::{Supervisor, SupervisorEvent, SupervisorSettings, UnconfiguredSupervisor};
 
 /// The program of a [`Launch`] that starts the supervisor's own executable, even if its file was replaced.
 pub const OWN_EXECUTABLE: &str = "/proc/self/exe";

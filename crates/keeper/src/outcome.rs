@@ -42,9 +42,7 @@ pub enum LaunchError {
         program: String,
     },
     /// No folder of `PATH` contains the program.
-    #[error(
-        "{program:?} not found in PATH ({searched:?}); install it or use its absolute path"
-    )]
+    #[error("{program:?} not found in PATH ({searched:?}); install it or use its absolute path")]
     NotOnPath {
         /// The program as it was ordered.
         program: String,
@@ -52,9 +50,7 @@ pub enum LaunchError {
         searched: String,
     },
     /// The file is not executable.
-    #[error(
-        "{program:?} is not an executable file; run chmod +x on it or use another program"
-    )]
+    #[error("{program:?} is not an executable file; run chmod +x on it or use another program")]
     NotExecutable {
         /// Its absolute path.
         program: String,

@@ -99,7 +99,11 @@ pub(crate) struct PacketInbox {
 
 impl PacketInbox {
     /// Reads one packet; blocks only if `wait` is set. A malformed packet is an error.
-    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<ReceiveOutcome> {
+    pub(crate) fn receive(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        wait: bool,
+    ) -> io::Result<ReceiveOutcome> {
         let mut packet = vec![0; MAX_PART_BYTES + 1];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -126,8 +130,14 @@ impl PacketInbox {
         }
     }
 
-    fn add(&mut self, head: u8, part: &[u8], descriptors: Vec<OwnedFd>) -> io::Result<ReceiveOutcome> {
-        let odd = !matches!(head, LAST_PART | MORE_PARTS) || head == MORE_PARTS && !descriptors.is_empty();
+    fn add(
+        &mut self,
+        head: u8,
+        part: &[u8],
+        descriptors: Vec<OwnedFd>,
+    ) -> io::Result<ReceiveOutcome> {
+        let odd = !matches!(head, LAST_PART | MORE_PARTS)
+            || head == MORE_PARTS && !descriptors.is_empty();
         if odd || self.bytes.len() + part.len() > MAX_MESSAGE_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -135,7 +145,10 @@ impl PacketInbox {
         if head == MORE_PARTS {
             return Ok(ReceiveOutcome::Part);
         }
-        Ok(ReceiveOutcome::Message(PacketMessage { bytes: std::mem::take(&mut self.bytes), descriptors }))
+        Ok(ReceiveOutcome::Message(PacketMessage {
+            bytes: std::mem::take(&mut self.bytes),
+            descriptors,
+        }))
     }
 }
 
@@ -157,7 +170,9 @@ mod tests {
 
     #[test]
     fn a_message_of_any_length_arrives_whole_with_its_descriptors() {
-        for length in [1, MAX_PART_BYTES - 1, MAX_PART_BYTES, MAX_PART_BYTES + 1, 3 * MAX_PART_BYTES] {
+        for length in
+            [1, MAX_PART_BYTES - 1, MAX_PART_BYTES, MAX_PART_BYTES + 1, 3 * MAX_PART_BYTES]
+        {
             let (ours, theirs) = pair().unwrap();
             let file = File::open("/dev/null").unwrap();
             let sent: Vec<u8> = (0..=250).cycle().take(length).collect();

@@ -2,9 +2,9 @@
 
 use crate::{
     ProgramEnd,
-    supervisor::milliseconds,
-    protocol::{SupervisorAnswer, SupervisorRequest},
     packet::{PacketInbox, PacketMessage, ReceiveOutcome, parts},
+    protocol::{SupervisorAnswer, SupervisorRequest},
+    supervisor::milliseconds,
 };
 use std::{
     io,

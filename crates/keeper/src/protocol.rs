@@ -1,6 +1,9 @@
 //! Messages between docent and its supervisor, as JSON. Words of the command line need not be UTF-8.
 
-use crate::{CommandPolicy, Confinement, ChildEnvironment, LaunchError, Launch, ConfinementMode, outcome::ProgramEnd};
+use crate::{
+    ChildEnvironment, CommandPolicy, Confinement, ConfinementMode, Launch, LaunchError,
+    outcome::ProgramEnd,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::{OsStr, OsString},
@@ -68,7 +71,10 @@ impl LaunchOrder {
             program: CommandLineWord::of(launch.program.as_os_str()),
             args: launch.args.iter().map(|arg| CommandLineWord::of(arg)).collect(),
             cwd: launch.cwd.as_ref().map(|folder| CommandLineWord::of(folder.as_os_str())),
-            environment: kept.iter().map(|(k, v)| (CommandLineWord::of(k), CommandLineWord::of(v))).collect(),
+            environment: kept
+                .iter()
+                .map(|(k, v)| (CommandLineWord::of(k), CommandLineWord::of(v)))
+                .collect(),
             confinement: launch.confinement.clone(),
             mode: launch.mode,
             bubblewrap: launch.bubblewrap,
@@ -77,7 +83,8 @@ impl LaunchOrder {
 
     /// Returns the ordered launch, through the supervisor's configured executable.
     pub(crate) fn launch(self, through: &OsStr) -> Launch {
-        let words = |words: Vec<CommandLineWord>| words.into_iter().map(CommandLineWord::into_os).collect();
+        let words =
+            |words: Vec<CommandLineWord>| words.into_iter().map(CommandLineWord::into_os).collect();
         let variables = self.environment.into_iter();
         Launch {
             program: self.program.into_os().into(),
@@ -142,9 +149,13 @@ mod tests {
         launch.cwd = Some("/".into());
         launch.bubblewrap = true;
         launch.through = Some("/hostile".into());
-        let text = serde_json::to_string(&SupervisorRequest::Start(Box::new(LaunchOrder::of(&launch)))).unwrap();
+        let text =
+            serde_json::to_string(&SupervisorRequest::Start(Box::new(LaunchOrder::of(&launch))))
+                .unwrap();
         assert!(!text.contains("hostile"));
-        let Ok(SupervisorRequest::Start(order)) = serde_json::from_str(&text) else { panic!("{text}") };
+        let Ok(SupervisorRequest::Start(order)) = serde_json::from_str(&text) else {
+            panic!("{text}")
+        };
         let back = order.launch(OsStr::new("/opt/docent"));
         assert_eq!(
             (&back.program, &back.args, &back.cwd),

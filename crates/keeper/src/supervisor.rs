@@ -1,10 +1,13 @@
 //! docent's side: starts the supervisor, sends it orders, and detects that it was killed.
 
 use crate::{
-    CommandPolicy, ProgramEnd, LaunchError, Launch, SUBCOMMAND,
-    protocol::{SupervisorAnswer, SupervisorNotice, LaunchOrder, SupervisorRequest, SupervisorSetup, CommandLineWord},
+    CommandPolicy, Launch, LaunchError, ProgramEnd, SUBCOMMAND,
     packet::{self, PacketInbox, ReceiveOutcome},
-    process::{SupervisedChild, SupervisorLink, SupervisedProcess},
+    process::{SupervisedChild, SupervisedProcess, SupervisorLink},
+    protocol::{
+        CommandLineWord, LaunchOrder, SupervisorAnswer, SupervisorNotice, SupervisorRequest,
+        SupervisorSetup,
+    },
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -208,8 +211,9 @@ impl Supervisor {
 
     async fn order(&self, launch: &Launch) -> Result<SupervisedChild, LaunchError> {
         let wrong = |reason: String| LaunchError::Order { reason };
-        let order = serde_json::to_vec(&SupervisorRequest::Start(Box::new(LaunchOrder::of(launch))))
-            .map_err(|error| wrong(error.to_string()))?;
+        let order =
+            serde_json::to_vec(&SupervisorRequest::Start(Box::new(LaunchOrder::of(launch))))
+                .map_err(|error| wrong(error.to_string()))?;
         if order.len() > packet::MAX_MESSAGE_BYTES {
             return Err(wrong(format!("it is longer than {} bytes", packet::MAX_MESSAGE_BYTES)));
         }

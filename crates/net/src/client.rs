@@ -1,12 +1,12 @@
 //! The HTTP client: allowed hosts, checked addresses, bounded responses.
 
 use crate::{
-    policy::NetworkPolicy,
-    refusal::{GuardedFetchError, FetchRefusal},
-    request::FetchRequest,
-    resolve::{GuardedResolver, AddressLookup, SystemLookup},
-    unpack::{self, BodyRead},
     address_syntax::{BadAddress, join_url},
+    policy::NetworkPolicy,
+    refusal::{FetchRefusal, GuardedFetchError},
+    request::FetchRequest,
+    resolve::{AddressLookup, GuardedResolver, SystemLookup},
+    unpack::{self, BodyRead},
 };
 use percent_encoding::{AsciiSet, percent_encode};
 use serde::{Deserialize, Serialize};
@@ -162,7 +162,11 @@ impl GuardedClient {
     }
 
     /// Creates a client with another resolver. Addresses are still checked.
-    pub fn with_lookup(policy: NetworkPolicy, limits: FetchLimits, lookup: Arc<dyn AddressLookup>) -> Self {
+    pub fn with_lookup(
+        policy: NetworkPolicy,
+        limits: FetchLimits,
+        lookup: Arc<dyn AddressLookup>,
+    ) -> Self {
         Self::with_connector(policy, limits, lookup, DefaultConnector::default())
     }
 
@@ -214,7 +218,11 @@ impl GuardedClient {
     }
 
     /// Fetches a page, following redirects. Each is checked like the first URL.
-    pub fn get(&self, url: &Url, conditional: &CacheValidators) -> Result<FetchResponse, GuardedFetchError> {
+    pub fn get(
+        &self,
+        url: &Url,
+        conditional: &CacheValidators,
+    ) -> Result<FetchResponse, GuardedFetchError> {
         self.get_body(url, conditional, BodyLimit::AtMost(self.limits.body))
     }
 
@@ -228,7 +236,8 @@ impl GuardedClient {
         let deadline = self.deadline();
         let mut at = url.clone();
         for _ in 0..=self.limits.redirects {
-            let answer = self.fetch_hop(&FetchRequest::get(at.clone()), conditional, body, deadline)?;
+            let answer =
+                self.fetch_hop(&FetchRequest::get(at.clone()), conditional, body, deadline)?;
             let Some(next) = answer.redirect()? else { return Ok(answer) };
             at = check_downgrade(&at, next)?;
         }
@@ -237,13 +246,26 @@ impl GuardedClient {
     }
 
     /// Fetches a page, and returns a redirect to the caller.
-    pub fn get_once(&self, url: &Url, conditional: &CacheValidators) -> Result<FetchResponse, GuardedFetchError> {
+    pub fn get_once(
+        &self,
+        url: &Url,
+        conditional: &CacheValidators,
+    ) -> Result<FetchResponse, GuardedFetchError> {
         let deadline = self.deadline();
-        self.fetch_hop(&FetchRequest::get(url.clone()), conditional, BodyLimit::AtMost(self.limits.body), deadline)
+        self.fetch_hop(
+            &FetchRequest::get(url.clone()),
+            conditional,
+            BodyLimit::AtMost(self.limits.body),
+            deadline,
+        )
     }
 
     /// Sends a request. Follows redirects, after a check, only if the request carries nothing but its URL.
-    pub fn send(&self, request: &FetchRequest, body: BodyLimit) -> Result<FetchResponse, GuardedFetchError> {
+    pub fn send(
+        &self,
+        request: &FetchRequest,
+        body: BodyLimit,
+    ) -> Result<FetchResponse, GuardedFetchError> {
         let (deadline, nothing) = (self.deadline(), CacheValidators::default());
         let mut request = request.clone();
         let first = request.url.clone();
@@ -343,7 +365,9 @@ impl GuardedClient {
         match unpack::read_bounded(content.into_reader(), packed, limit, Some(deadline)) {
             Ok(BodyRead::Whole(bytes)) => Ok(bytes),
             Ok(BodyRead::Cut(bytes)) if body == BodyLimit::First(limit) => Ok(bytes),
-            Ok(BodyRead::Cut(_)) => Err(GuardedFetchError::TooLarge { url: url.to_string(), limit }),
+            Ok(BodyRead::Cut(_)) => {
+                Err(GuardedFetchError::TooLarge { url: url.to_string(), limit })
+            }
             Ok(BodyRead::Late) => Err(self.timeout_error(url)),
             Err(error) => match ureq::Error::from(error) {
                 ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidInput => {
@@ -447,12 +471,16 @@ mod tests {
     fn an_encrypted_page_is_not_left_for_one_that_is_not() {
         let answer = "HTTP/1.1 301 X\r\nlocation: http://127.0.0.1/\r\ncontent-length: 0\r\n\r\n";
         let policy = NetworkPolicy::parse(["127.0.0.1"]).unwrap();
-        let client = GuardedClient::hearing(policy, FetchLimits::default(), answer.as_bytes().to_vec());
+        let client =
+            GuardedClient::hearing(policy, FetchLimits::default(), answer.as_bytes().to_vec());
         let url = Url::parse("https://127.0.0.1/").unwrap();
         let got = client.get_body(&url, &CacheValidators::default(), BodyLimit::First(9));
         let sent = client.send(&FetchRequest::get(url), BodyLimit::First(9));
         for error in [got.unwrap_err(), sent.unwrap_err()] {
-            assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Downgrade { .. })), "{error:?}");
+            assert!(
+                matches!(error, GuardedFetchError::Refused(FetchRefusal::Downgrade { .. })),
+                "{error:?}"
+            );
         }
     }
 
@@ -483,7 +511,10 @@ mod tests {
         let to = |text| response(&[("location", text)]).redirect();
         assert_eq!(to("../z#part"), Ok(Some(Url::parse("https://a.test/z").unwrap())));
         assert_eq!(to("https://["), Ok(None));
-        assert_eq!(to("//2130706433/"), Err(FetchRefusal::Notation { address: [127, 0, 0, 1].into() }));
+        assert_eq!(
+            to("//2130706433/"),
+            Err(FetchRefusal::Notation { address: [127, 0, 0, 1].into() })
+        );
         let raw = |place: &[u8]| {
             let mut answer = response(&[]);
             answer.headers.append("location", http::HeaderValue::from_bytes(place).unwrap());

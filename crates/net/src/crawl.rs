@@ -4,16 +4,16 @@ mod pace;
 mod visit;
 
 use crate::{
+    address_syntax::join_url,
     client::{GuardedClient, error_chain},
     file_name::file_name,
     links::CrawlLinks,
     media,
+    page_store::{CrawlEvent, PageStore, PageStoreError, SavedCrawl, StoredPage, UrlOutcome},
     refusal::FetchRefusal,
     robots::{Robots, RobotsCache, RobotsUnavailable},
-    page_store::{CrawlEvent, UrlOutcome, StoredPage, SavedCrawl, PageStore, PageStoreError},
-    site::{BadGlob, SiteScope, CrawlSite},
+    site::{BadGlob, CrawlSite, SiteScope},
     sitemap::Sitemap,
-    address_syntax::join_url,
 };
 use pace::RequestPacer;
 use std::{
@@ -281,8 +281,9 @@ impl RunningCrawl<'_, '_> {
             None => named.collect(),
         };
         let Self { result, pace, watch, client, .. } = self;
-        let mut problem =
-            |url: &Url, error: crate::sitemap::BadSitemap| result.add_problem(url.as_str(), &error_chain(&error));
+        let mut problem = |url: &Url, error: crate::sitemap::BadSitemap| {
+            result.add_problem(url.as_str(), &error_chain(&error))
+        };
         let mut go_on = || {
             let wanted = pace.wait(watch.stop);
             pace.rest(Duration::ZERO);

@@ -73,7 +73,8 @@ fn clean(part: &str) -> String {
         }
     }
     let stem = clean.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    let device = WINDOWS_DEVICES.contains(&stem.trim_end_matches(|letter: char| letter.is_ascii_digit()));
+    let device =
+        WINDOWS_DEVICES.contains(&stem.trim_end_matches(|letter: char| letter.is_ascii_digit()));
     if clean == plain && !device { clean } else { mark_shortened(&clean, part) }
 }
 

@@ -1,6 +1,6 @@
 //! Responses from memory, for fuzz targets and tests: everything but the connection is real.
 
-use crate::{GuardedClient, FetchLimits, NetworkPolicy, SystemLookup};
+use crate::{FetchLimits, GuardedClient, NetworkPolicy, SystemLookup};
 use std::sync::Arc;
 use ureq::{
     Error,

@@ -3,6 +3,7 @@
 //! Knows URLs, HTTP and robots.txt; must not know tools, document formats, or the index. Every call blocks.
 
 mod address;
+mod address_syntax;
 mod client;
 mod crawl;
 mod file_name;
@@ -10,28 +11,30 @@ mod file_name;
 mod fuzz;
 mod links;
 mod media;
+mod page_store;
 mod policy;
 mod refusal;
 mod request;
 mod resolve;
 mod robots;
-mod page_store;
 mod site;
 mod sitemap;
-mod url_encoding;
 mod unpack;
-mod address_syntax;
+mod url_encoding;
 
 pub use address::AddressClass;
-pub use client::{BodyLimit, GuardedClient, FetchLimits, FetchResponse, CacheValidators};
-pub use crawl::{CrawlError, CrawlReport, CrawlEnd, CrawlProblem, CrawlObserver, crawl};
+pub use address_syntax::{BadAddress, join_url, parse_url};
+pub use client::{BodyLimit, CacheValidators, FetchLimits, FetchResponse, GuardedClient};
+pub use crawl::{CrawlEnd, CrawlError, CrawlObserver, CrawlProblem, CrawlReport, crawl};
+pub use page_store::{
+    CrawlEvent, FolderPageStore, PAGES_FOLDER, PageStore, PageStoreError, SavedCrawl, StoredPage,
+    UrlOutcome,
+};
 pub use policy::{BadRule, HostRule, NetworkPolicy, PolicySetting};
-pub use refusal::{GuardedFetchError, FetchRefusal};
+pub use refusal::{FetchRefusal, GuardedFetchError};
 pub use request::FetchRequest;
 pub use resolve::{AddressLookup, SystemLookup};
 pub use robots::{Robots, RobotsCache, RobotsUnavailable};
-pub use page_store::{CrawlEvent, FolderPageStore, UrlOutcome, PAGES_FOLDER, StoredPage, SavedCrawl, PageStore, PageStoreError};
 pub use site::{BadGlob, CrawlSite};
-pub use sitemap::{BadSitemap, SitemapPage, Sitemap};
+pub use sitemap::{BadSitemap, Sitemap, SitemapPage};
 pub use url::Url;
-pub use address_syntax::{BadAddress, join_url, parse_url};

@@ -7,8 +7,14 @@ struct PageMediaKind {
 }
 
 const PAGE_KINDS: [PageMediaKind; 9] = [
-    PageMediaKind { types: &["text/html", "application/xhtml+xml"], endings: &["html", "htm", "xhtml"] },
-    PageMediaKind { types: &["text/markdown", "text/x-markdown"], endings: &["md", "markdown", "mdx"] },
+    PageMediaKind {
+        types: &["text/html", "application/xhtml+xml"],
+        endings: &["html", "htm", "xhtml"],
+    },
+    PageMediaKind {
+        types: &["text/markdown", "text/x-markdown"],
+        endings: &["md", "markdown", "mdx"],
+    },
     PageMediaKind { types: &["text/plain"], endings: &["txt", "text"] },
     PageMediaKind { types: &["text/x-rst", "text/prs.fallenstein.rst"], endings: &["rst"] },
     PageMediaKind { types: &["text/asciidoc", "text/x-asciidoc"], endings: &["adoc", "asciidoc"] },
@@ -22,7 +28,8 @@ const PAGE_KINDS: [PageMediaKind; 9] = [
 ];
 
 /// Unspecific types, for which the file name decides.
-const UNSPECIFIC_TYPES: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
+const UNSPECIFIC_TYPES: [&str; 3] =
+    ["text/plain", "application/octet-stream", "binary/octet-stream"];
 
 /// Extensions of files that are never pages and are not requested.
 const NON_PAGE_ENDINGS: [&str; 34] = [

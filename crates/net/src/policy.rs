@@ -108,7 +108,8 @@ impl HostRule {
         }
         let (host, port) = split(text).map_err(bad)?;
         if let Some(inside) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let address = inside.parse().map_err(|_| bad("the text in brackets is not an IPv6 address"))?;
+            let address =
+                inside.parse().map_err(|_| bad("the text in brackets is not an IPv6 address"))?;
             return Self::at(IpAddr::V6(address), port).map_err(|reason| bad(&reason));
         }
         let (name, below) = host.strip_prefix("*.").map_or((host, false), |name| (name, true));
@@ -125,7 +126,9 @@ impl HostRule {
             Host::Domain(name) if below && !name.contains('.') => {
                 Err(bad(&format!("it would allow all of .{name}; write *.example.{name}")))
             }
-            Host::Domain(name) if below => Ok(Self::new(HostPattern::Under(format!(".{name}")), port)),
+            Host::Domain(name) if below => {
+                Ok(Self::new(HostPattern::Under(format!(".{name}")), port))
+            }
             Host::Domain(name) => Ok(Self::new(HostPattern::Name(name), port)),
         }
     }

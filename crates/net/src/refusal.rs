@@ -17,9 +17,7 @@ pub enum FetchRefusal {
         url: String,
     },
     /// An IPv4 address not written as four numbers.
-    #[error(
-        "the host is an unusual notation of {address}; write it as {address}"
-    )]
+    #[error("the host is an unusual notation of {address}; write it as {address}")]
     Notation {
         /// The IPv4 address.
         address: Ipv4Addr,
@@ -51,7 +49,9 @@ pub enum FetchRefusal {
         setting: PolicySetting,
     },
     /// A redirect from https to http.
-    #[error("{from} redirects to {to}, which is not encrypted; request that URL directly if intended")]
+    #[error(
+        "{from} redirects to {to}, which is not encrypted; request that URL directly if intended"
+    )]
     Downgrade {
         /// The https URL.
         from: String,

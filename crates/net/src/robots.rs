@@ -1,7 +1,7 @@
 //! Parses robots.txt, RFC 9309.
 
 use crate::{
-    client::{BodyLimit, GuardedClient, CacheValidators},
+    client::{BodyLimit, CacheValidators, GuardedClient},
     refusal::GuardedFetchError,
     url_encoding,
 };
@@ -174,7 +174,9 @@ fn matches(pattern: &str, target: &str) -> bool {
 #[derive(Debug, thiserror::Error)]
 pub enum RobotsUnavailable {
     /// The server returned an error.
-    #[error("{url} returned status {status}; the site is not crawled without robots.txt; try again later")]
+    #[error(
+        "{url} returned status {status}; the site is not crawled without robots.txt; try again later"
+    )]
     Status {
         /// The robots.txt.
         url: String,
@@ -201,7 +203,11 @@ pub struct RobotsCache {
 impl RobotsCache {
     /// The rules for a URL. A site without the file allows everything; one that can't answer allows nothing, and is
     /// asked again the next time.
-    pub fn rules(&mut self, client: &GuardedClient, url: &Url) -> Result<&Robots, RobotsUnavailable> {
+    pub fn rules(
+        &mut self,
+        client: &GuardedClient,
+        url: &Url,
+    ) -> Result<&Robots, RobotsUnavailable> {
         let site = url.origin().ascii_serialization();
         let fresh = self.sites.get(&site).is_some_and(|(_, at)| at.elapsed() < ROBOTS_LIFETIME);
         if !fresh {
@@ -220,7 +226,8 @@ fn ask(client: &GuardedClient, url: &Url) -> Result<Robots, RobotsUnavailable> {
     place.set_path("/robots.txt");
     place.set_query(None);
     place.set_fragment(None);
-    let answer = client.get_body(&place, &CacheValidators::default(), BodyLimit::First(MAX_ROBOTS_BYTES));
+    let answer =
+        client.get_body(&place, &CacheValidators::default(), BodyLimit::First(MAX_ROBOTS_BYTES));
     match answer {
         Ok(answer) => match answer.status {
             200..=299 => Ok(Robots::parse(&answer.body)),

@@ -1,12 +1,12 @@
 //! Reads sitemaps, in XML or as lines of text, compressed or not.
 
 use crate::{
-    client::{BodyLimit, GuardedClient, CacheValidators},
+    address_syntax::parse_url,
+    client::{BodyLimit, CacheValidators, GuardedClient},
     refusal::GuardedFetchError,
     unpack::{self, BodyRead},
-    address_syntax::parse_url,
 };
-use docent_xml::{XmlError, Node};
+use docent_xml::{Node, XmlError};
 use std::collections::HashSet;
 use url::Url;
 
@@ -90,7 +90,10 @@ impl Sitemap {
         let document = docent_xml::parse_within(text, MAX_NODES).map_err(BadSitemap::Xml)?;
         let root = document.root_element();
         let entries = root.children().filter_map(|entry| {
-            listed_page(child_text(entry, "loc")?, child_text(entry, "lastmod").map(|text| text.trim().to_owned()))
+            listed_page(
+                child_text(entry, "loc")?,
+                child_text(entry, "lastmod").map(|text| text.trim().to_owned()),
+            )
         });
         match root.tag_name().name() {
             "urlset" => Ok(Self::Pages(entries.take(MAX_URLS).collect())),

@@ -39,7 +39,11 @@ pub(crate) fn read_bounded(
     }
 }
 
-fn read_up_to(reader: &mut impl Read, most: u64, deadline: Option<Instant>) -> io::Result<BodyRead> {
+fn read_up_to(
+    reader: &mut impl Read,
+    most: u64,
+    deadline: Option<Instant>,
+) -> io::Result<BodyRead> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
     let mut step = vec![0; READ_STEP_BYTES];
@@ -95,8 +99,14 @@ mod tests {
         }
         let bomb = pack(&vec![b'a'; 1 << 20]);
         assert!(bomb.len() < 2_000);
-        assert_eq!(read_bounded(&*bomb, true, 2_000, None).unwrap(), BodyRead::Cut(vec![b'a'; 2_000]));
-        assert_eq!(read_bounded(&*bomb, true, 1 << 20, None).unwrap(), BodyRead::Whole(vec![b'a'; 1 << 20]));
+        assert_eq!(
+            read_bounded(&*bomb, true, 2_000, None).unwrap(),
+            BodyRead::Cut(vec![b'a'; 2_000])
+        );
+        assert_eq!(
+            read_bounded(&*bomb, true, 1 << 20, None).unwrap(),
+            BodyRead::Whole(vec![b'a'; 1 << 20])
+        );
         let torn = bomb.get(..bomb.len() / 2).unwrap();
         read_bounded(torn, true, 2 << 20, None).unwrap_err();
     }
@@ -112,6 +122,9 @@ mod tests {
             }
         }
         let deadline = Instant::now() + Duration::from_millis(30);
-        assert_eq!(read_bounded(DripReader, false, u64::MAX, Some(deadline)).unwrap(), BodyRead::Late);
+        assert_eq!(
+            read_bounded(DripReader, false, u64::MAX, Some(deadline)).unwrap(),
+            BodyRead::Late
+        );
     }
 }

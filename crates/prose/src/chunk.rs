@@ -1,6 +1,6 @@
 //! Splits documents into chunks that are short enough to be found and read as one hit.
 
-use crate::document::{DocumentBlock, ProseDocument, BlockKind, DocumentSection};
+use crate::document::{BlockKind, DocumentBlock, DocumentSection, ProseDocument};
 
 /// Target words of a chunk: one embedding cannot represent a thousand.
 const TARGET_CHUNK_WORDS: usize = 200;
@@ -50,7 +50,8 @@ fn contents(sections: &[DocumentSection], at: usize) -> String {
     let below: Vec<&DocumentSection> =
         sections[at + 1..].iter().take_while(|section| section.level > level).collect();
     let nearest = below.iter().map(|section| section.level).min();
-    let named = below.iter().filter(|section| Some(section.level) == nearest).take(MAX_NAMED_SUBSECTIONS);
+    let named =
+        below.iter().filter(|section| Some(section.level) == nearest).take(MAX_NAMED_SUBSECTIONS);
     let lines: Vec<String> =
         named.filter_map(|section| Some(format!("- {}", section.heading()?))).collect();
     lines.join("\n")
@@ -114,8 +115,11 @@ fn split_block(block: &DocumentBlock) -> Vec<String> {
     };
     // Every part repeats them, so that long ones would grow with the square of the block.
     let repeated: usize = head.iter().chain(tail).map(|line| count(line)).sum();
-    let (head, body, tail) =
-        if repeated <= TARGET_CHUNK_WORDS { (head, body, tail) } else { (&lines[..0], &lines[..], &lines[..0]) };
+    let (head, body, tail) = if repeated <= TARGET_CHUNK_WORDS {
+        (head, body, tail)
+    } else {
+        (&lines[..0], &lines[..], &lines[..0])
+    };
     let mut parts = Vec::new();
     let mut part: Vec<String> = Vec::new();
     let mut words = 0;
@@ -169,7 +173,8 @@ fn lengths(line: &str) -> Vec<String> {
 fn split_word(mut word: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     while word.len() > MAX_BLOCK_WORDS * BYTES_PER_EXTRA_WORD {
-        let (piece, rest) = word.split_at(word.floor_char_boundary(MAX_BLOCK_WORDS * BYTES_PER_EXTRA_WORD));
+        let (piece, rest) =
+            word.split_at(word.floor_char_boundary(MAX_BLOCK_WORDS * BYTES_PER_EXTRA_WORD));
         pieces.push(piece);
         word = rest;
     }
@@ -179,7 +184,8 @@ fn split_word(mut word: &str) -> Vec<&str> {
 
 /// Counts words; long runs without spaces count by their length, as do long runs of spaces.
 fn count(text: &str) -> usize {
-    let words: usize = text.split_whitespace().map(|word| 1 + word.len() / BYTES_PER_EXTRA_WORD).sum();
+    let words: usize =
+        text.split_whitespace().map(|word| 1 + word.len() / BYTES_PER_EXTRA_WORD).sum();
     words.max(text.len() / BYTES_PER_EXTRA_WORD)
 }
 
@@ -269,7 +275,10 @@ mod tests {
             writer.plain(kind, text);
             let got = texts(&writer.finish(None, "f"));
             let longest = got.iter().map(String::len).max();
-            assert!(longest <= Some((MAX_BLOCK_WORDS + TARGET_CHUNK_WORDS) * BYTES_PER_EXTRA_WORD), "{kind:?}: {longest:?}");
+            assert!(
+                longest <= Some((MAX_BLOCK_WORDS + TARGET_CHUNK_WORDS) * BYTES_PER_EXTRA_WORD),
+                "{kind:?}: {longest:?}"
+            );
             let kept: usize = got.iter().map(|text| letters(text)).sum();
             assert!((all..all + 2000).contains(&kept), "{kind:?}: {all} and {kept}");
         }

@@ -163,7 +163,10 @@ impl ProseDocument {
 }
 
 /// Joins sections as Markdown.
-pub(crate) fn join_sections(sections: &[DocumentSection], resolve: &dyn Fn(&str) -> Option<String>) -> String {
+pub(crate) fn join_sections(
+    sections: &[DocumentSection],
+    resolve: &dyn Fn(&str) -> Option<String>,
+) -> String {
     let all = sections.iter().map(|section| section.markdown(resolve));
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
@@ -200,7 +203,13 @@ impl DocumentWriter {
         self.open.retain(|(outer, _)| *outer < level);
         self.open.push((level, heading));
         let path = self.open.iter().map(|(_, heading)| heading.clone()).collect();
-        self.sections.push(DocumentSection { path, level, anchor, page: self.page, blocks: Vec::new() });
+        self.sections.push(DocumentSection {
+            path,
+            level,
+            anchor,
+            page: self.page,
+            blocks: Vec::new(),
+        });
         if is_long {
             self.plain(BlockKind::Paragraph, whole);
         }

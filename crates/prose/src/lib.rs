@@ -13,6 +13,8 @@ mod read;
 
 pub use archive::{Archive, ArchiveEntry, ArchiveLimits, ArchiveProblems};
 pub use chunk::{Chunk, chunks};
-pub use document::{DocumentBlock, ProseDocument, BlockKind, TextLink, DocumentSection, LinkedText, DocumentWriter};
+pub use document::{
+    BlockKind, DocumentBlock, DocumentSection, DocumentWriter, LinkedText, ProseDocument, TextLink,
+};
 pub use encoding::marked_up as decode_markup;
 pub use format::{ProseFormat, Unreadable};

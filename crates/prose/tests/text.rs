@@ -54,7 +54,13 @@ fn documents_are_read_as_their_snapshots_say() {
 
 /// Calls a reader on a thread with the usual stack size, so that deep recursion is detected.
 fn survives(name: &str, text: &str) {
-    let formats = [ProseFormat::Markdown, ProseFormat::Plain, ProseFormat::Rst, ProseFormat::Notebook, ProseFormat::OpenApi];
+    let formats = [
+        ProseFormat::Markdown,
+        ProseFormat::Plain,
+        ProseFormat::Rst,
+        ProseFormat::Notebook,
+        ProseFormat::OpenApi,
+    ];
     for format in formats {
         let text = text.to_owned();
         let call = move || {

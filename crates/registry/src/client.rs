@@ -131,7 +131,9 @@ impl McpClient {
     pub(crate) const fn syntax(self) -> FileSyntax {
         match self {
             Self::ClaudeDesktop | Self::ClaudeCode | Self::Windsurf => FileSyntax::Json,
-            Self::VsCode | Self::Cursor | Self::Zed | Self::GeminiCli => FileSyntax::JsonWithComments,
+            Self::VsCode | Self::Cursor | Self::Zed | Self::GeminiCli => {
+                FileSyntax::JsonWithComments
+            }
             Self::Codex => FileSyntax::Toml,
             Self::Goose => FileSyntax::Yaml,
         }

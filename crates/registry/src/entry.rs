@@ -4,7 +4,10 @@ use crate::{
     client::{McpClient, VariableSyntax},
     fields::{EntryFields, TextOrFile, TimeUnit},
     problem::EntryProblem,
-    server::{ServerMeta, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry, EntryVisibility, EntryTransport},
+    server::{
+        EntryTransport, EntryVisibility, McpServerEntry, RemoteKind, SecretFile, SecretUse,
+        Sensitivity, ServerMeta,
+    },
     template::{escape, from_client},
 };
 use indexmap::IndexMap;
@@ -96,7 +99,11 @@ pub const ENTRY_FIELDS: [&str; 29] = [
 const GOOSE_EXTENSION_TYPES: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
 
 /// Parses one entry. The problems have no file yet.
-pub(crate) fn read(name: &str, value: Value, manner: EntryDialect) -> (ParsedEntry, Vec<EntryProblem>) {
+pub(crate) fn read(
+    name: &str,
+    value: Value,
+    manner: EntryDialect,
+) -> (ParsedEntry, Vec<EntryProblem>) {
     let Value::Object(map) = value else {
         let problem =
             EntryProblem::new("the entry is not an object", "write its fields between { and }");
@@ -189,7 +196,11 @@ fn drop_client_fields(fields: &mut EntryFields, manner: EntryDialect, name: &str
     }
 }
 
-fn read_way(fields: &mut EntryFields, manner: EntryDialect, secrets: &mut Vec<SecretFile>) -> Option<EntryTransport> {
+fn read_way(
+    fields: &mut EntryFields,
+    manner: EntryDialect,
+    secrets: &mut Vec<SecretFile>,
+) -> Option<EntryTransport> {
     let named = if fields.has("type") { "type" } else { "transport" };
     let kind = fields.text(&[named]);
     let said = match kind.as_deref().map(kind_of) {
@@ -204,10 +215,10 @@ fn read_way(fields: &mut EntryFields, manner: EntryDialect, secrets: &mut Vec<Se
     let program = fields.has("command") || fields.has("cmd");
     let remote = URL_FIELDS.iter().any(|(name, _)| fields.has(name));
     match (said, program, remote) {
-        (Some(DeclaredTransport::Program) | None, true, false) | (Some(DeclaredTransport::Program), true, true) => {
-            read_program(fields, manner, secrets)
-        }
-        (Some(DeclaredTransport::Remote(_)) | None, false, true) | (Some(DeclaredTransport::Remote(_)), true, true) => {
+        (Some(DeclaredTransport::Program) | None, true, false)
+        | (Some(DeclaredTransport::Program), true, true) => read_program(fields, manner, secrets),
+        (Some(DeclaredTransport::Remote(_)) | None, false, true)
+        | (Some(DeclaredTransport::Remote(_)), true, true) => {
             let kind = match said {
                 Some(DeclaredTransport::Remote(kind)) => kind,
                 _ => None,
@@ -245,7 +256,9 @@ fn kind_of(name: &str) -> Option<DeclaredTransport> {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     Some(match plain.to_ascii_lowercase().as_str() {
         "stdio" | "local" => DeclaredTransport::Program,
-        "http" | "streamablehttp" | "streamable" => DeclaredTransport::Remote(Some(RemoteKind::Http)),
+        "http" | "streamablehttp" | "streamable" => {
+            DeclaredTransport::Remote(Some(RemoteKind::Http))
+        }
         "sse" => DeclaredTransport::Remote(Some(RemoteKind::Sse)),
         "ws" | "websocket" => DeclaredTransport::Remote(Some(RemoteKind::WebSocket)),
         "remote" => DeclaredTransport::Remote(None),
@@ -253,7 +266,11 @@ fn kind_of(name: &str) -> Option<DeclaredTransport> {
     })
 }
 
-fn read_program(fields: &mut EntryFields, manner: EntryDialect, secrets: &mut Vec<SecretFile>) -> Option<EntryTransport> {
+fn read_program(
+    fields: &mut EntryFields,
+    manner: EntryDialect,
+    secrets: &mut Vec<SecretFile>,
+) -> Option<EntryTransport> {
     let mut first_args = Vec::new();
     let command = match fields.take(&["command", "cmd"])? {
         // Older versions of Zed have the program and its arguments below `command`.
@@ -316,7 +333,11 @@ fn read_inherited(fields: &mut EntryFields) -> Vec<String> {
         |item: &Value| item.as_str().or_else(|| item.get("name")?.as_str()).map(str::to_owned);
     let names = value.as_array().and_then(|items| items.iter().map(name).collect());
     if names.is_none() {
-        fields.add_problem(field, "it is not a list of names", "write names in quotes between [ and ]");
+        fields.add_problem(
+            field,
+            "it is not a list of names",
+            "write names in quotes between [ and ]",
+        );
     }
     names.unwrap_or_default()
 }
@@ -332,7 +353,11 @@ fn read_remote(
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let socket = matches!(scheme.as_deref(), Some("ws" | "wss"));
     if !socket && !matches!(scheme.as_deref(), Some("http" | "https")) && !url.contains("${") {
-        fields.add_problem(field, "it is not a server address", "write one that starts with https://");
+        fields.add_problem(
+            field,
+            "it is not a server address",
+            "write one that starts with https://",
+        );
         return None;
     }
     let plain = (field == "url").then_some(manner.plain_url).flatten();
@@ -443,7 +468,11 @@ fn read_meta(fields: &mut EntryFields) -> ServerMeta {
             let priority = number as i32;
             meta.priority = Some(priority);
         } else {
-            fields.add_problem("priority", "it is not a whole number up to 1000", "write one from 1 to 10");
+            fields.add_problem(
+                "priority",
+                "it is not a whole number up to 1000",
+                "write one from 1 to 10",
+            );
         }
     }
     meta

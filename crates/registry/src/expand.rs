@@ -2,8 +2,8 @@
 
 use crate::{
     problem::EntryProblem,
-    server::{Requirement, McpServerEntry, EntryTransport},
-    template::{VariableName, TemplatePiece, needs, pieces},
+    server::{EntryTransport, McpServerEntry, Requirement},
+    template::{TemplatePiece, VariableName, needs, pieces},
 };
 
 /// Expands the variables of a server. `lookup` gets the name of a variable, `input:ID`, or an editor's variable such as
@@ -59,7 +59,10 @@ pub fn expand(
 }
 
 /// Expands the variables of one string.
-pub fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, EntryProblem> {
+pub fn expand_text(
+    text: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, EntryProblem> {
     let mut filler = VariableFiller { lookup, problems: Vec::new() };
     let mut full = text.to_owned();
     filler.fill("", &mut full);
@@ -114,7 +117,11 @@ impl VariableFiller<'_> {
         *template = text;
     }
 
-    fn value(&self, named: VariableName<'_>, default: Option<&str>) -> Result<String, EntryProblem> {
+    fn value(
+        &self,
+        named: VariableName<'_>,
+        default: Option<&str>,
+    ) -> Result<String, EntryProblem> {
         let found = match named {
             VariableName::Variable(name) | VariableName::Editor(name) => (self.lookup)(name),
             VariableName::Input(id) => (self.lookup)(&format!("input:{id}")),
@@ -157,7 +164,10 @@ fn check_characters(way: &EntryTransport, problems: &mut Vec<EntryProblem>) {
             }
             for (name, value) in env {
                 if value.contains('\0') || name.contains(['\0', '=']) || name.is_empty() {
-                    bad(format!("env.{name}"), "it contains a NUL character, or its name is not valid");
+                    bad(
+                        format!("env.{name}"),
+                        "it contains a NUL character, or its name is not valid",
+                    );
                 }
             }
         }

@@ -85,7 +85,11 @@ impl EntryFields {
             _ => None,
         };
         if texts.is_none() {
-            self.add_problem(name, "it is not a list of strings", "write strings in quotes between [ and ]");
+            self.add_problem(
+                name,
+                "it is not a list of strings",
+                "write strings in quotes between [ and ]",
+            );
         }
         texts.unwrap_or_default()
     }
@@ -127,7 +131,11 @@ impl EntryFields {
     pub(crate) fn pairs(&mut self, names: &[&str]) -> IndexMap<String, TextOrFile> {
         let Some((field, value)) = self.take(names) else { return IndexMap::new() };
         let Value::Object(map) = value else {
-            self.add_problem(field, "it is not an object", "write names with strings between { and }");
+            self.add_problem(
+                field,
+                "it is not an object",
+                "write names with strings between { and }",
+            );
             return IndexMap::new();
         };
         let mut pairs = IndexMap::new();

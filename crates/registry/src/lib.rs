@@ -22,11 +22,14 @@ pub use client::McpClient;
 pub use edit::{EditedText, with_server, with_table, without_server, without_table};
 pub use entry::ENTRY_FIELDS;
 pub use expand::{expand, expand_text};
-pub use places::{ClientFolders, OsPlatform, ConfigScope, ConfigFile, candidates, find, is_installed};
-pub use plan::{MissingFolders, LinkPolicy, ConfigChange, ConfigChangeError, ChangeReceipt, undo};
+pub use places::{
+    ClientFolders, ConfigFile, ConfigScope, OsPlatform, candidates, find, is_installed,
+};
+pub use plan::{ChangeReceipt, ConfigChange, ConfigChangeError, LinkPolicy, MissingFolders, undo};
 pub use problem::EntryProblem;
-pub use read::{ConfigFormat, EditorInput, ConfigContents, read, read_tables};
+pub use read::{ConfigContents, ConfigFormat, EditorInput, read, read_tables};
 pub use secrets::{secret_text, with_secrets};
 pub use server::{
-    ServerMeta, Requirement, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry, EntryVisibility, EntryTransport,
+    EntryTransport, EntryVisibility, McpServerEntry, RemoteKind, Requirement, SecretFile,
+    SecretUse, Sensitivity, ServerMeta,
 };

@@ -105,7 +105,9 @@ fn user_files(client: McpClient, places: &ClientFolders) -> Vec<PathBuf> {
     let home = &places.home;
     let windows = places.platform == OsPlatform::Windows;
     let file = match client {
-        McpClient::ClaudeDesktop => support(places).join("Claude").join("claude_desktop_config.json"),
+        McpClient::ClaudeDesktop => {
+            support(places).join("Claude").join("claude_desktop_config.json")
+        }
         McpClient::ClaudeCode => home.join(".claude.json"),
         McpClient::VsCode => return editor_files(places),
         McpClient::Cursor => home.join(".cursor").join("mcp.json"),

@@ -6,7 +6,7 @@ use crate::{
     problem::EntryProblem,
     server::McpServerEntry,
 };
-use docent_files::{FileAccess, Durability, ManagedFolder};
+use docent_files::{Durability, FileAccess, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
@@ -173,7 +173,8 @@ impl ConfigChange {
         before: Option<String>,
         edited: Result<EditedText, EntryProblem>,
     ) -> Result<Self, ConfigChangeError> {
-        let EditedText { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
+        let EditedText { text: after, block, .. } =
+            edited.map_err(|problem| problem.in_file(path))?;
         let (name, path) = (name.to_owned(), path.to_owned());
         Ok(Self { client, name, path, before, after, block, links: LinkPolicy::FollowOwn })
     }
@@ -210,7 +211,11 @@ impl ConfigChange {
 
     /// Applies the change: keeps the old file in `backups`, and replaces it atomically. A file that has changed since
     /// the plan was made is not modified.
-    pub fn apply(&self, backups: &Path, folders: MissingFolders) -> Result<ChangeReceipt, ConfigChangeError> {
+    pub fn apply(
+        &self,
+        backups: &Path,
+        folders: MissingFolders,
+    ) -> Result<ChangeReceipt, ConfigChangeError> {
         let target = match self.links {
             LinkPolicy::FollowOwn => target_of(&self.path)?,
             LinkPolicy::Refuse => self.path.clone(),
@@ -335,7 +340,9 @@ fn make_folders(target: &Path, folders: MissingFolders) -> Result<Vec<PathBuf>, 
     if folders == MissingFolders::Keep {
         return Err(ConfigChangeError::NoFolder { path: folder.to_owned() });
     }
-    ManagedFolder::resolve(folder).make(FileAccess::Shared).map_err(io_failure("creating the folder", folder))?;
+    ManagedFolder::resolve(folder)
+        .make(FileAccess::Shared)
+        .map_err(io_failure("creating the folder", folder))?;
     missing.reverse();
     Ok(missing)
 }
@@ -347,7 +354,11 @@ fn read_backup(backup: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Copies the file to the folder of backups, under a free name.
-fn back_up(target: &Path, backups: &Path, plan: &ConfigChange) -> Result<PathBuf, ConfigChangeError> {
+fn back_up(
+    target: &Path,
+    backups: &Path,
+    plan: &ConfigChange,
+) -> Result<PathBuf, ConfigChangeError> {
     let folder = ManagedFolder::from(backups);
     folder.make(FileAccess::Private).map_err(io_failure("creating the folder", backups))?;
     let name =
@@ -387,12 +398,18 @@ fn write_new(folder: &ManagedFolder, name: &str, bytes: &[u8]) -> io::Result<()>
 /// followed.
 fn replace(target: &Path, bytes: &[u8]) -> Result<(), ConfigChangeError> {
     let (folder, name) = split_target(target);
-    folder.replace(name, bytes, FileAccess::Kept, Durability::Synced).map_err(io_failure("writing", target))
+    folder
+        .replace(name, bytes, FileAccess::Kept, Durability::Synced)
+        .map_err(io_failure("writing", target))
 }
 
 fn split_target(target: &Path) -> (ManagedFolder, &OsStr) {
     let folder = target.parent().unwrap_or(Path::new(""));
-    let folder = if folder.is_absolute() { ManagedFolder::exact(folder) } else { ManagedFolder::resolve(folder) };
+    let folder = if folder.is_absolute() {
+        ManagedFolder::exact(folder)
+    } else {
+        ManagedFolder::resolve(folder)
+    };
     (folder, target.file_name().unwrap_or_default())
 }
 

@@ -1,8 +1,8 @@
 //! Reads whole files: their entries, and problems with invalid ones.
 
 use crate::{
-    client::{McpClient, FileSyntax},
-    entry::{self, ParsedEntry, EntryDialect},
+    client::{FileSyntax, McpClient},
+    entry::{self, EntryDialect, ParsedEntry},
     parse::{self, parse, split_byte_order_mark},
     problem::EntryProblem,
     server::McpServerEntry,
@@ -46,7 +46,8 @@ pub struct EditorInput {
 }
 
 /// Keys of blocks of servers in a file of an unknown client.
-const SERVER_BLOCK_KEYS: [&str; 5] = ["mcpServers", "mcp_servers", EDITOR_BLOCK_KEY, "servers", "context_servers"];
+const SERVER_BLOCK_KEYS: [&str; 5] =
+    ["mcpServers", "mcp_servers", EDITOR_BLOCK_KEY, "servers", "context_servers"];
 /// The block of servers in an editor's settings.
 const EDITOR_BLOCK_KEY: &str = "mcp.servers";
 
@@ -97,9 +98,10 @@ pub fn read(form: ConfigFormat, file: &Path, bytes: &[u8]) -> ConfigContents {
             note_repeated_keys(form, text, &mut reading);
             read_root(form, root, &mut reading);
         }
-        Ok(_) => reading
-            .problems
-            .push(EntryProblem::new("the file is not an object", "write its fields between { and }")),
+        Ok(_) => reading.problems.push(EntryProblem::new(
+            "the file is not an object",
+            "write its fields between { and }",
+        )),
         Err(problem) => reading.problems.push(problem),
     }
     finish(reading, file)
@@ -171,7 +173,12 @@ fn join_editor_blocks(root: &mut Map<String, Value>, reading: &mut ConfigContent
 }
 
 /// Adds the entries of a block to those under a key. Of two entries of the same name, the one under the key is kept.
-fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: &mut ConfigContents) {
+fn merge_block(
+    root: &mut Map<String, Value>,
+    key: &str,
+    block: Value,
+    reading: &mut ConfigContents,
+) {
     let kept = match root.get_mut(key) {
         Some(Value::Object(kept)) => kept,
         Some(other) if !other.is_null() => {
@@ -188,8 +195,7 @@ fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: 
         Value::Object(entries) => {
             for (name, entry) in entries {
                 if kept.contains_key(&name) {
-                    let what =
-                        format!("another entry of this name under `{key}` is used");
+                    let what = format!("another entry of this name under `{key}` is used");
                     reading.problems.push(EntryProblem::new(what, "remove one").in_entry(&name));
                 } else {
                     kept.insert(name, entry);
@@ -293,7 +299,9 @@ fn add_inputs(reading: &mut ConfigContents, inputs: Option<Value>) {
 /// Reports repeated keys, which lose an entry: the parsers of clients keep the last one.
 fn note_repeated_keys(form: ConfigFormat, text: &str, reading: &mut ConfigContents) {
     let syntax = form.syntax();
-    if !matches!(syntax, FileSyntax::Json | FileSyntax::JsonWithComments) || form == ConfigFormat::Registry {
+    if !matches!(syntax, FileSyntax::Json | FileSyntax::JsonWithComments)
+        || form == ConfigFormat::Registry
+    {
         return;
     }
     let Ok(tree) = parse::json(syntax, text) else { return };

@@ -2,7 +2,7 @@
 
 use crate::{
     problem::EntryProblem,
-    server::{SecretUse, McpServerEntry, EntryTransport},
+    server::{EntryTransport, McpServerEntry, SecretUse},
 };
 use std::io;
 
@@ -85,7 +85,12 @@ fn put(way: &mut EntryTransport, goes: &SecretUse, text: String, problems: &mut 
 }
 
 /// `NAME=value` lines, with `export`, comments and quotes as usual.
-fn put_variables(way: &mut EntryTransport, path: &str, text: &str, problems: &mut Vec<EntryProblem>) {
+fn put_variables(
+    way: &mut EntryTransport,
+    path: &str,
+    text: &str,
+    problems: &mut Vec<EntryProblem>,
+) {
     let EntryTransport::Program { env, .. } = way else {
         problems.push(EntryProblem::new(
             "a remote server has no environment variables",

@@ -191,7 +191,10 @@ impl McpServerEntry {
 
     /// A remote server.
     pub fn remote(name: impl Into<String>, url: &str, kind: Option<RemoteKind>) -> Self {
-        Self::new(name, EntryTransport::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
+        Self::new(
+            name,
+            EntryTransport::Remote { url: url.to_owned(), kind, headers: IndexMap::new() },
+        )
     }
 
     /// Summarizes its transport in one line, with the names of variables and headers but not their values.
@@ -202,7 +205,9 @@ impl McpServerEntry {
                 let line = std::iter::once(command).chain(args).cloned().collect::<Vec<_>>();
                 (line.join(" "), env.keys().cloned().collect::<Vec<_>>())
             }
-            EntryTransport::Remote { url, headers, .. } => (url.clone(), headers.keys().cloned().collect()),
+            EntryTransport::Remote { url, headers, .. } => {
+                (url.clone(), headers.keys().cloned().collect())
+            }
         };
         if names.is_empty() {
             return format!("{line}{off}");

@@ -3,7 +3,10 @@
 use crate::{
     client::{McpClient, VariableSyntax},
     problem::EntryProblem,
-    server::{ServerMeta, RemoteKind, SecretUse, Sensitivity, McpServerEntry, EntryVisibility, EntryTransport},
+    server::{
+        EntryTransport, EntryVisibility, McpServerEntry, RemoteKind, SecretUse, Sensitivity,
+        ServerMeta,
+    },
     template::{lone_variable, to_client},
 };
 use indexmap::IndexMap;
@@ -11,7 +14,11 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 /// Returns the entry of a server for a client's file. The description for search is docent's own and is not written.
-pub(crate) fn write_entry_for(client: McpClient, name: &str, server: &McpServerEntry) -> Result<Value, EntryProblem> {
+pub(crate) fn write_entry_for(
+    client: McpClient,
+    name: &str,
+    server: &McpServerEntry,
+) -> Result<Value, EntryProblem> {
     let shaper = EntryWriter { client };
     let mut entry = match &server.way {
         EntryTransport::Program { .. } => shaper.program(name, server)?,
@@ -107,7 +114,9 @@ impl EntryWriter {
     }
 
     fn remote(&self, name: &str, server: &McpServerEntry) -> Result<Fields, EntryProblem> {
-        let EntryTransport::Remote { url, kind, headers } = &server.way else { return Ok(Fields::new()) };
+        let EntryTransport::Remote { url, kind, headers } = &server.way else {
+            return Ok(Fields::new());
+        };
         let url = self.text(url)?;
         let mut fields = Fields::new();
         let sse = match kind {
@@ -195,7 +204,8 @@ impl EntryWriter {
     }
 
     fn timeouts(&self, server: &McpServerEntry, fields: &mut Fields) -> Result<(), EntryProblem> {
-        let refused = || self.unsupported("this timeout", "use a whole number of the client's unit");
+        let refused =
+            || self.unsupported("this timeout", "use a whole number of the client's unit");
         if let Some(time) = server.timeout {
             let whole = (time.subsec_nanos() == 0).then(|| json!(time.as_secs()));
             let (key, value) = match self.client {

@@ -54,7 +54,9 @@ pub(crate) fn pieces(template: &str) -> Vec<TemplatePiece<'_>> {
 }
 
 fn parse_variable_name(name: &str) -> Option<VariableName<'_>> {
-    if EDITOR_VARIABLES.contains(&name) || EDITOR_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+    if EDITOR_VARIABLES.contains(&name)
+        || EDITOR_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    {
         return Some(VariableName::Editor(name));
     }
     if let Some(id) = name.strip_prefix("input:") {
@@ -110,7 +112,9 @@ pub(crate) fn to_client(template: &str, variables: VariableSyntax) -> Result<Str
     for piece in pieces(template) {
         match (piece, variables) {
             (TemplatePiece::Text("${"), VariableSyntax::Literal) => text.push_str("${"),
-            (TemplatePiece::Text("${"), _) => return Err("a `${` that is not a variable".to_owned()),
+            (TemplatePiece::Text("${"), _) => {
+                return Err("a `${` that is not a variable".to_owned());
+            }
             (TemplatePiece::Text(part), VariableSyntax::Shell) if part.contains('$') => {
                 return Err("a dollar sign".to_owned());
             }
@@ -130,7 +134,9 @@ fn variable(
 ) -> Result<String, String> {
     let name = match named {
         VariableName::Variable(name) => name,
-        VariableName::Input(name) | VariableName::Editor(name) => return Err(format!("${{{name}}}")),
+        VariableName::Input(name) | VariableName::Editor(name) => {
+            return Err(format!("${{{name}}}"));
+        }
     };
     match (variables, default) {
         (VariableSyntax::Braces, Some(default)) => Ok(format!("${{{name}:-{default}}}")),
@@ -147,7 +153,9 @@ fn variable(
 /// Returns the variable if a template consists of nothing else.
 pub(crate) fn lone_variable(template: &str) -> Option<&str> {
     match pieces(template).as_slice() {
-        [TemplatePiece::Variable { named: VariableName::Variable(name), default: None }] => Some(name),
+        [TemplatePiece::Variable { named: VariableName::Variable(name), default: None }] => {
+            Some(name)
+        }
         _ => None,
     }
 }
@@ -157,10 +165,17 @@ pub(crate) fn needs(template: &str) -> impl Iterator<Item = Requirement> {
     pieces(template).into_iter().filter_map(|piece| match piece {
         TemplatePiece::Text(_) => None,
         TemplatePiece::Variable { named: VariableName::Variable(name), default } => {
-            Some(Requirement::Variable { name: name.to_owned(), default: default.map(str::to_owned) })
+            Some(Requirement::Variable {
+                name: name.to_owned(),
+                default: default.map(str::to_owned),
+            })
         }
-        TemplatePiece::Variable { named: VariableName::Input(id), .. } => Some(Requirement::Input(id.to_owned())),
-        TemplatePiece::Variable { named: VariableName::Editor(name), .. } => Some(Requirement::Editor(name.to_owned())),
+        TemplatePiece::Variable { named: VariableName::Input(id), .. } => {
+            Some(Requirement::Input(id.to_owned()))
+        }
+        TemplatePiece::Variable { named: VariableName::Editor(name), .. } => {
+            Some(Requirement::Editor(name.to_owned()))
+        }
     })
 }
 
@@ -171,7 +186,8 @@ mod tests {
     #[test]
     fn a_template_is_taken_apart() {
         let text = TemplatePiece::Text;
-        let plain = |name| TemplatePiece::Variable { named: VariableName::Variable(name), default: None };
+        let plain =
+            |name| TemplatePiece::Variable { named: VariableName::Variable(name), default: None };
         let check = |template: &str, expected: &[TemplatePiece<'_>]| {
             assert_eq!(pieces(template), expected, "{template}");
         };
@@ -186,11 +202,15 @@ mod tests {
         check("${}x", &[text("${"), text("}x")]);
         check("${a b}", &[text("${"), text("a b}")]);
         check("${1}", &[text("${"), text("1}")]);
-        let default = TemplatePiece::Variable { named: VariableName::Variable("A"), default: Some("x:-y") };
+        let default =
+            TemplatePiece::Variable { named: VariableName::Variable("A"), default: Some("x:-y") };
         check("${A:-x:-y}", &[default]);
         let input = TemplatePiece::Variable { named: VariableName::Input("key id"), default: None };
         check("${input:key id}", &[input]);
-        let folder = TemplatePiece::Variable { named: VariableName::Editor("workspaceFolder"), default: None };
+        let folder = TemplatePiece::Variable {
+            named: VariableName::Editor("workspaceFolder"),
+            default: None,
+        };
         check("${workspaceFolder}/x", &[folder, text("/x")]);
     }
 

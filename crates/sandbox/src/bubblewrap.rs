@@ -3,7 +3,7 @@
 use crate::{
     Confinement, ConfinementMode, SandboxSupport,
     plan::leads_out,
-    report::{SandboxControl, ControlState},
+    report::{ControlState, SandboxControl},
 };
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,11 @@ use std::{
 const BUBBLEWRAP_MOUNTS: [&str; 2] = ["/dev", "/proc"];
 
 /// Reports whether bubblewrap will run around the child.
-pub(crate) fn control(asked: bool, mode: ConfinementMode, offered: &SandboxSupport) -> SandboxControl {
+pub(crate) fn control(
+    asked: bool,
+    mode: ConfinementMode,
+    offered: &SandboxSupport,
+) -> SandboxControl {
     let (state, detail) = match (&offered.bubblewrap, asked) {
         _ if mode == ConfinementMode::Off => (ControlState::Off, "the sandbox is off".to_owned()),
         (_, false) => (ControlState::Off, "not asked for".to_owned()),
@@ -69,7 +73,9 @@ fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> 
     };
     let writable = confinement.write.iter().filter(|path| !covered(path));
     binds.extend(writable.map(|path| (path.clone(), true)));
-    binds.retain(|path, _| path.is_absolute() && !BUBBLEWRAP_MOUNTS.iter().any(|own| path.starts_with(own)));
+    binds.retain(|path, _| {
+        path.is_absolute() && !BUBBLEWRAP_MOUNTS.iter().any(|own| path.starts_with(own))
+    });
     binds.retain(|path, _| !leads_out(path, confinement));
     let readable = binds.iter().filter(|(_, writable)| !**writable);
     let readable: Vec<PathBuf> = readable.map(|(path, _)| path.clone()).collect();

@@ -150,7 +150,8 @@ const CODE_LOADING_ANY_CASE: [&str; 5] = [
 const OWN_SECRET: &str = "docent's own variables and tokens are not passed on";
 const NOT_ON_THE_LIST: &str = "a child inherits only a short list of variables";
 const LOADS_CODE: &str = "it makes a loader, shell or interpreter run other code";
-const MALFORMED: &str = "a name must not be empty or contain = or NUL, and a value must not contain NUL";
+const MALFORMED: &str =
+    "a name must not be empty or contain = or NUL, and a value must not contain NUL";
 
 /// Builds the environment of a child from `inherited` (docent's own) and `configured` (from a configuration or
 /// registry, which takes precedence).
@@ -192,8 +193,10 @@ fn rejection_reason(name: &OsStr, value: &OsStr, origin: VariableOrigin) -> Opti
             (!is(&INHERITED_VARIABLES) && !starts(&INHERITED_PREFIXES)).then_some(NOT_ON_THE_LIST)
         }
         VariableOrigin::Configured => {
-            let npm = CODE_LOADING_ANY_CASE.iter().any(|n| bytes.eq_ignore_ascii_case(n.as_bytes()));
-            (npm || is(&CODE_LOADING_VARIABLES) || starts(&CODE_LOADING_PREFIXES)).then_some(LOADS_CODE)
+            let npm =
+                CODE_LOADING_ANY_CASE.iter().any(|n| bytes.eq_ignore_ascii_case(n.as_bytes()));
+            (npm || is(&CODE_LOADING_VARIABLES) || starts(&CODE_LOADING_PREFIXES))
+                .then_some(LOADS_CODE)
         }
     }
 }

@@ -5,8 +5,8 @@
 //! instead ([`Launch::forked_with`]), which saves loading this program again.
 
 use crate::{
-    Confinement, ChildEnvironment, SandboxReport, ConfinementMode, SandboxSupport, SandboxError, bubblewrap, clean_environment,
-    confine_for,
+    ChildEnvironment, Confinement, ConfinementMode, SandboxError, SandboxReport, SandboxSupport,
+    bubblewrap, clean_environment, confine_for,
     plan::{ConfinementTarget, plan_for, refuse_missing},
 };
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,8 @@ impl Launch {
     /// Returns the program's absolute path, and the controls that will be in force.
     fn planned(&self, offered: &SandboxSupport) -> Result<(PathBuf, SandboxReport), SandboxError> {
         let program = self.find()?;
-        let mut report = plan_for(&self.confinement, self.mode, offered, ConfinementTarget::Program)?;
+        let mut report =
+            plan_for(&self.confinement, self.mode, offered, ConfinementTarget::Program)?;
         report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
         refuse_missing(&report)?;
         Ok((program, report))
@@ -172,8 +173,10 @@ impl Launch {
             Some(path) => path.clone(),
             None => std::env::current_exe().map_err(SandboxError::NoLauncher)?,
         };
-        let around =
-            offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != ConfinementMode::Off);
+        let around = offered
+            .bubblewrap
+            .as_ref()
+            .filter(|_| self.bubblewrap && self.mode != ConfinementMode::Off);
         let description = serde_json::to_string(&self.described(around.is_some()))?;
         let mut command = match around {
             Some(path) => {
@@ -249,7 +252,9 @@ fn report_error(error: &dyn Error) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
-fn confine_from_arguments(args: impl IntoIterator<Item = OsString>) -> Result<Command, SandboxError> {
+fn confine_from_arguments(
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<Command, SandboxError> {
     let mut args = args.into_iter();
     let description = args.next().ok_or(SandboxError::Usage)?;
     if args.next().as_deref() != Some(OsStr::new("--")) {
@@ -266,7 +271,10 @@ fn confine_from_arguments(args: impl IntoIterator<Item = OsString>) -> Result<Co
     Ok(command)
 }
 
-fn confine_from_description(description: &LaunchDescription, program: &Path) -> Result<(), SandboxError> {
+fn confine_from_description(
+    description: &LaunchDescription,
+    program: &Path,
+) -> Result<(), SandboxError> {
     confine_for(&description.confinement, description.mode, Some(program))?;
     description.parent.map_or(Ok(()), die_with)
 }

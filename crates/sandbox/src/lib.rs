@@ -22,13 +22,13 @@ mod offered;
 mod plan;
 mod report;
 
-pub use confinement::{Confinement, ResourceLimits, PortSet};
-pub use environment::{DroppedVariable, ChildEnvironment, VariableOrigin, clean_environment};
+pub use confinement::{Confinement, PortSet, ResourceLimits};
+pub use environment::{ChildEnvironment, DroppedVariable, VariableOrigin, clean_environment};
 pub use launch::{Launch, PreparedLaunch, SUBCOMMAND, run_confined};
 pub use mode::{ConfinementMode, UnknownMode};
 pub use offered::SandboxSupport;
 pub use plan::{plan, skipped};
-pub use report::{SandboxControl, SandboxReport, SandboxError, SkippedPath, ControlState};
+pub use report::{ControlState, SandboxControl, SandboxError, SandboxReport, SkippedPath};
 
 use std::path::Path;
 
@@ -36,7 +36,10 @@ use std::path::Path;
 ///
 /// In strict mode, missing controls are an error before anything is applied. After [`SandboxError::Failed`] the process may
 /// be partly confined, and should end.
-pub fn confine(confinement: &Confinement, mode: ConfinementMode) -> Result<SandboxReport, SandboxError> {
+pub fn confine(
+    confinement: &Confinement,
+    mode: ConfinementMode,
+) -> Result<SandboxReport, SandboxError> {
     confine_for(confinement, mode, None)
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod paths;
 use crate::{
     Confinement, ConfinementMode, SandboxSupport,
     plan::{ConfinementTarget, plan_for},
-    report::{SandboxReport, SandboxError},
+    report::{SandboxError, SandboxReport},
 };
 use rustix::thread;
 use std::path::Path;
@@ -19,7 +19,8 @@ pub(crate) fn confine(
     program: Option<&Path>,
 ) -> Result<SandboxReport, SandboxError> {
     let offered = SandboxSupport::look();
-    let whom = if program.is_some() { ConfinementTarget::Program } else { ConfinementTarget::Itself };
+    let whom =
+        if program.is_some() { ConfinementTarget::Program } else { ConfinementTarget::Itself };
     let mut report = plan_for(confinement, mode, &offered, whom)?;
     if mode == ConfinementMode::Off {
         return Ok(report);
@@ -46,7 +47,9 @@ fn single_threaded(mode: ConfinementMode) -> Result<(), SandboxError> {
     match std::fs::read_dir("/proc/self/task").map(Iterator::count) {
         Ok(1) => Ok(()),
         Ok(count) => Err(SandboxError::Threads { count }),
-        Err(error) if mode == ConfinementMode::Strict => Err(SandboxError::failed("count of threads", error)),
+        Err(error) if mode == ConfinementMode::Strict => {
+            Err(SandboxError::failed("count of threads", error))
+        }
         // A container without /proc; rely on the caller.
         Err(_) => Ok(()),
     }

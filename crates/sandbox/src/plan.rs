@@ -2,8 +2,8 @@
 //! kernel.
 
 use crate::{
-    Confinement, ConfinementMode, SandboxSupport, PortSet,
-    report::{SandboxControl, SandboxReport, SandboxError, SkippedPath, ControlState},
+    Confinement, ConfinementMode, PortSet, SandboxSupport,
+    report::{ControlState, SandboxControl, SandboxError, SandboxReport, SkippedPath},
 };
 use std::path::Path;
 
@@ -24,7 +24,11 @@ pub(crate) enum ConfinementTarget {
 }
 
 /// Returns the controls that [`crate::confine`] would apply on a machine with `offered` support.
-pub fn plan(confinement: &Confinement, mode: ConfinementMode, offered: &SandboxSupport) -> Result<SandboxReport, SandboxError> {
+pub fn plan(
+    confinement: &Confinement,
+    mode: ConfinementMode,
+    offered: &SandboxSupport,
+) -> Result<SandboxReport, SandboxError> {
     let report = plan_for(confinement, mode, offered, ConfinementTarget::Itself)?;
     let skipped = if mode == ConfinementMode::Off { Vec::new() } else { skipped(confinement) };
     Ok(SandboxReport { skipped, ..report })
@@ -60,7 +64,11 @@ pub(crate) fn refuse_missing(report: &SandboxReport) -> Result<(), SandboxError>
     Ok(())
 }
 
-fn controls(confinement: &Confinement, offered: &SandboxSupport, whom: ConfinementTarget) -> Vec<SandboxControl> {
+fn controls(
+    confinement: &Confinement,
+    offered: &SandboxSupport,
+    whom: ConfinementTarget,
+) -> Vec<SandboxControl> {
     let paths = format!(
         "paths to read: {}, to write: {}, to execute: {}",
         confinement.read.len(),
@@ -111,9 +119,18 @@ fn control(name: &'static str, state: ControlState, detail: impl Into<String>) -
 }
 
 /// A control that Landlock provides since ABI `since`.
-fn landlock(name: &'static str, offered: &SandboxSupport, since: u32, what: &str) -> SandboxControl {
+fn landlock(
+    name: &'static str,
+    offered: &SandboxSupport,
+    since: u32,
+    what: &str,
+) -> SandboxControl {
     match offered.landlock {
-        0 => control(name, ControlState::NotOffered, "the kernel has no Landlock, or it is not enabled"),
+        0 => control(
+            name,
+            ControlState::NotOffered,
+            "the kernel has no Landlock, or it is not enabled",
+        ),
         abi if abi < since => control(
             name,
             ControlState::NotOffered,
@@ -137,7 +154,12 @@ fn by_name(
 }
 
 /// A control that the filter provides, unless the description allows what it denies.
-fn seccomp(name: &'static str, allows: bool, offered: &SandboxSupport, what: &str) -> SandboxControl {
+fn seccomp(
+    name: &'static str,
+    allows: bool,
+    offered: &SandboxSupport,
+    what: &str,
+) -> SandboxControl {
     if allows {
         control(name, ControlState::Off, "allowed by the configuration")
     } else if offered.seccomp {
@@ -150,13 +172,22 @@ fn seccomp(name: &'static str, allows: bool, offered: &SandboxSupport, what: &st
 fn no_new_privileges(offered: &SandboxSupport) -> SandboxControl {
     let name = "no-new-privileges";
     if offered.no_new_privs {
-        control(name, ControlState::InForce, "set-user-id programs and file capabilities add nothing")
+        control(
+            name,
+            ControlState::InForce,
+            "set-user-id programs and file capabilities add nothing",
+        )
     } else {
         control(name, ControlState::NotOffered, "the kernel does not support it")
     }
 }
 
-fn tcp(name: &'static str, ports: &PortSet, all: &Confinement, offered: &SandboxSupport) -> SandboxControl {
+fn tcp(
+    name: &'static str,
+    ports: &PortSet,
+    all: &Confinement,
+    offered: &SandboxSupport,
+) -> SandboxControl {
     if *ports == PortSet::Any {
         return control(name, ControlState::Off, "every port is allowed by the configuration");
     }
@@ -179,7 +210,11 @@ fn abstract_unix(confinement: &Confinement, offered: &SandboxSupport) -> Sandbox
     landlock(name, offered, 6, "abstract Unix sockets outside can't be reached")
 }
 
-fn spawn(confinement: &Confinement, offered: &SandboxSupport, whom: ConfinementTarget) -> SandboxControl {
+fn spawn(
+    confinement: &Confinement,
+    offered: &SandboxSupport,
+    whom: ConfinementTarget,
+) -> SandboxControl {
     let name = "spawn";
     if confinement.spawn {
         return control(name, ControlState::Off, "allowed by the configuration");
@@ -195,7 +230,8 @@ fn spawn(confinement: &Confinement, offered: &SandboxSupport, whom: ConfinementT
 }
 
 fn limits(confinement: &Confinement) -> SandboxControl {
-    let state = if cfg!(target_os = "linux") { ControlState::InForce } else { ControlState::NotOffered };
+    let state =
+        if cfg!(target_os = "linux") { ControlState::InForce } else { ControlState::NotOffered };
     let most = confinement.limits.open_files;
     control("limits", state, format!("no core dumps, {most} open files"))
 }
@@ -205,7 +241,11 @@ fn capabilities(offered: &SandboxSupport) -> SandboxControl {
     if offered.no_new_privs {
         control(name, ControlState::InForce, "those for system administration are dropped")
     } else {
-        control(name, ControlState::NotOffered, "the kernel would restore them for root at the next exec")
+        control(
+            name,
+            ControlState::NotOffered,
+            "the kernel would restore them for root at the next exec",
+        )
     }
 }
 

@@ -175,7 +175,11 @@ const ACTION_WORDS: [&str; 17] = [
 ];
 
 /// Returns the finding at the name that contains the anchor at `at`, and where the search continues.
-pub(crate) fn find(text: &str, at: usize, options: ScreenOptions) -> (Option<AssignedSecret>, usize) {
+pub(crate) fn find(
+    text: &str,
+    at: usize,
+    options: ScreenOptions,
+) -> (Option<AssignedSecret>, usize) {
     let Some(name) = name_around(text, at) else { return (None, at + 1) };
     let found = find_carefully(text, &name, options.entropy);
     let found = match options.names {
@@ -322,7 +326,9 @@ fn accepts(
 ) -> bool {
     let accepted = match weight {
         NameWeight::Password => is_password(found, style) && !is_form_text(spelled, found),
-        NameWeight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == HEROKU_KEY_BYTES,
+        NameWeight::Secret if spelled.to_ascii_lowercase().contains("heroku") => {
+            found.len() == HEROKU_KEY_BYTES
+        }
         NameWeight::Secret => is_secret(found, style),
         // A hexadecimal word under a weak name is more often a hash than a key.
         NameWeight::Slight => {
@@ -356,7 +362,9 @@ fn names_action(name: &str) -> bool {
 fn is_password(found: &str, style: ValueStyle) -> bool {
     let chosen = value::looks_like_chosen_password(found) || value::looks_generated(found);
     match style {
-        ValueStyle::Quoted | ValueStyle::Markup | ValueStyle::Argument | ValueStyle::Tight => chosen,
+        ValueStyle::Quoted | ValueStyle::Markup | ValueStyle::Argument | ValueStyle::Tight => {
+            chosen
+        }
         // `password: arg1` is code; a value that can't be a name is a password, and so is a word followed by a number.
         ValueStyle::Loose => {
             let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
@@ -367,8 +375,7 @@ fn is_password(found: &str, style: ValueStyle) -> bool {
 }
 
 fn is_secret(found: &str, style: ValueStyle) -> bool {
-    let shortest =
-        if style == ValueStyle::Quoted { MIN_QUOTED_BYTES } else { MIN_UNQUOTED_BYTES };
+    let shortest = if style == ValueStyle::Quoted { MIN_QUOTED_BYTES } else { MIN_UNQUOTED_BYTES };
     value::looks_random(found, shortest)
         && !found.contains("://")
         && !found.contains("uuid:")
@@ -424,7 +431,8 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<(ValueStyle, Range<usi
         return Some((ValueStyle::Quoted, range));
     }
     let tight = sign == b'=' && !spaced && gap == 0;
-    bare(text, start).map(|range| (if tight { ValueStyle::Tight } else { ValueStyle::Loose }, range))
+    bare(text, start)
+        .map(|range| (if tight { ValueStyle::Tight } else { ValueStyle::Loose }, range))
 }
 
 /// Finds the value next to a name that is itself a value: `name: DB_PASSWORD`, and on the next line `value: …`.

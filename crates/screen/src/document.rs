@@ -33,7 +33,8 @@ impl OpenContainer {
             Some(key) if is_name(&key) => {
                 let weight = short(text, &string).and_then(|name| weigh(&name));
                 let known = self.name.as_ref().map(|(weight, _)| *weight);
-                if let Some(weight) = weight.filter(|weight| known.is_none_or(|known| *weight < known))
+                if let Some(weight) =
+                    weight.filter(|weight| known.is_none_or(|known| *weight < known))
                 {
                     self.name = Some((weight, string));
                 }
@@ -58,7 +59,12 @@ fn opened(text: &str, is_object: bool, open: &[OpenContainer]) -> OpenContainer 
     let key = open.last().and_then(|around| around.key.clone());
     if is_object {
         let weight = key.as_ref().and_then(|key| weigh(&short(text, key)?));
-        return OpenContainer { is_object, wants_key: true, name: weight.zip(key), ..OpenContainer::default() };
+        return OpenContainer {
+            is_object,
+            wants_key: true,
+            name: weight.zip(key),
+            ..OpenContainer::default()
+        };
     }
     let around = open.last();
     let is_value = |key: &Range<usize>| short(text, key).is_some_and(|key| is_value(&key));

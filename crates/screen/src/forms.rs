@@ -72,7 +72,8 @@ pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
 /// Whether the body contains base64, unlike code that only names the first and the last line.
 fn has_key_material(body: &str) -> bool {
     let runs = body.split(|c: char| !c.is_ascii() || !is_base64(c as u8));
-    runs.filter(|run| run.len() >= 24).any(|run| !value::is_sample_token(run) && !value::reads_as_words(run))
+    runs.filter(|run| run.len() >= 24)
+        .any(|run| !value::is_sample_token(run) && !value::reads_as_words(run))
 }
 
 /// Finds the private part of a `PuTTY` key file.

@@ -4,7 +4,9 @@
 //! Where ordinary writing needs an invisible character (emoji, Arabic, the Indic scripts, ideographs) it is kept;
 //! private-use characters are kept too, as they are drawn, if only as a box.
 
-use crate::scripts::{is_ideograph, uses_joiners, is_mongolian, is_emoji, is_unspaced, has_variants};
+use crate::scripts::{
+    has_variants, is_emoji, is_ideograph, is_mongolian, is_unspaced, uses_joiners,
+};
 use std::borrow::Cow;
 
 /// Maximum bytes of an operating-system command that is shown in one piece.

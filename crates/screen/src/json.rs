@@ -88,7 +88,8 @@ fn rewrite(
             Value::Array(items) => {
                 // The items of `"passwords": [..]` are under its key too.
                 let key = key.filter(|key| assignment::names_many(key));
-                let left_of = |value| PendingValue { key: key.clone(), is_called, named: false, value };
+                let left_of =
+                    |value| PendingValue { key: key.clone(), is_called, named: false, value };
                 left.extend(items.iter_mut().map(left_of));
             }
             Value::Object(map) => {

@@ -8,9 +8,9 @@
 mod assignment;
 mod document;
 mod forms;
-mod log_value;
 mod hidden;
 mod json;
+mod log_value;
 mod one_line;
 mod placeholder;
 mod rules;
@@ -23,5 +23,5 @@ pub use assignment::NamePolicy;
 pub use hidden::visible;
 pub use json::{KeepMember, visible_json, visible_json_but};
 pub use one_line::one_line;
-pub use search::{SecretFinding, ScreenOptions, Screen};
+pub use search::{Screen, ScreenOptions, SecretFinding};
 pub use suspicious::{Suspicion, suspicious};

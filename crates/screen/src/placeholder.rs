@@ -185,7 +185,8 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
 fn is_sample(value: &str) -> bool {
     let plain = plain(value);
     if (plain.is_empty() && value.is_ascii())
-        || (value.len() >= MIN_UNAMBIGUOUS_BYTES && UNAMBIGUOUS_WORDS.iter().any(|word| plain.contains(word)))
+        || (value.len() >= MIN_UNAMBIGUOUS_BYTES
+            && UNAMBIGUOUS_WORDS.iter().any(|word| plain.contains(word)))
     {
         return true;
     }

@@ -76,7 +76,11 @@ const fn pattern(
     SecretRule { kind, anchors, shape: SecretShape::Pattern(back, regex) }
 }
 
-const fn form(kind: &'static str, anchors: &'static [&'static str], find: FindSecret) -> SecretRule {
+const fn form(
+    kind: &'static str,
+    anchors: &'static [&'static str],
+    find: FindSecret,
+) -> SecretRule {
     SecretRule { kind, anchors, shape: SecretShape::Form(find, find) }
 }
 
@@ -131,9 +135,19 @@ pub(crate) const RULES: &[SecretRule] = &[
     run("supabase key", &["sbp_"], CharacterClass::Hex, (40, 40)),
     run("supabase key", &["sb_secret_"], CharacterClass::Url, (30, 64)),
     run("cloudflare origin key", &["v1.0-"], CharacterClass::Url, (160, 200)),
-    run("tailscale key", &["tskey-auth-", "tskey-api-", "tskey-client-"], CharacterClass::Url, (20, 96)),
+    run(
+        "tailscale key",
+        &["tskey-auth-", "tskey-api-", "tskey-client-"],
+        CharacterClass::Url,
+        (20, 96),
+    ),
     // Code hosts, builds and packages.
-    run("github token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], CharacterClass::Alnum, (36, 255)),
+    run(
+        "github token",
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
+        CharacterClass::Alnum,
+        (36, 255),
+    ),
     pattern("github token", &["github_pat_"], 0, r"github_pat_[A-Za-z0-9_]{36,255}"),
     run(
         "gitlab token",
@@ -240,14 +254,24 @@ pub(crate) const RULES: &[SecretRule] = &[
         (16, 255),
     ),
     run("stripe webhook secret", &["whsec_"], CharacterClass::Base64, (24, 128)),
-    run("shopify token", &["shpat_", "shpca_", "shppa_", "shpss_"], CharacterClass::Alnum, (32, 38)),
+    run(
+        "shopify token",
+        &["shpat_", "shpca_", "shppa_", "shpss_"],
+        CharacterClass::Alnum,
+        (32, 38),
+    ),
     run("square token", &["sq0atp-", "sq0csp-", "sq0idp-"], CharacterClass::Url, (22, 60)),
     run("easypost key", &["EZAK", "EZTK"], CharacterClass::Alnum, (54, 54)),
     run("shippo token", &["shippo_live_", "shippo_test_"], CharacterClass::Hex, (40, 40)),
     run("flutterwave key", &["FLWSECK-", "FLWSECK_TEST-"], CharacterClass::Url, (32, 48)),
     // Models.
     run("anthropic key", &["sk-ant-"], CharacterClass::Url, (24, 256)),
-    run("openai key", &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"], CharacterClass::Url, (24, 256)),
+    run(
+        "openai key",
+        &["sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"],
+        CharacterClass::Url,
+        (24, 256),
+    ),
     run("openrouter key", &["sk-or-v1-"], CharacterClass::Hex, (64, 64)),
     run("openai key", &["sk-"], CharacterClass::Alnum, (32, 128)),
     run("hugging face token", &["hf_", "api_org_"], CharacterClass::Alnum, (30, 48)),

@@ -146,7 +146,10 @@ impl Screen {
     fn search(&self, text: &str, markers: bool) -> Vec<SecretFinding> {
         let Some(anchors) = &self.anchors else {
             // Happens only with gigabytes of configured secrets: nothing can be checked, so everything is redacted.
-            return vec![SecretFinding { kind: "text that can't be screened", range: 0..text.len() }];
+            return vec![SecretFinding {
+                kind: "text that can't be screened",
+                range: 0..text.len(),
+            }];
         };
         let mut hits: Vec<SecretHit> = Vec::new();
         // A form may start long before its secret, so only anchors within the secret itself are skipped.
@@ -175,7 +178,11 @@ impl Screen {
                 }
                 Some(AnchorKind::Known) if !(markers && is_in_marker(text, at)) => {
                     after_known = anchor.end();
-                    hits.push(SecretHit { kind: "configured secret", rank: 0, range: anchor.range() });
+                    hits.push(SecretHit {
+                        kind: "configured secret",
+                        rank: 0,
+                        range: anchor.range(),
+                    });
                 }
                 _ => {}
             }
@@ -212,7 +219,11 @@ impl Screen {
                 }
                 let length = span(window(text, anchor.end, most + 1), 0, |byte| class.has(byte));
                 let body = text.get(anchor.end..anchor.end + length)?;
-                let body = if *class == CharacterClass::Dotted { body.trim_end_matches('.') } else { body };
+                let body = if *class == CharacterClass::Dotted {
+                    body.trim_end_matches('.')
+                } else {
+                    body
+                };
                 let end = anchor.end + body.len();
                 let fits = (least..=most).contains(&body.len()) && ends_word(text, end);
                 (fits && value::looks_issued(body)).then_some(anchor.start..end)
@@ -260,14 +271,16 @@ fn insert_markers(text: &str, findings: &[SecretFinding]) -> String {
 
 /// Whether a complete marker starts at `at`.
 pub(crate) fn is_marker(text: &str, at: usize) -> bool {
-    window(text, at, MARKER_START.len()) == MARKER_START && is_in_marker(text, at + MARKER_START.len())
+    window(text, at, MARKER_START.len()) == MARKER_START
+        && is_in_marker(text, at + MARKER_START.len())
 }
 
 /// Whether `at` is within a marker, whose words are not names of values.
 fn is_in_marker(text: &str, at: usize) -> bool {
     let is_kind = |byte: u8| byte.is_ascii_alphanumeric() || b" .-'".contains(&byte);
     let before = text.as_bytes().get(..at).unwrap_or_default();
-    let kind = before.iter().rev().take(MAX_MARKER_BYTES).take_while(|byte| is_kind(**byte)).count();
+    let kind =
+        before.iter().rev().take(MAX_MARKER_BYTES).take_while(|byte| is_kind(**byte)).count();
     let opened = before.get(..at - kind).is_some_and(|before| before.ends_with(b"[redacted:"));
     let left = span(window(text, at, MAX_MARKER_BYTES), 0, is_kind);
     opened && text.as_bytes().get(at + left) == Some(&b']')

@@ -124,7 +124,9 @@ const SUSPICIOUS_PATTERNS: [(&str, &str); 27] = [
 
 /// Patterns over bytes, because negated classes are then small.
 static COMPILED_PATTERNS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
-    SUSPICIOUS_PATTERNS.map(|(what, pattern)| (what, Regex::new(&format!("(?-u){pattern}")).ok())).into()
+    SUSPICIOUS_PATTERNS
+        .map(|(what, pattern)| (what, Regex::new(&format!("(?-u){pattern}")).ok()))
+        .into()
 });
 
 /// Returns reasons to distrust a tool's description, one of each kind; none for an ordinary description.

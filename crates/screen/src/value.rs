@@ -102,7 +102,9 @@ pub(crate) fn looks_issued(body: &str) -> bool {
     let counts = count(body);
     let letters = counts.upper + counts.lower;
     let mixed = (counts.digit > 0 && letters > 0) || (counts.upper > 1 && counts.lower > 1);
-    mixed && !is_sample_token(body) && (is_hex(body) || common_pair_share(body) < MAX_TOKEN_PAIR_SHARE)
+    mixed
+        && !is_sample_token(body)
+        && (is_hex(body) || common_pair_share(body) < MAX_TOKEN_PAIR_SHARE)
 }
 
 /// Whether the token's random part is a sample: it contains a word that random text would not, or few different

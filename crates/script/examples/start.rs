@@ -5,7 +5,8 @@
 mod threads;
 
 use docent_script::{
-    CallReply, ToolCaller, ScriptClient, ScriptLimits, ScriptRequest, ScriptCall, RunStep, ToolDoc, Workers,
+    CallReply, RunStep, ScriptCall, ScriptClient, ScriptLimits, ScriptRequest, ToolCaller, ToolDoc,
+    Workers,
 };
 use futures::future::BoxFuture;
 use serde_json::json;

@@ -2,9 +2,9 @@
 
 use crate::ScriptClient;
 use crate::draft::position_of;
-use crate::error::{ScriptFailure, ScriptErrorKind};
-use crate::names;
+use crate::error::{ScriptErrorKind, ScriptFailure};
 use crate::module_form::{ScriptImport, client_of};
+use crate::names;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -43,7 +43,8 @@ pub(crate) fn resolve(
     let mut ids = Vec::with_capacity(imports.len());
     for import in imports {
         let wrong = |message: String, at: u32| {
-            ScriptFailure::new(ScriptErrorKind::Import, message).at(position_of(source, at as usize))
+            ScriptFailure::new(ScriptErrorKind::Import, message)
+                .at(position_of(source, at as usize))
         };
         let found = client_of(&import.module, modules.iter().map(|module| module.id.as_str()));
         let Some(module) = modules.iter().find(|module| Some(module.id.as_str()) == found) else {
@@ -65,7 +66,8 @@ fn no_module(name: &str, modules: &[ScriptModule]) -> String {
     if modules.is_empty() {
         return format!("there is no module \"{name}\", and no client may be imported");
     }
-    let known = listed(modules.iter().map(|module| format!("{}{}", names::MODULE_PREFIX, module.id)));
+    let known =
+        listed(modules.iter().map(|module| format!("{}{}", names::MODULE_PREFIX, module.id)));
     format!("there is no module \"{name}\"; available: {known}")
 }
 

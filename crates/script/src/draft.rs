@@ -130,7 +130,11 @@ pub(crate) struct WrittenScript {
 
 impl WrittenScript {
     /// Maps a position in the written code to `source`; `None` for generated lines.
-    pub(crate) fn source_position(&self, source: &str, place: ScriptPosition) -> Option<ScriptPosition> {
+    pub(crate) fn source_position(
+        &self,
+        source: &str,
+        place: ScriptPosition,
+    ) -> Option<ScriptPosition> {
         let offset = offset_of(&self.code, place)?;
         let after = self.marks.partition_point(|(written, _)| *written <= offset);
         let (written, original) = self.marks.get(after.checked_sub(1)?).copied()?;

@@ -3,8 +3,8 @@
 use crate::ScriptLimits;
 use crate::check::{ScriptModule, resolve};
 use crate::draft::{ScriptPosition, WrittenScript, position_of};
-use crate::error::{ScriptFailure, ScriptErrorKind};
-use crate::host::{ScriptEnd, ScriptValue, ScriptHost, WorkerOutbox, StopFlag};
+use crate::error::{ScriptErrorKind, ScriptFailure};
+use crate::host::{ScriptEnd, ScriptHost, ScriptValue, StopFlag, WorkerOutbox};
 use crate::module_form::shape;
 use rquickjs::context::EvalOptions;
 use rquickjs::function::{IntoArgs, IntoJsFunc};
@@ -48,8 +48,10 @@ pub(crate) struct ScriptJob {
 /// Runs a script to its end.
 pub(crate) fn run_script(job: &ScriptJob) -> Result<ScriptValue, ScriptFailure> {
     if let Some(at) = job.code.find('\0') {
-        let failure =
-            ScriptFailure::new(ScriptErrorKind::Syntax, "the code has a NUL character; leave it out");
+        let failure = ScriptFailure::new(
+            ScriptErrorKind::Syntax,
+            "the code has a NUL character; leave it out",
+        );
         return Err(failure.at(position_of(&job.code, at)));
     }
     let mut shaped = shape(&job.code).map_err(|malformed| {
@@ -122,7 +124,12 @@ impl ScriptEngine {
     }
 
     /// Compiles the script and runs it up to its first `await`.
-    fn start(&self, job: &ScriptJob, written: &WrittenScript, ids: Vec<String>) -> Result<(), ScriptFailure> {
+    fn start(
+        &self,
+        job: &ScriptJob,
+        written: &WrittenScript,
+        ids: Vec<String>,
+    ) -> Result<(), ScriptFailure> {
         self.context.with(|ctx| {
             let mut options = EvalOptions::default();
             options.filename = Some(SCRIPT_NAME.to_owned());
@@ -138,7 +145,11 @@ impl ScriptEngine {
     }
 
     /// Runs the event loop until the script is done.
-    fn run_to_end(&self, job: &ScriptJob, written: &WrittenScript) -> Result<ScriptValue, ScriptFailure> {
+    fn run_to_end(
+        &self,
+        job: &ScriptJob,
+        written: &WrittenScript,
+    ) -> Result<ScriptValue, ScriptFailure> {
         let mut finished: Option<ScriptValue> = None;
         loop {
             if let Err(failure) = self.run_jobs() {
@@ -159,7 +170,8 @@ impl ScriptEngine {
                         kind
                     };
                     let message = explain(kind, message, &job.limits);
-                    let place = place_in(&stack).and_then(|place| written.source_position(&job.code, place));
+                    let place = place_in(&stack)
+                        .and_then(|place| written.source_position(&job.code, place));
                     return Err(ScriptFailure::new(kind, message).at(place));
                 }
                 None => {}
@@ -342,7 +354,10 @@ fn load_prelude(
 }
 
 /// Creates the host object, the only way out of the engine.
-fn host_object<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<ScriptHost>>) -> rquickjs::Result<Object<'js>> {
+fn host_object<'js>(
+    ctx: &Ctx<'js>,
+    host: &Rc<RefCell<ScriptHost>>,
+) -> rquickjs::Result<Object<'js>> {
     fn put<'js, P, F: IntoJsFunc<'js, P> + 'js>(
         object: &Object<'js>,
         name: &str,

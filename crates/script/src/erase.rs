@@ -44,7 +44,13 @@ pub(crate) struct TypeEraser<'s> {
 
 impl<'s> TypeEraser<'s> {
     pub(crate) fn new(source: &'s str) -> Self {
-        Self { draft: ScriptDraft::new(source), returns: false, refused: None, functions: 0, tail: None }
+        Self {
+            draft: ScriptDraft::new(source),
+            returns: false,
+            refused: None,
+            functions: 0,
+            tail: None,
+        }
     }
 
     pub(crate) fn refuse(&mut self, at: u32, why: &'static str) {

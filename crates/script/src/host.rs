@@ -1,7 +1,7 @@
 //! Everything that a script can do outside its engine: print, request calls and timers, and finish. All limits are
 //! enforced here.
 
-use crate::error::{ScriptFailure, ScriptErrorKind};
+use crate::error::{ScriptErrorKind, ScriptFailure};
 use crate::protocol::{self, FromWorker, MAX_ARGUMENT_BYTES, StopReason};
 use crate::{ConsoleLevel, ConsoleLine, ScriptLimits};
 use serde_json::value::{RawValue, to_raw_value};
@@ -40,8 +40,12 @@ impl StopFlag {
     /// Returns the error of a script that must stop. docent adds which limit it was.
     pub(crate) fn failure(&self) -> Option<ScriptFailure> {
         match self.0.load(Ordering::Relaxed) {
-            STOPPED_FOR_TIME => Some(ScriptFailure::new(ScriptErrorKind::Time, "the script took too long")),
-            STOPPED_BY_CANCEL => Some(ScriptFailure::new(ScriptErrorKind::Cancelled, "the script was cancelled")),
+            STOPPED_FOR_TIME => {
+                Some(ScriptFailure::new(ScriptErrorKind::Time, "the script took too long"))
+            }
+            STOPPED_BY_CANCEL => {
+                Some(ScriptFailure::new(ScriptErrorKind::Cancelled, "the script was cancelled"))
+            }
             _ => None,
         }
     }
@@ -223,7 +227,11 @@ impl ScriptHost {
         let most = self.limits.output_bytes;
         let as_text = |text: &str| to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
         let finished = if json.len() > most {
-            ScriptValue { value: as_text(truncate(json, most)), lost: truncate_lines(lost, most), cut: true }
+            ScriptValue {
+                value: as_text(truncate(json, most)),
+                lost: truncate_lines(lost, most),
+                cut: true,
+            }
         } else {
             // From JSON.stringify; at worst it is kept as text.
             let value = RawValue::from_string(json.to_owned()).unwrap_or_else(|_| as_text(json));

@@ -19,18 +19,18 @@ mod engine;
 mod erase;
 mod error;
 mod host;
+mod module_form;
 mod names;
 mod pool;
 mod protocol;
 mod run;
 mod schema;
-mod module_form;
 mod worker;
 
 pub use declare::{declarations, declarations_of_all};
 pub use error::{ScriptError, ScriptErrorKind};
 pub use pool::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
-pub use run::{ScriptRun, ScriptRequest, RunStep};
+pub use run::{RunStep, ScriptRequest, ScriptRun};
 pub use worker::{MAX_WORKER_STACK_BYTES, serve_worker};
 
 use futures::future::BoxFuture;

@@ -56,7 +56,8 @@ pub(crate) fn shape(source: &str) -> Result<ErasedScript<'_>, MalformedScript> {
             place: position_of(source, at),
         });
     }
-    let mut walk = ModuleWalk { eraser: TypeEraser::new(source), imports: Vec::new(), exports: false };
+    let mut walk =
+        ModuleWalk { eraser: TypeEraser::new(source), imports: Vec::new(), exports: false };
     walk.program(&parsed.program);
     match walk.eraser.refused {
         Some(refused) => Err(MalformedScript {

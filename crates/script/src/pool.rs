@@ -3,10 +3,10 @@
 //! A worker that ended a script cleanly is kept for the next script of the same owner, because starting a process takes
 //! longer than running most scripts. One that had to be stopped, or that ran out of memory, is killed.
 
-use crate::error::{ScriptFailure, ScriptErrorKind};
+use crate::error::{ScriptErrorKind, ScriptFailure};
 use crate::protocol::FrameReader;
-use crate::run::{ScriptRun, ScriptRequest};
-use crate::{ScriptLimits, ScriptError};
+use crate::run::{ScriptRequest, ScriptRun};
+use crate::{ScriptError, ScriptLimits};
 use futures::future::BoxFuture;
 use std::collections::HashMap;
 use std::fmt;
@@ -234,9 +234,18 @@ impl Workers {
     async fn start_worker(&self) -> Result<ScriptWorker, ScriptFailure> {
         let StartedWorker { input, output, process } =
             self.starter.start().await.map_err(|problem| {
-                ScriptFailure::new(ScriptErrorKind::Engine, format!("the script can't be run: {problem}"))
+                ScriptFailure::new(
+                    ScriptErrorKind::Engine,
+                    format!("the script can't be run: {problem}"),
+                )
             })?;
-        Ok(ScriptWorker { input, output: FrameReader::new(output), process, owner: None, scripts: 0 })
+        Ok(ScriptWorker {
+            input,
+            output: FrameReader::new(output),
+            process,
+            owner: None,
+            scripts: 0,
+        })
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<IdleWorker>> {
@@ -344,7 +353,8 @@ impl WorkerLease {
     /// Keeps the worker if it ended its script cleanly, and kills it otherwise.
     pub(crate) fn give_back(mut self, is_clean: bool) {
         let Some(workers) = self.workers.upgrade().filter(|_| is_clean) else { return };
-        let is_fit = |worker: &mut ScriptWorker| worker.output.is_empty() && worker.scripts < MAX_SCRIPTS;
+        let is_fit =
+            |worker: &mut ScriptWorker| worker.output.is_empty() && worker.scripts < MAX_SCRIPTS;
         if let Some(worker) = self.worker.take_if(is_fit) {
             workers.keep(worker);
         }

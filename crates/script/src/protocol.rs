@@ -4,7 +4,7 @@
 //! its limit. A worker's messages are untrusted: a script may have taken over the process.
 
 use crate::check::ScriptModule;
-use crate::{ConsoleLevel, ScriptLimits, ScriptErrorKind};
+use crate::{ConsoleLevel, ScriptErrorKind, ScriptLimits};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use std::io::{self, Read, Write};

@@ -4,11 +4,14 @@
 
 use crate::check::ScriptModule;
 use crate::draft::line_text;
-use crate::error::{ScriptFailure, ScriptError, ScriptErrorKind};
-use crate::host::{CapturedConsole, truncate_lines, truncate};
-use crate::pool::{WorkerLease, WorkerExit};
+use crate::error::{ScriptError, ScriptErrorKind, ScriptFailure};
+use crate::host::{CapturedConsole, truncate, truncate_lines};
+use crate::pool::{WorkerExit, WorkerLease};
 use crate::protocol::{FromWorker, StopReason, ToWorker, encode, max_frame_bytes};
-use crate::{CallError, CallRecord, CallReply, ToolCaller, ScriptClient, ScriptLimits, ScriptOutcome, ScriptCall};
+use crate::{
+    CallError, CallRecord, CallReply, ScriptCall, ScriptClient, ScriptLimits, ScriptOutcome,
+    ToolCaller,
+};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -139,7 +142,11 @@ impl ScriptRun {
     }
 
     /// Runs until the script ends or waits for suspended calls, which the next step makes again.
-    pub async fn next(&mut self, caller: &Arc<dyn ToolCaller>, cancel: &CancellationToken) -> RunStep {
+    pub async fn next(
+        &mut self,
+        caller: &Arc<dyn ToolCaller>,
+        cancel: &CancellationToken,
+    ) -> RunStep {
         let began = Instant::now();
         let outcome = self.drive(caller, cancel, began).await;
         self.spent += began.elapsed().saturating_sub(caller.waited());
@@ -188,7 +195,9 @@ impl ScriptRun {
                         return Some(Err(self.worker_gone(stopping.as_ref()).await));
                     }
                 }
-                RunEvent::Frame(Err(error)) => return Some(Err(protocol_violation(&error.to_string()))),
+                RunEvent::Frame(Err(error)) => {
+                    return Some(Err(protocol_violation(&error.to_string())));
+                }
                 RunEvent::Called(order, took, reply) => self.reply(order, took, reply),
                 RunEvent::Written(Ok(count)) => drop(self.outgoing.drain(..count)),
                 RunEvent::Cancelled => stopping = Some(self.stop(StopReason::Cancelled)),
@@ -258,7 +267,11 @@ impl ScriptRun {
     }
 
     /// Handles a message; returns the outcome if the script has ended.
-    fn handle_message(&mut self, frame: FromWorker, stopping: Option<&StoppingScript>) -> Option<Outcome> {
+    fn handle_message(
+        &mut self,
+        frame: FromWorker,
+        stopping: Option<&StoppingScript>,
+    ) -> Option<Outcome> {
         let output_bytes = self.limits.output_bytes;
         match frame {
             FromWorker::Started => self.request.clear(),
@@ -272,7 +285,13 @@ impl ScriptRun {
                     return Some(Err(protocol_violation("more calls than the script may make")));
                 }
                 self.asked += 1;
-                self.waiting.push_back(QueuedToolCall { id, record: None, server, tool, arguments });
+                self.waiting.push_back(QueuedToolCall {
+                    id,
+                    record: None,
+                    server,
+                    tool,
+                    arguments,
+                });
             }
             FromWorker::Done { value, lost, cut } => {
                 if let Some(StoppingScript { reason: StopReason::Cancelled, .. }) = stopping {
@@ -280,7 +299,9 @@ impl ScriptRun {
                 }
                 // A cut value is a text, with its own quotes and escapes.
                 if value.get().len() > output_bytes.saturating_mul(2).saturating_add(2) {
-                    return Some(Err(protocol_violation("a longer value than the script may have")));
+                    return Some(Err(protocol_violation(
+                        "a longer value than the script may have",
+                    )));
                 }
                 let text = || Value::from(value.get());
                 let parsed = serde_json::from_str(value.get()).unwrap_or_else(|_| text());
@@ -304,12 +325,15 @@ impl ScriptRun {
             Some(StoppingScript { reason: StopReason::Cancelled, .. }) => {
                 return self.stop_failure(StopReason::Cancelled);
             }
-            Some(StoppingScript { reason: StopReason::Time, .. }) if kind == ScriptErrorKind::Time => {
+            Some(StoppingScript { reason: StopReason::Time, .. })
+                if kind == ScriptErrorKind::Time =>
+            {
                 return self.stop_failure(StopReason::Time);
             }
             _ => {}
         }
-        let place = line.zip(column).map(|(line, column)| crate::draft::ScriptPosition { line, column });
+        let place =
+            line.zip(column).map(|(line, column)| crate::draft::ScriptPosition { line, column });
         ScriptFailure::new(kind, message).at(place)
     }
 

@@ -142,8 +142,12 @@ impl TypeDeclarations {
         // Iterative, not recursive: a chain of references may be long.
         while let Some((place, path)) = self.pending.pop_front() {
             let Some(target) = schema.pointer(&path) else { continue };
-            let kind =
-                self.type_of(SchemaPosition { schema: target, indent: 1, owner: Some(place), ..whole });
+            let kind = self.type_of(SchemaPosition {
+                schema: target,
+                indent: 1,
+                owner: Some(place),
+                ..whole
+            });
             let about = target.get("description").and_then(Value::as_str).unwrap_or_default();
             if let Some(declared) = self.declared.get_mut(place) {
                 declared.kind = kind;
@@ -209,7 +213,12 @@ impl TypeDeclarations {
         }
     }
 
-    fn named(&mut self, name: &str, schema: &Map<String, Value>, spot: SchemaPosition<'_>) -> String {
+    fn named(
+        &mut self,
+        name: &str,
+        schema: &Map<String, Value>,
+        spot: SchemaPosition<'_>,
+    ) -> String {
         match name {
             "string" | "boolean" | "null" => name.into(),
             "number" | "integer" => "number".into(),

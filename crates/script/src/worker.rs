@@ -6,10 +6,10 @@
 
 use crate::ScriptLimits;
 use crate::engine::{ENGINE_STACK_BYTES, EngineMessage, ScriptJob, run_script};
-use crate::error::{ScriptFailure, ScriptErrorKind};
-use crate::host::{ScriptValue, WorkerOutbox, StopFlag};
-use crate::protocol::{self, FromWorker, ToWorker};
+use crate::error::{ScriptErrorKind, ScriptFailure};
+use crate::host::{ScriptValue, StopFlag, WorkerOutbox};
 use crate::module_form::tokens_at_most;
+use crate::protocol::{self, FromWorker, ToWorker};
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
@@ -58,7 +58,8 @@ pub fn serve_worker(
                 let (sender, incoming) = mpsc::channel();
                 let stop = Arc::new(StopFlag::default());
                 let (flag, outbox) = (Arc::clone(&stop), Arc::clone(&outbox));
-                let thread = start(ScriptJob { code, modules, limits, stop: flag, outbox, incoming })?;
+                let thread =
+                    start(ScriptJob { code, modules, limits, stop: flag, outbox, incoming })?;
                 script = Some(WorkerScript { incoming: sender, stop, thread });
             }
             ToWorker::Reply { id, ok, json } => {
@@ -80,7 +81,9 @@ pub fn serve_worker(
 
 fn start(job: ScriptJob) -> io::Result<JoinHandle<()>> {
     let tokens = tokens_at_most(&job.code);
-    let stack = BASE_STACK_BYTES + 2 * ENGINE_STACK_BYTES + tokens.min(MAX_SCRIPT_TOKENS) * STACK_BYTES_PER_TOKEN;
+    let stack = BASE_STACK_BYTES
+        + 2 * ENGINE_STACK_BYTES
+        + tokens.min(MAX_SCRIPT_TOKENS) * STACK_BYTES_PER_TOKEN;
     std::thread::Builder::new().name("script".to_owned()).stack_size(stack).spawn(move || {
         let outcome = if tokens > MAX_SCRIPT_TOKENS {
             Err(too_long(tokens))
@@ -107,7 +110,10 @@ fn panicked() -> ScriptFailure {
 }
 
 /// Converts a script's outcome to a message for docent.
-fn outcome_message(outcome: Result<ScriptValue, ScriptFailure>, limits: &ScriptLimits) -> FromWorker {
+fn outcome_message(
+    outcome: Result<ScriptValue, ScriptFailure>,
+    limits: &ScriptLimits,
+) -> FromWorker {
     match outcome {
         Ok(ScriptValue { value, lost, cut }) => FromWorker::Done { value, lost, cut },
         Err(ScriptFailure { kind, mut message, place }) => {

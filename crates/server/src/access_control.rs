@@ -8,7 +8,10 @@ use crate::{
     setup::ServerLimits,
     shares::{FairShares, Shortage},
 };
-use docent_transport::{Caller, AccessControl, MissingScope, NoCapacity, Principal, SlotGuard, CallerCredentials, ConnectionKind};
+use docent_transport::{
+    AccessControl, Caller, CallerCredentials, ConnectionKind, MissingScope, NoCapacity, Principal,
+    SlotGuard,
+};
 use futures::future::{BoxFuture, FutureExt, ready};
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -50,11 +53,18 @@ pub(crate) struct RateLimiters {
 
 impl RateLimiters {
     pub(crate) fn new(limits: &ServerLimits) -> Self {
-        Self { network: limits.rate.map(RateLimiter::new), stdio: limits.stdio_rate.map(RateLimiter::new) }
+        Self {
+            network: limits.rate.map(RateLimiter::new),
+            stdio: limits.stdio_rate.map(RateLimiter::new),
+        }
     }
 
     fn of(&self, caller: &Caller) -> Option<&RateLimiter> {
-        if caller.via == ConnectionKind::Stdio { self.stdio.as_ref() } else { self.network.as_ref() }
+        if caller.via == ConnectionKind::Stdio {
+            self.stdio.as_ref()
+        } else {
+            self.network.as_ref()
+        }
     }
 }
 

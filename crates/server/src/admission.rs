@@ -4,7 +4,7 @@ use crate::{
     ExternalAuth,
     setup::{NamedKey, RequestRate, ServerSetupError},
 };
-use docent_transport::{ClientKey, Principal, PrincipalKind, CallerCredentials};
+use docent_transport::{CallerCredentials, ClientKey, Principal, PrincipalKind};
 use governor::{DefaultKeyedRateLimiter, Quota, clock::Clock, clock::DefaultClock};
 use sha2::{Digest, Sha256};
 use std::{
@@ -66,7 +66,13 @@ impl ApiKeys {
         let scopes = everything.iter().map(ToString::to_string).collect();
         let kind = PrincipalKind::Anonymous;
         let anonymous = Principal { name: ANONYMOUS.into(), scopes, kind, grant: None };
-        Ok(Self { keys: ring, required, anonymous, external_auth: strangers, former: HashSet::new() })
+        Ok(Self {
+            keys: ring,
+            required,
+            anonymous,
+            external_auth: strangers,
+            former: HashSet::new(),
+        })
     }
 
     pub(crate) fn required(&self) -> bool {
@@ -116,7 +122,8 @@ impl ApiKeys {
     pub(crate) fn identify(&self, shown: &CallerCredentials<'_>) -> Option<Principal> {
         let anonymous = || (!self.required).then(|| self.anonymous.clone());
         let Some(token) = shown.token else {
-            let certified = shown.certificate.and_then(|one| self.external_auth.by_certificate(one));
+            let certified =
+                shown.certificate.and_then(|one| self.external_auth.by_certificate(one));
             return certified.or_else(anonymous);
         };
         if self.keys.is_empty() && self.external_auth.tokens.is_none() {
@@ -316,8 +323,9 @@ mod tests {
             (&keyless, None, Some("anonymous")),
         ];
         for (ring, token, want) in cases {
-            let got =
-                ring.identify(&CallerCredentials { token, certificate: None }).map(|p| p.name.to_string());
+            let got = ring
+                .identify(&CallerCredentials { token, certificate: None })
+                .map(|p| p.name.to_string());
             assert_eq!(got.as_deref(), want, "{token:?}");
         }
         assert!(ring.anonymous().scopes.is_empty(), "without a key nothing may be used");
@@ -335,7 +343,8 @@ mod tests {
             (vec![key("a", "x"), key("b", "x")], false, "same token"),
         ];
         for (keys, required, want) in cases {
-            let error = ApiKeys::new(keys, ExternalAuth::default(), required).unwrap_err().to_string();
+            let error =
+                ApiKeys::new(keys, ExternalAuth::default(), required).unwrap_err().to_string();
             assert!(error.contains(want), "{error}");
         }
     }

@@ -20,7 +20,8 @@ const APPROVAL_KEY_PREFIX: &str = "approval-";
 
 /// Whether a key belongs to an approval question. Keys of a server's own questions end in a number.
 pub(crate) fn is_key(key: &str) -> bool {
-    key.strip_prefix(APPROVAL_KEY_PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
+    key.strip_prefix(APPROVAL_KEY_PREFIX)
+        .is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
 }
 
 /// Returns an error unless the user approves this very call: the `nth` within a request, which itself is 0.
@@ -64,8 +65,10 @@ fn list_arguments(arguments: &Object, schema: &Object) -> Result<String, ToolErr
     let is_declared = |name: &str| known.is_some_and(|known| known.contains_key(name));
     let (declared, others): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|(name, _)| is_declared(name.as_str()));
-    let groups =
-        [(declared.len(), MAX_DECLARED_ARGUMENTS, "declares"), (others.len(), MAX_UNDECLARED_ARGUMENTS, "does not declare")];
+    let groups = [
+        (declared.len(), MAX_DECLARED_ARGUMENTS, "declares"),
+        (others.len(), MAX_UNDECLARED_ARGUMENTS, "does not declare"),
+    ];
     for (given, most, does) in groups {
         if given > most {
             let problem = format!(
@@ -116,7 +119,10 @@ mod tests {
     fn a_long_value_hides_nothing() {
         let listed =
             of(&json!({"padding": "x".repeat(5000), "path": "/etc/\u{202e}gpj.exe"})).unwrap();
-        assert!(listed.starts_with("\n\"path\": \"/etc/<U+202E>gpj.exe\"\n\"padding\": "), "{listed}");
+        assert!(
+            listed.starts_with("\n\"path\": \"/etc/<U+202E>gpj.exe\"\n\"padding\": "),
+            "{listed}"
+        );
         assert!(listed.contains("x… [4202 characters are not shown] …x"), "{listed}");
         for blanks in [400, 4000] {
             let command = format!("ls{}; rm -rf ~", " ".repeat(blanks));
@@ -155,8 +161,9 @@ mod tests {
             "{problem}"
         );
         let known = json!({"properties": numbered(65)});
-        let declared =
-            |count| super::list_arguments(numbered(count).as_object().unwrap(), known.as_object().unwrap());
+        let declared = |count| {
+            super::list_arguments(numbered(count).as_object().unwrap(), known.as_object().unwrap())
+        };
         assert_eq!(declared(64).unwrap().matches('\n').count(), 64);
         let problem = declared(65).unwrap_err().to_string();
         assert!(problem.contains("at most 64 that the tool's schema declares"), "{problem}");

@@ -306,7 +306,8 @@ mod tests {
         assert_eq!(lines().len(), MAX_REJECTION_KEYS + 1, "each has one at once");
         let pass_time = || {
             for since in door.all().values_mut() {
-                since.last_written = since.last_written.and_then(|at| at.checked_sub(REJECTION_LINE_INTERVAL));
+                since.last_written =
+                    since.last_written.and_then(|at| at.checked_sub(REJECTION_LINE_INTERVAL));
             }
         };
         pass_time();
@@ -328,8 +329,11 @@ mod tests {
         use docent_audit::WriteFailurePolicy;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("no/such/folder/audit.jsonl");
-        for (on_full, refused) in [(WriteFailurePolicy::Drop, false), (WriteFailurePolicy::Refuse, true)] {
-            let audit = AuditSink::open(&path, AuditLogSettings { on_full, ..AuditLogSettings::default() });
+        for (on_full, refused) in
+            [(WriteFailurePolicy::Drop, false), (WriteFailurePolicy::Refuse, true)]
+        {
+            let audit =
+                AuditSink::open(&path, AuditLogSettings { on_full, ..AuditLogSettings::default() });
             assert_eq!(audit.ready().is_err(), refused);
             for _ in 0..2 {
                 assert_eq!(audit.write(&AuditEntry::default()).is_err(), refused);

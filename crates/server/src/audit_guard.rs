@@ -2,8 +2,8 @@
 
 use crate::{
     audit::{self, AuditOutcome},
-    request_caller::{self, RequestCaller},
     metrics::{RequestOutcome, ToolStats},
+    request_caller::{self, RequestCaller},
     server::{McpServer, refused},
 };
 use docent_tool::Object;

@@ -4,16 +4,16 @@ use crate::{
     Screening,
     admission::CallPermit,
     approval,
-    call_client::RemoteCallClient,
     audit::AuditOutcome,
+    audit_guard::AuditGuard,
+    call_client::RemoteCallClient,
     cursor::InvalidCursor,
-    result_builder::{self, ToolCallError, ResultBuilder, FinishedResult},
-    request_caller::RequestCaller,
     metrics::RequestOutcome,
     policy::Admitted,
-    audit_guard::AuditGuard,
+    request_caller::RequestCaller,
+    result_builder::{self, FinishedResult, ResultBuilder, ToolCallError},
     run::{RunLimits, RunOutcome, bounded},
-    server::{RunPermit, McpServer},
+    server::{McpServer, RunPermit},
     tasks::TaskUse,
     validate::ArgumentProblem,
 };
@@ -203,7 +203,10 @@ impl RunnableCall {
         Err(result_builder::internal(&route.info.name, "the tool did not stop asking questions"))
     }
 
-    fn ask_by_result(&self, needed: InputNeeded) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
+    fn ask_by_result(
+        &self,
+        needed: InputNeeded,
+    ) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
         if !self.caller.is_modern() {
             let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
             return self.finish().error(ToolError::ClientLacks(lacking), Vec::new()).map(answered);
@@ -211,17 +214,24 @@ impl RunnableCall {
         let purpose = purpose(&self.caller, "tools/call", &self.admitted.route().info.name);
         match self.client.input_required(needed, self.server.cursor_codec(), &purpose) {
             Ok(result) => {
-                let asks = AuditOutcome { reason: Some("needs_input"), ..AuditOutcome::new(RequestOutcome::Ok, 0) };
+                let asks = AuditOutcome {
+                    reason: Some("needs_input"),
+                    ..AuditOutcome::new(RequestOutcome::Ok, 0)
+                };
                 Ok((ToolCallReply::NeedsInput(result), asks))
             }
             Err(error) => self.finish().error(error, Vec::new()).map(answered),
         }
     }
 
-    fn end(&self, ended: RunOutcome<docent_tool::ToolOutcome>) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
+    fn end(
+        &self,
+        ended: RunOutcome<docent_tool::ToolOutcome>,
+    ) -> Result<(ToolCallReply, AuditOutcome), ToolCallError> {
         let emitted = self.client.take_emitted();
         let cancelled = self.bounds.cancel.is_cancelled();
-        let given_up = || Ok((ToolCallReply::Cancelled, AuditOutcome::new(RequestOutcome::Cancelled, 0)));
+        let given_up =
+            || Ok((ToolCallReply::Cancelled, AuditOutcome::new(RequestOutcome::Cancelled, 0)));
         match ended {
             RunOutcome::Cancelled => given_up(),
             RunOutcome::Done(Err(ToolError::Stopped(_))) if cancelled => given_up(),
@@ -230,7 +240,10 @@ impl RunnableCall {
             RunOutcome::Late => Ok(answered(self.finish().late(emitted))),
             RunOutcome::Panicked(words) => {
                 self.server.counters().panics.fetch_add(1, Ordering::Relaxed);
-                Err(result_builder::internal(&self.admitted.route().info.name, &format!("panic: {words}")))
+                Err(result_builder::internal(
+                    &self.admitted.route().info.name,
+                    &format!("panic: {words}"),
+                ))
             }
         }
     }

@@ -8,18 +8,18 @@ mod pace;
 mod progress;
 
 use crate::{
-    Screening, McpServer, approval,
+    McpServer, Screening, approval,
     call::capability,
     convert,
     cursor::CursorCodec,
-    request_caller::{self, RequestCaller},
     nested::NestedCall,
-    questions::{TaskQuestion, PendingQuestion, QuestionTimer, ClientWaitTime},
+    questions::{ClientWaitTime, PendingQuestion, QuestionTimer, TaskQuestion},
+    request_caller::{self, RequestCaller},
     verbatim,
 };
 use docent_tool::{
-    ClientQuery, CallClient, AnswerBlock, InnerRound, InputNeeded, SyslogLevel, Object, ToolOutcome, Progress, BoxedFuture, ShareSlot,
-    CallStop, ToolError, WorkSlot,
+    AnswerBlock, BoxedFuture, CallClient, CallStop, ClientQuery, InnerRound, InputNeeded, Object,
+    Progress, ShareSlot, SyslogLevel, ToolError, ToolOutcome, WorkSlot,
 };
 use docent_wire::{Dialect, PARTIAL_METHOD};
 use pace::ProgressPace;
@@ -310,7 +310,8 @@ impl RemoteCallClient {
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
             let _waiting = QuestionTimer::begin(&self.waits);
             let shown = TaskQuestion::new(self.server.tasks(), task.task_id(), key);
-            let asked = tokio::time::timeout(QUESTION_TIMEOUT, task.request_input(key, request)).await;
+            let asked =
+                tokio::time::timeout(QUESTION_TIMEOUT, task.request_input(key, request)).await;
             let answered = asked.map_err(|_| unanswered())?;
             let answer = answered.map_err(|_| ToolError::Stopped(CallStop::Cancelled))?;
             shown.answered();
@@ -453,7 +454,11 @@ impl CallClient for RemoteCallClient {
         Box::pin(ready(()))
     }
 
-    fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+    fn ask<'a>(
+        &'a self,
+        key: &'a str,
+        ask: ClientQuery,
+    ) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(self.answer(key, ask))
     }
 
@@ -484,7 +489,9 @@ impl CallClient for RemoteCallClient {
     fn may_use(&self, provider: &str, tool: &str) -> bool {
         let catalogue = self.server.catalogue_with(tool);
         let route = catalogue.find(tool).filter(|route| *route.provider == *provider);
-        route.is_some_and(|route| self.server.settings().policy.may_use(self.caller.principal(), route))
+        route.is_some_and(|route| {
+            self.server.settings().policy.may_use(self.caller.principal(), route)
+        })
     }
 
     fn recorded(&self) -> Option<u64> {
@@ -560,7 +567,5 @@ impl CallClient for RemoteCallClient {
 /// The error for a question of a task that was not answered in time.
 fn unanswered() -> ToolError {
     let seconds = QUESTION_TIMEOUT.as_secs();
-    ToolError::failed(format!(
-        "no answer within {seconds} s: call again when someone can answer"
-    ))
+    ToolError::failed(format!("no answer within {seconds} s: call again when someone can answer"))
 }

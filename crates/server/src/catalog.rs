@@ -3,14 +3,14 @@
 use crate::{
     admission::RateLimiter,
     apps, convert,
-    request_caller::RequestCaller,
     metrics::{Metrics, ToolStats},
     policy::ToolPolicy,
+    request_caller::RequestCaller,
     setup::ServerSetupError,
     tasks::TaskUse,
     validate::SchemaChecker,
 };
-use docent_tool::{AnyTool, ToolProvider, ToolInfo};
+use docent_tool::{AnyTool, ToolInfo, ToolProvider};
 use docent_transport::Principal;
 use rmcp::{
     ErrorData,
@@ -89,7 +89,8 @@ impl CatalogBuilder {
     /// Carries over the counts of another builder where the rate is the same.
     pub(crate) fn carry_over_counts(&mut self, other: &Self) {
         for (name, meter) in &mut self.rate_limiters {
-            if let Some(known) = other.rate_limiters.get(name).filter(|known| known.rate() == meter.rate())
+            if let Some(known) =
+                other.rate_limiters.get(name).filter(|known| known.rate() == meter.rate())
             {
                 *meter = Arc::clone(known);
             }
@@ -106,7 +107,8 @@ impl CatalogBuilder {
         let mut keys = HashSet::new();
         let parts: Vec<_> = providers.iter().flat_map(|provider| provider.parts()).collect();
         // Represented providers come last: another server cannot take a name from docent's own tools.
-        let mut add = |all: &[Arc<dyn ToolProvider>]| self.add(&mut catalogue, &mut keys, all, metrics);
+        let mut add =
+            |all: &[Arc<dyn ToolProvider>]| self.add(&mut catalogue, &mut keys, all, metrics);
         let problems = CatalogProblems { own: add(providers), parts: add(&parts) };
         (catalogue, problems)
     }

@@ -6,7 +6,8 @@
 
 use crate::verbatim;
 use docent_tool::{
-    ClientQuery, AnswerBlock, Contents, ToolHints, SyslogLevel, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
+    AnswerBlock, ClientQuery, Contents, Object, PromptInfo, ResourceInfo, SyslogLevel,
+    TemplateInfo, ToolHints, ToolInfo,
 };
 use docent_wire::{METADATA_KEY, SCORE_KEY, lost};
 use rmcp::model::{
@@ -19,7 +20,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(crate) fn tool(info: &ToolInfo) -> Tool {
-    let mut tool = Tool::new(info.name.clone(), info.listed_description(), Arc::clone(&info.input_schema));
+    let mut tool =
+        Tool::new(info.name.clone(), info.listed_description(), Arc::clone(&info.input_schema));
     tool.title.clone_from(&info.title);
     tool.output_schema.clone_from(&info.output_schema);
     tool.annotations = info.hints.map(|hints| annotations(hints, info.title.as_deref()));

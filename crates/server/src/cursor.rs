@@ -111,7 +111,8 @@ mod tests {
         principal: &str,
     ) -> (Vec<String>, Option<String>) {
         let items: Vec<String> = items.iter().map(ToString::to_string).collect();
-        page(items, |item| item, 2, &ListPosition { seal, list: "tools", principal, cursor }).unwrap()
+        page(items, |item| item, 2, &ListPosition { seal, list: "tools", principal, cursor })
+            .unwrap()
     }
 
     #[test]

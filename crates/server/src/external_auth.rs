@@ -1,7 +1,7 @@
 //! Authenticates callers without a configured key: by a token of an issuer, or by a certificate.
 
 use docent_auth::{CertificateRules, Fingerprint, TokenVerifier};
-use docent_transport::{Certificate, TokenGrant, Principal, PrincipalKind};
+use docent_transport::{Certificate, Principal, PrincipalKind, TokenGrant};
 use std::{sync::Arc, time::SystemTime};
 
 /// Trusted issuers and certificates. The default trusts none.
@@ -20,7 +20,10 @@ const OAUTH_PREFIX: &str = "oauth:";
 
 impl ExternalAuth {
     /// Trusts these.
-    pub fn new(tokens: Option<Arc<TokenVerifier>>, certificates: Option<Arc<CertificateRules>>) -> Self {
+    pub fn new(
+        tokens: Option<Arc<TokenVerifier>>,
+        certificates: Option<Arc<CertificateRules>>,
+    ) -> Self {
         Self { tokens, certificates }
     }
 
@@ -35,7 +38,8 @@ impl ExternalAuth {
             .inspect_err(|rejected| tracing::debug!(%rejected, "a token was refused"))
             .ok()?;
         let name: Arc<str> =
-            format!("{OAUTH_PREFIX}{}{SUBJECT_SEPARATOR}{}", verified.issuer, verified.subject).into();
+            format!("{OAUTH_PREFIX}{}{SUBJECT_SEPARATOR}{}", verified.issuer, verified.subject)
+                .into();
         let grant = TokenGrant { scopes: verified.granted.into(), until: verified.expires };
         let kind = PrincipalKind::Oauth;
         Some(Principal { name, scopes: verified.scopes.into(), kind, grant: Some(grant) })
@@ -101,7 +105,8 @@ fn unhex(text: &str) -> Option<Fingerprint> {
 mod tests {
     use super::*;
     use docent_auth::{
-        CertificateRule, DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, IssuerSettings, CertificateMatch, ScopeMap,
+        CertificateMatch, CertificateRule, DocumentFetchError, DocumentFetcher, FetchedDocument,
+        IssuerSettings, ScopeMap, TrustedIssuer,
     };
     use std::{collections::BTreeMap, time::Duration};
 
@@ -161,7 +166,10 @@ mod tests {
         let mut settings = IssuerSettings::new(ISSUER, vec!["docent".into()]);
         settings.scopes = ScopeMap::new(opens, false).unwrap();
         let issuers = vec![TrustedIssuer::check(settings).unwrap()];
-        ExternalAuth::new(Some(Arc::new(TokenVerifier::new(issuers, Arc::new(UnreachableIssuer)).unwrap())), None)
+        ExternalAuth::new(
+            Some(Arc::new(TokenVerifier::new(issuers, Arc::new(UnreachableIssuer)).unwrap())),
+            None,
+        )
     }
 
     /// A principal whose token has the scope `read` until then, and had all scopes when it was presented.
@@ -200,7 +208,10 @@ mod tests {
     #[test]
     fn a_rejection_has_the_reason_of_the_auth_crate() {
         let why = opening("*").why_refused("not-a-token");
-        assert_eq!(why.as_deref(), Some("the token is malformed: expected three dot-separated parts"));
+        assert_eq!(
+            why.as_deref(),
+            Some("the token is malformed: expected three dot-separated parts")
+        );
         assert_eq!(ExternalAuth::default().why_refused("not-a-token"), None);
     }
 }

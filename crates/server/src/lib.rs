@@ -9,48 +9,51 @@
 //! (the only maker of `Admitted`) → `validate` → `run` (deadline, cancel, panics) → `finish` (content, size cap) →
 //! `audit` (one line).
 
+mod access_control;
 mod admission;
 mod approval;
 mod apps;
-mod call_client;
 mod audit;
+mod audit_guard;
 mod call;
+mod call_client;
 mod catalog;
 mod convert;
 mod cursor;
-mod access_control;
-mod result_builder;
-mod request_caller;
+mod external_auth;
 mod hex;
+mod live_settings;
 mod metrics;
 mod nested;
 mod offers;
 mod paging;
 mod policy;
 mod questions;
-mod rule_rates;
-mod audit_guard;
+mod request_caller;
+mod result_builder;
 mod results;
+mod rule_rates;
 mod run;
 mod screening;
 mod server;
 mod session;
 mod setup;
 mod shares;
-mod external_auth;
 mod subscriptions;
 mod tasks;
-mod live_settings;
 mod unreadable;
 mod validate;
 mod verbatim;
 
 pub use audit::AuditSink;
-pub use policy::{PolicyAction, ToolPolicy, PolicyRule, RuleLimits, PolicyDecision};
+pub use external_auth::ExternalAuth;
+pub use policy::{PolicyAction, PolicyDecision, PolicyRule, RuleLimits, ToolPolicy};
 pub use screening::Screening;
 pub use server::McpServer;
 pub use session::McpSession;
-pub use setup::{AdoptTraceParent, NamedKey, ServerLimits, RequestRate, ServerSetup, ServerSetupError, LiveSettings};
-pub use external_auth::ExternalAuth;
+pub use setup::{
+    AdoptTraceParent, LiveSettings, NamedKey, RequestRate, ServerLimits, ServerSetup,
+    ServerSetupError,
+};
 pub use tasks::TASK_KEY;
 pub use validate::check_schema;

@@ -6,7 +6,7 @@ use crate::{
     catalog::CatalogBuilder,
     policy::ToolPolicy,
     rule_rates::RuleRateLimiters,
-    setup::{ServerSetupError, LiveSettings},
+    setup::{LiveSettings, ServerSetupError},
 };
 use std::time::Duration;
 
@@ -20,7 +20,9 @@ pub(crate) struct SettingsSnapshot {
 
 impl SettingsSnapshot {
     pub(crate) fn new(terms: LiveSettings, timeout: Duration) -> Result<Self, ServerSetupError> {
-        let LiveSettings { keys, external_auth: strangers, auth_required, policy, screening, .. } = terms;
+        let LiveSettings {
+            keys, external_auth: strangers, auth_required, policy, screening, ..
+        } = terms;
         let LiveSettings { tool_timeouts, tool_rates, .. } = terms;
         Ok(Self {
             api_keys: ApiKeys::new(keys, strangers, auth_required)?,
@@ -32,11 +34,19 @@ impl SettingsSnapshot {
     }
 
     /// New settings that carry over the counts of these, and remember their keys.
-    pub(crate) fn reload(&self, terms: LiveSettings, timeout: Duration) -> Result<Self, ServerSetupError> {
+    pub(crate) fn reload(
+        &self,
+        terms: LiveSettings,
+        timeout: Duration,
+    ) -> Result<Self, ServerSetupError> {
         let mut next = Self::new(terms, timeout)?;
         next.api_keys.remember_former_keys(&self.api_keys);
         next.builder.carry_over_counts(&self.builder);
-        next.rule_rate_limiters.carry_over_counts(&next.policy, &self.rule_rate_limiters, &self.policy);
+        next.rule_rate_limiters.carry_over_counts(
+            &next.policy,
+            &self.rule_rate_limiters,
+            &self.policy,
+        );
         Ok(next)
     }
 }

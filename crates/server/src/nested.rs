@@ -3,14 +3,14 @@
 
 use crate::{
     approval,
-    call_client::RemoteCallClient,
     audit::AuditOutcome,
-    request_caller::RequestCaller,
+    audit_guard::{AuditGuard, RequestSubject},
+    call_client::RemoteCallClient,
     metrics::RequestOutcome,
-    audit_guard::{RequestSubject, AuditGuard},
-    server::{RequestRefusal, McpServer},
+    request_caller::RequestCaller,
+    server::{McpServer, RequestRefusal},
 };
-use docent_tool::{CallClient, CallContext, Object, CallStop, ToolError};
+use docent_tool::{CallClient, CallContext, CallStop, Object, ToolError};
 use rmcp::ErrorData;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,8 @@ impl NestedCall<'_> {
         tool: &str,
         arguments: Object,
     ) -> Result<docent_tool::ToolOutcome, ToolError> {
-        let asked = RequestSubject { method: "tools/call", target: tool, arguments: Some(&arguments) };
+        let asked =
+            RequestSubject { method: "tools/call", target: tool, arguments: Some(&arguments) };
         let client = || self.client.map(str::to_owned);
         let entry = self.server.open_within(self.guest, client, &asked);
         let mut line = AuditGuard::new(self.server, entry);

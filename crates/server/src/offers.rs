@@ -2,22 +2,23 @@
 
 use crate::{
     Screening, apps,
-    call_client::RemoteCallClient,
     call::{bad_state, cancelled, capability, purpose},
+    call_client::RemoteCallClient,
     catalog::{ToolCatalog, clip, nearest, with_parts},
     convert, cursor,
-    result_builder::{self, ToolCallError, invalid_params},
-    request_caller::RequestCaller,
     metrics::RequestOutcome,
     paging,
+    request_caller::RequestCaller,
+    result_builder::{self, ToolCallError, invalid_params},
     results::ResultStore,
     run::{RunLimits, RunOutcome, bounded, in_time},
     server::McpServer,
     validate::ArgumentProblem,
 };
 use docent_tool::{
-    App, CallClient, CallContext, CompletionValues, CompletionRequest, CompletionTarget, InputNeeded, SyslogLevel,
-    Object, PromptAnswer, PromptInfo, ToolProvider, ResourceReading, BoxedFuture, ToolError,
+    App, BoxedFuture, CallClient, CallContext, CompletionRequest, CompletionTarget,
+    CompletionValues, InputNeeded, Object, PromptAnswer, PromptInfo, ResourceReading, SyslogLevel,
+    ToolError, ToolProvider,
 };
 use futures::future::join_all;
 use rmcp::{
@@ -116,7 +117,12 @@ impl McpServer {
         guest: &'a RequestCaller,
         cursor: Option<&'a str>,
     ) -> cursor::ListPosition<'a> {
-        cursor::ListPosition { seal: self.cursor_codec(), list, principal: &guest.principal().name, cursor }
+        cursor::ListPosition {
+            seal: self.cursor_codec(),
+            list,
+            principal: &guest.principal().name,
+            cursor,
+        }
     }
 
     /// Screens the items on a page of a list. Tools are not screened: the hub has already made hidden characters of
@@ -208,7 +214,11 @@ impl McpServer {
             listed!(ListResourcesResult, self.list_scope(guest), page);
         let mut listed = listed?;
         if !failed.is_empty() {
-            listed.meta.get_or_insert_default().0.insert(INCOMPLETE_META_KEY.to_owned(), json!(failed));
+            listed
+                .meta
+                .get_or_insert_default()
+                .0
+                .insert(INCOMPLETE_META_KEY.to_owned(), json!(failed));
         }
         Ok(listed)
     }
@@ -397,20 +407,30 @@ impl ReadRequest {
         state: Option<&str>,
         purpose: &str,
     ) -> Result<(), ToolCallError> {
-        let remembered = self.client.remember(responses, state, self.server.cursor_codec(), purpose);
+        let remembered =
+            self.client.remember(responses, state, self.server.cursor_codec(), purpose);
         remembered.map_err(|forged| ToolCallError::arguments(bad_state(forged)))
     }
 
-    fn settle<T>(&self, ended: RunOutcome<T>, place: &str, purpose: &str) -> Result<ReadOutcome<T>, ToolCallError> {
+    fn settle<T>(
+        &self,
+        ended: RunOutcome<T>,
+        place: &str,
+        purpose: &str,
+    ) -> Result<ReadOutcome<T>, ToolCallError> {
         match ended {
             RunOutcome::Done(Ok(found)) => Ok(ReadOutcome::It(found)),
             RunOutcome::Done(Err(ToolError::NeedsInput(needed))) => {
                 self.question(needed, place, purpose)
             }
-            RunOutcome::Done(Err(error)) => Err(result_builder::refusal(error, place, self.caller.dialect)),
+            RunOutcome::Done(Err(error)) => {
+                Err(result_builder::refusal(error, place, self.caller.dialect))
+            }
             RunOutcome::Cancelled => Err(ToolCallError::new("cancelled", cancelled())),
             RunOutcome::Late => Err(result_builder::late(place)),
-            RunOutcome::Panicked(words) => Err(result_builder::internal(place, &format!("panic: {words}"))),
+            RunOutcome::Panicked(words) => {
+                Err(result_builder::internal(place, &format!("panic: {words}")))
+            }
         }
     }
 
@@ -542,7 +562,10 @@ impl ReadRequest {
     }
 }
 
-fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, RequestOutcome, usize) {
+fn rendered(
+    answer: PromptAnswer,
+    screening: &Screening,
+) -> (GetPromptResponse, RequestOutcome, usize) {
     let mut result =
         GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
     result.meta = answer.meta.map(MetaObject);

@@ -1,7 +1,7 @@
 //! Fits an answer to a page: text continues in further parts, structured content is shortened and stored in full.
 
 use crate::{
-    results::{ResultParts, ResultId},
+    results::{ResultId, ResultParts},
     validate::SchemaChecker,
 };
 use docent_tool::Contents;
@@ -86,13 +86,17 @@ pub(crate) fn fit(
     output: Option<&SchemaChecker>,
 ) -> Option<(ResultId, ResultParts)> {
     // An escape takes at most six bytes per byte, so most answers need no counting.
-    if weight(result).saturating_mul(6) + PAGE_OVERHEAD_BYTES <= page || json_bytes(result) <= page {
+    if weight(result).saturating_mul(6) + PAGE_OVERHEAD_BYTES <= page || json_bytes(result) <= page
+    {
         return None;
     }
     let id = ResultId::new();
     let mut parts = ResultParts::default();
     let mut meta = result.meta.take().unwrap_or_default();
-    let room = page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES + json_bytes(&meta)).max(MIN_PAGE_BYTES / 4);
+    let room = page
+        .max(MIN_PAGE_BYTES)
+        .saturating_sub(PAGE_OVERHEAD_BYTES + json_bytes(&meta))
+        .max(MIN_PAGE_BYTES / 4);
 
     let content_bytes = json_bytes(&result.content);
     let mut left = room;
@@ -110,7 +114,8 @@ pub(crate) fn fit(
     let (first, rest) = lay_out(content, left, &id, &mut parts);
     result.content = first;
     if !rest.is_empty() {
-        let further = split(&rest, page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES / 2));
+        let further =
+            split(&rest, page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES / 2));
         meta.insert(PARTS_META_KEY.into(), json!(further.len() + 1));
         for (at, text) in further.iter().enumerate() {
             parts.add_text(&id, &(at + 2).to_string(), (*text).to_owned(), "text/plain");
@@ -160,7 +165,12 @@ fn lay_out(
     (first, rest)
 }
 
-fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut ResultParts) -> ContentBlock {
+fn set_aside(
+    block: ContentBlock,
+    at: usize,
+    id: &ResultId,
+    parts: &mut ResultParts,
+) -> ContentBlock {
     let part = format!("block-{at}");
     let uri = id.uri(&part);
     let (contents, mime) = match block {
@@ -180,7 +190,8 @@ fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut ResultPa
         Err(text) => Contents::Text { uri: uri.clone(), mime: mime.clone(), text },
     };
     parts.add(&part, contents);
-    let mut link = Resource::new(uri, part).with_description("Too large for this page; read it here.");
+    let mut link =
+        Resource::new(uri, part).with_description("Too large for this page; read it here.");
     link.mime_type = mime;
     ContentBlock::ResourceLink(link)
 }
@@ -256,7 +267,11 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
 
 /// Structured content with long strings, arrays and maps shortened until it fits, and the places that were cut. The
 /// rest still matches the tool's schema; if it cannot, nothing is left.
-fn shortened(whole: &Value, room: usize, output: Option<&SchemaChecker>) -> (Option<Value>, Vec<String>) {
+fn shortened(
+    whole: &Value,
+    room: usize,
+    output: Option<&SchemaChecker>,
+) -> (Option<Value>, Vec<String>) {
     if json_bytes(whole) <= room {
         return (Some(whole.clone()), Vec::new());
     }

@@ -211,7 +211,13 @@ mod tests {
         }
     }
 
-    fn rule(name: &str, keys: &[&str], scopes: &[&str], tools: &[&str], action: PolicyAction) -> PolicyRule {
+    fn rule(
+        name: &str,
+        keys: &[&str],
+        scopes: &[&str],
+        tools: &[&str],
+        action: PolicyAction,
+    ) -> PolicyRule {
         let own = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<String>>();
         let (keys, scopes) = (own(keys), own(scopes));
         PolicyRule { keys, scopes, ..PolicyRule::for_everybody(name, own(tools), action) }
@@ -250,11 +256,32 @@ mod tests {
             ),
             ("ann", &["docs:*", "web:*"], "web", Some("fetch_page"), PolicyAction::Deny, "no web"),
             ("ann", &["*"], "web", None, PolicyAction::Deny, "no web"),
-            ("ann", &["*"], "code", Some("parse_files"), PolicyAction::Approve, "ask before parsing"),
+            (
+                "ann",
+                &["*"],
+                "code",
+                Some("parse_files"),
+                PolicyAction::Approve,
+                "ask before parsing",
+            ),
             ("ann", &["*"], "code", None, PolicyAction::Allow, "no matching rule"),
-            ("ann", &["docs:*"], "code", Some("parse_files"), PolicyAction::Deny, "the scopes of `ann`"),
+            (
+                "ann",
+                &["docs:*"],
+                "code",
+                Some("parse_files"),
+                PolicyAction::Deny,
+                "the scopes of `ann`",
+            ),
             // A rule grants nothing beyond the key's scopes.
-            ("ops", &["code:*"], "web", Some("web_search"), PolicyAction::Deny, "the scopes of `ops`"),
+            (
+                "ops",
+                &["code:*"],
+                "web",
+                Some("web_search"),
+                PolicyAction::Deny,
+                "the scopes of `ops`",
+            ),
         ];
         for (name, scopes, provider, tool, action, by) in cases {
             let scopes = scopes.iter().map(ToString::to_string).collect();
@@ -279,18 +306,24 @@ mod tests {
             ("builder", PrincipalKind::Certificate),
             ("anonymous", PrincipalKind::Anonymous),
         ] {
-            let policy =
-                ToolPolicy { rules: vec![rule("not they", &[name], &[], &["*"], PolicyAction::Deny)] };
+            let policy = ToolPolicy {
+                rules: vec![rule("not they", &[name], &[], &["*"], PolicyAction::Deny)],
+            };
             let who = Principal { name: name.into(), kind, ..ann() };
             let other = Principal { name: format!("{name}e").into(), ..who.clone() };
             let decide = |who| policy.decide(who, "web", Some("web_search")).action;
-            assert_eq!((decide(&who), decide(&other)), (PolicyAction::Deny, PolicyAction::Allow), "{name}");
+            assert_eq!(
+                (decide(&who), decide(&other)),
+                (PolicyAction::Deny, PolicyAction::Allow),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_rule_that_needs_approval_denies_reads() {
-        let policy = ToolPolicy { rules: vec![rule("ask", &[], &[], &["docs:*"], PolicyAction::Approve)] };
+        let policy =
+            ToolPolicy { rules: vec![rule("ask", &[], &[], &["docs:*"], PolicyAction::Approve)] };
         let who = ann();
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }

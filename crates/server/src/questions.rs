@@ -73,10 +73,12 @@ impl Drop for PendingQuestion<'_> {
         };
         let reason = Some("the answer is no longer needed".to_owned());
         let params = CancelledNotificationParam::new(Some(id), reason);
-        let notification = ServerNotification::CancelledNotification(CancelledNotification::new(params));
+        let notification =
+            ServerNotification::CancelledNotification(CancelledNotification::new(params));
         let peer = self.peer.clone();
         // The client may be gone.
-        runtime.spawn(async move { peer.send_notification(notification).await.unwrap_or_default() });
+        runtime
+            .spawn(async move { peer.send_notification(notification).await.unwrap_or_default() });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The caller of one request.
 
 use crate::{McpServer, admission::ApiKeys, apps};
-use docent_transport::{Caller, CallerContext, Principal, ConnectionKind};
+use docent_transport::{Caller, CallerContext, ConnectionKind, Principal};
 use docent_wire::Dialect;
 use rmcp::{
     RoleServer,
@@ -34,7 +34,11 @@ impl RequestCaller {
                 let caller = origin.caller.clone();
                 Caller { principal: keys.current(caller.principal), ..caller }
             }
-            None => Caller { principal: keys.anonymous().clone(), via: ConnectionKind::Stdio, remote: None },
+            None => Caller {
+                principal: keys.anonymous().clone(),
+                via: ConnectionKind::Stdio,
+                remote: None,
+            },
         };
         let dialect = origin.and_then(|origin| origin.dialect).unwrap_or_else(|| spoken(context));
         Self {

@@ -1,10 +1,10 @@
 //! Builds the result of a call as the client sees it: content, errors, and the size limit.
 
 use crate::{
-    audit::AuditOutcome, catalog::ToolRoute, convert, hex, metrics::RequestOutcome, paging, results::ResultStore,
-    screening::Screening, validate::ArgumentProblem,
+    audit::AuditOutcome, catalog::ToolRoute, convert, hex, metrics::RequestOutcome, paging,
+    results::ResultStore, screening::Screening, validate::ArgumentProblem,
 };
-use docent_tool::{AnswerBlock, ToolFailure, ToolError};
+use docent_tool::{AnswerBlock, ToolError, ToolFailure};
 use docent_wire::Dialect;
 use rmcp::{
     ErrorData,
@@ -68,7 +68,11 @@ impl ToolCallError {
 
 impl ResultBuilder<'_> {
     /// The tool's own answer, after the pieces it has emitted.
-    pub(crate) fn answer(&self, outcome: docent_tool::ToolOutcome, emitted: Vec<AnswerBlock>) -> FinishedResult {
+    pub(crate) fn answer(
+        &self,
+        outcome: docent_tool::ToolOutcome,
+        emitted: Vec<AnswerBlock>,
+    ) -> FinishedResult {
         let docent_tool::ToolOutcome { content, structured, is_error, partial, meta } = outcome;
         let mut blocks: Vec<ContentBlock> =
             Vec::with_capacity(emitted.len() + content.len() + usize::from(partial));
@@ -167,7 +171,10 @@ impl ResultBuilder<'_> {
     }
 
     /// Invalid arguments, reported to the model or to the client, depending on the revision.
-    pub(crate) fn bad_arguments(&self, problem: &ArgumentProblem) -> Result<FinishedResult, ToolCallError> {
+    pub(crate) fn bad_arguments(
+        &self,
+        problem: &ArgumentProblem,
+    ) -> Result<FinishedResult, ToolCallError> {
         if !self.dialect.bad_arguments_are_answers() {
             return Err(ToolCallError::arguments(invalid_params(problem)));
         }
@@ -180,7 +187,11 @@ impl ResultBuilder<'_> {
     }
 
     /// The tool returned an error.
-    pub(crate) fn error(&self, error: ToolError, emitted: Vec<AnswerBlock>) -> Result<FinishedResult, ToolCallError> {
+    pub(crate) fn error(
+        &self,
+        error: ToolError,
+        emitted: Vec<AnswerBlock>,
+    ) -> Result<FinishedResult, ToolCallError> {
         match error {
             ToolError::Argument { field, problem } => {
                 self.bad_arguments(&ArgumentProblem::new(field, problem))
@@ -293,7 +304,9 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 mod tests {
     use super::*;
     use crate::{catalog::CatalogBuilder, metrics::Metrics};
-    use docent_tool::{ToolAnswer, CallContext, FailureKind, ToolProvider, CallStop, TypedTool, erase};
+    use docent_tool::{
+        CallContext, CallStop, FailureKind, ToolAnswer, ToolProvider, TypedTool, erase,
+    };
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
     use std::collections::BTreeMap;
@@ -314,7 +327,11 @@ mod tests {
         const DESCRIPTION: &'static str = "Does nothing.";
         type Args = Args;
         type Answer = FixtureReply;
-        async fn call(&self, _: Args, _: &CallContext) -> Result<ToolAnswer<FixtureReply>, ToolError> {
+        async fn call(
+            &self,
+            _: Args,
+            _: &CallContext,
+        ) -> Result<ToolAnswer<FixtureReply>, ToolError> {
             Err(ToolError::failed("never called"))
         }
     }
@@ -418,7 +435,10 @@ mod tests {
         );
         let text = value["content"][0]["text"].as_str().unwrap();
         assert!(text.ends_with("raise limits.tool_timeout_ms."), "{text}");
-        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(false), RequestOutcome::Partial));
+        assert_eq!(
+            (value["isError"].as_bool(), ending.outcome),
+            (Some(false), RequestOutcome::Partial)
+        );
     }
 
     #[test]
@@ -477,7 +497,10 @@ mod tests {
             value["structuredContent"]["error"],
             json!({"code": -32003, "kind": "not_found", "message": "Document not found"})
         );
-        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(true), RequestOutcome::Error));
+        assert_eq!(
+            (value["isError"].as_bool(), ending.outcome),
+            (Some(true), RequestOutcome::Error)
+        );
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use crate::{
     admission::RateLimiter,
-    request_caller::RequestCaller,
-    policy::{Admitted, ToolPolicy, PolicyRule},
-    server::{RequestRefusal, McpServer, refused},
     live_settings::SettingsSnapshot,
+    policy::{Admitted, PolicyRule, ToolPolicy},
+    request_caller::RequestCaller,
+    server::{McpServer, RequestRefusal, refused},
 };
 use serde_json::json;
 use std::{
@@ -27,7 +27,12 @@ impl RuleRateLimiters {
 
     /// Carries over the counts of another policy's rules, regardless of their order and names. A changed rule starts
     /// from zero.
-    pub(crate) fn carry_over_counts(&mut self, policy: &ToolPolicy, other: &Self, former: &ToolPolicy) {
+    pub(crate) fn carry_over_counts(
+        &mut self,
+        policy: &ToolPolicy,
+        other: &Self,
+        former: &ToolPolicy,
+    ) {
         for (rule, meter) in policy.rules.iter().zip(&mut self.0) {
             let mut known = former.rules.iter().zip(&other.0);
             if let Some((_, known)) = known.find(|(other, _)| rule.counts_as(other)) {
@@ -64,7 +69,13 @@ impl McpServer {
         Ok(())
     }
 
-    fn too_many(&self, tool: &str, rule: Option<&str>, meter: &RateLimiter, wait: Duration) -> RequestRefusal {
+    fn too_many(
+        &self,
+        tool: &str,
+        rule: Option<&str>,
+        meter: &RateLimiter,
+        wait: Duration,
+    ) -> RequestRefusal {
         self.counters().refused_rate.fetch_add(1, Ordering::Relaxed);
         let (most, seconds) = (meter.rate().requests, wait.as_secs_f64().ceil());
         let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);

@@ -1,7 +1,7 @@
 //! Runs work with a deadline and a cancellation token. A panic ends only the work that caused it.
 
 use crate::call_client::RemoteCallClient;
-use docent_tool::{CallClient as _, BoxedFuture, ToolError};
+use docent_tool::{BoxedFuture, CallClient as _, ToolError};
 use std::{
     any::Any,
     future::poll_fn,

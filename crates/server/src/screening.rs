@@ -1,8 +1,8 @@
 //! Screens everything that is sent to a model: removes secrets, and makes invisible characters visible.
 
 use crate::verbatim;
-use docent_screen::{ScreenOptions, Screen, KeepMember, visible, visible_json, visible_json_but};
-use docent_tool::{ClientQuery, AnswerBlock, Contents, Object, ToolOutcome, ToolError};
+use docent_screen::{KeepMember, Screen, ScreenOptions, visible, visible_json, visible_json_but};
+use docent_tool::{AnswerBlock, ClientQuery, Contents, Object, ToolError, ToolOutcome};
 use rmcp::{
     ErrorData,
     model::{
@@ -43,13 +43,18 @@ impl Screening {
     /// Redacts `known` secrets and anything that looks like one, unless it is `None`; makes invisible characters
     /// visible, if requested.
     pub fn new(known: Option<Vec<String>>, hidden: bool) -> Self {
-        let secrets = known.map(|known| Arc::new(SecretScreening { known, screen: OnceLock::new() }));
+        let secrets =
+            known.map(|known| Arc::new(SecretScreening { known, screen: OnceLock::new() }));
         Self { secrets, hidden }
     }
 
     fn screen(&self) -> Option<&Screen> {
         let secrets = self.secrets.as_ref()?;
-        Some(secrets.screen.get_or_init(|| Screen::new(secrets.known.clone(), ScreenOptions::default())))
+        Some(
+            secrets
+                .screen
+                .get_or_init(|| Screen::new(secrets.known.clone(), ScreenOptions::default())),
+        )
     }
 
     fn text(&self, text: &mut String) {
@@ -191,7 +196,10 @@ impl Screening {
 
     /// Screens what one tool returns to another, which could forward a secret: secrets are removed. Invisible
     /// characters stay, because they may be data, and the final answer is screened before it is sent.
-    pub(crate) fn within(&self, ended: Result<ToolOutcome, ToolError>) -> Result<ToolOutcome, ToolError> {
+    pub(crate) fn within(
+        &self,
+        ended: Result<ToolOutcome, ToolError>,
+    ) -> Result<ToolOutcome, ToolError> {
         let screening = Self { secrets: self.secrets.clone(), hidden: false };
         ended.map(|it| screening.outcome(it)).map_err(|error| screening.tool_error(error))
     }
@@ -308,7 +316,11 @@ fn stays(of: &Object, name: &str) -> KeepMember {
         _ => false,
     };
     let is_nested = of.get(name).is_some_and(|value| value.is_object() || value.is_array());
-    if known && (name == "required" || !is_nested) { KeepMember::Whole } else { KeepMember::Nothing }
+    if known && (name == "required" || !is_nested) {
+        KeepMember::Whole
+    } else {
+        KeepMember::Nothing
+    }
 }
 
 /// The same in a content block, which also has the name and address that identify a resource.

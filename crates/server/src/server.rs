@@ -1,22 +1,22 @@
 //! State shared by all sessions, and the methods that transports use.
 
 use crate::{
-    AuditSink, Screening, McpSession,
+    AuditSink, McpSession, Screening,
+    access_control::{ClientShares, RateLimiters},
     admission::{CallLimiter, CallPermit},
     apps,
     audit::{RejectionCounts, RejectionKey},
     call,
     catalog::{ToolCatalog, ToolRoute},
     cursor::CursorCodec,
-    access_control::{RateLimiters, ClientShares},
-    request_caller::RequestCaller,
+    live_settings::SettingsSnapshot,
     metrics::{Gauges, Metrics},
     policy::Admitted,
+    request_caller::RequestCaller,
     results::ResultStore,
-    setup::{AdoptTraceParent, ServerLimits, ServerSetup, ServerSetupError, LiveSettings},
+    setup::{AdoptTraceParent, LiveSettings, ServerLimits, ServerSetup, ServerSetupError},
     subscriptions::Broadcaster,
     tasks::TaskStore,
-    live_settings::SettingsSnapshot,
 };
 use docent_tool::{ProviderChange, ToolProvider};
 use docent_transport::{Caller, retry_data};
@@ -85,7 +85,14 @@ impl McpServer {
     pub fn new(setup: ServerSetup) -> Result<Arc<Self>, ServerSetupError> {
         let terms = SettingsSnapshot::new(setup.live_settings(), setup.limits.tool_timeout)?;
         let ServerSetup { name, version, title, instructions, providers, .. } = setup;
-        let ServerSetup { limits, audit, list_page, resource_page, adopt_trace_parent: adopt_trace, .. } = setup;
+        let ServerSetup {
+            limits,
+            audit,
+            list_page,
+            resource_page,
+            adopt_trace_parent: adopt_trace,
+            ..
+        } = setup;
         for (limit, value) in [
             ("calls_in_flight", limits.calls_in_flight),
             ("page_bytes", limits.page_bytes),
@@ -341,7 +348,13 @@ impl McpServer {
                 let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
                 let (provider, level) = (provider.clone(), *level);
                 let logger = self.screening().screen_text(logger);
-                return self.broadcaster.announce(&ProviderChange::Said { provider, level, logger, data, extra });
+                return self.broadcaster.announce(&ProviderChange::Said {
+                    provider,
+                    level,
+                    logger,
+                    data,
+                    extra,
+                });
             }
             _ => {}
         }
@@ -362,7 +375,9 @@ impl McpServer {
         if self.shutdown_requested.initialized() || self.stopping.is_cancelled() {
             return Err(RequestRefusal::closing());
         }
-        self.audit.ready().map_err(|error| RequestRefusal::new("audit", self.unrecorded(&error)))?;
+        self.audit
+            .ready()
+            .map_err(|error| RequestRefusal::new("audit", self.unrecorded(&error)))?;
         Ok(running)
     }
 
@@ -390,15 +405,18 @@ impl McpServer {
         let catalogue = self.catalogue_for(tool).await;
         let terms = self.settings();
         let policy = &terms.policy;
-        let route = catalogue
-            .find(tool)
-            .ok_or_else(|| RequestRefusal::new("unknown_tool", catalogue.unknown(tool, guest, policy)))?;
+        let route = catalogue.find(tool).ok_or_else(|| {
+            RequestRefusal::new("unknown_tool", catalogue.unknown(tool, guest, policy))
+        })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| RequestRefusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
         let owner = &*route.provider;
         if let Some(asked) = provider.filter(|asked| *asked != owner) {
             let message = format!("the tool `{tool}` belongs to `{owner}`, not to `{asked}`");
-            return Err(RequestRefusal::new("unknown_tool", ErrorData::invalid_params(message, None)));
+            return Err(RequestRefusal::new(
+                "unknown_tool",
+                ErrorData::invalid_params(message, None),
+            ));
         }
         // Last, so that only calls that would run are counted.
         self.check_rates(&admitted, guest, &terms)?;

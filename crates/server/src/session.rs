@@ -7,18 +7,18 @@
 use crate::{
     admission::CallPermit,
     apps,
-    call_client::RemoteCallClient,
     audit::AuditOutcome,
+    audit_guard::{AuditGuard, RequestSubject},
     call::{RunnableCall, bad_state, purpose},
+    call_client::RemoteCallClient,
     convert,
-    result_builder::ToolCallError,
-    request_caller::{self, RequestCaller},
     metrics::RequestOutcome,
     offers::{ReadRequest, ReadResult},
-    audit_guard::{RequestSubject, AuditGuard},
+    request_caller::{self, RequestCaller},
+    result_builder::ToolCallError,
     run::RunLimits,
-    server::{RequestRefusal, RunningGuard, McpServer, refused},
-    subscriptions::{SubscriberAccess, LEVELS, BroadcastSubscription, WatchRefusal},
+    server::{McpServer, RequestRefusal, RunningGuard, refused},
+    subscriptions::{BroadcastSubscription, LEVELS, SubscriberAccess, WatchRefusal},
     tasks::{self, TaskUse},
     unreadable::unheard,
 };
@@ -121,7 +121,11 @@ impl McpSession {
         self.membership.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, context: &RequestContext<RoleServer>, asked: &RequestSubject<'_>) -> OpenedRequest {
+    fn open(
+        &self,
+        context: &RequestContext<RoleServer>,
+        asked: &RequestSubject<'_>,
+    ) -> OpenedRequest {
         let guest = self.guest(context);
         let entry = self.server.open(&guest, context, asked);
         OpenedRequest { caller: guest, audit_guard: AuditGuard::new(&self.server, entry) }
@@ -130,11 +134,25 @@ impl McpSession {
     fn visit(&self, guest: &RequestCaller, context: RequestContext<RoleServer>) -> ReadRequest {
         let cancel = context.ct.clone();
         let listener = self.listener(context, guest);
-        ReadRequest { server: Arc::clone(&self.server), caller: guest.clone(), client: listener, cancel }
+        ReadRequest {
+            server: Arc::clone(&self.server),
+            caller: guest.clone(),
+            client: listener,
+            cancel,
+        }
     }
 
-    fn listener(&self, context: RequestContext<RoleServer>, guest: &RequestCaller) -> Arc<RemoteCallClient> {
-        RemoteCallClient::new(context, guest, (self.number, self.level(guest.dialect)), &self.server)
+    fn listener(
+        &self,
+        context: RequestContext<RoleServer>,
+        guest: &RequestCaller,
+    ) -> Arc<RemoteCallClient> {
+        RemoteCallClient::new(
+            context,
+            guest,
+            (self.number, self.level(guest.dialect)),
+            &self.server,
+        )
     }
 
     /// Counts a read as running and takes its permit, or writes the audit line of a rejected one.
@@ -244,7 +262,12 @@ impl McpSession {
             if request.input_responses.is_some() || request.request_state.is_some() {
                 let state = request.request_state.as_deref();
                 listener
-                    .remember(request.input_responses, state, self.server.cursor_codec(), &purpose())
+                    .remember(
+                        request.input_responses,
+                        state,
+                        self.server.cursor_codec(),
+                        &purpose(),
+                    )
                     .map_err(|forged| RequestRefusal::new("bad_state", bad_state(forged)))?;
             }
             Ok((admitted, permit, cancel, listener))
@@ -386,7 +409,8 @@ impl ServerHandler for McpSession {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let asked = RequestSubject { method: "resources/read", target: &request.uri, arguments: None };
+        let asked =
+            RequestSubject { method: "resources/read", target: &request.uri, arguments: None };
         let mut opened = self.open(&context, &asked);
         let _place = self.begin(&mut opened, &context.ct).await?;
         let visit = self.visit(&opened.caller, context);
@@ -519,7 +543,11 @@ impl ServerHandler for McpSession {
 }
 
 /// Writes the audit line of a rejected request, and returns its error.
-fn turned_away(line: &mut AuditGuard, refusal: RequestRefusal, cancel: &CancellationToken) -> ErrorData {
+fn turned_away(
+    line: &mut AuditGuard,
+    refusal: RequestRefusal,
+    cancel: &CancellationToken,
+) -> ErrorData {
     let ending = if cancel.is_cancelled() {
         AuditOutcome::new(RequestOutcome::Cancelled, 0)
     } else {

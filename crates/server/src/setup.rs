@@ -1,6 +1,6 @@
 //! Settings of a server, and why they may be invalid.
 
-use crate::{AuditSink, Screening, ExternalAuth, policy::ToolPolicy};
+use crate::{AuditSink, ExternalAuth, Screening, policy::ToolPolicy};
 use docent_tool::ToolProvider;
 use std::{collections::BTreeMap, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -213,7 +213,9 @@ pub enum ServerSetupError {
     #[error("two providers have the key `{0}`: give each its own")]
     SameProvider(String),
     /// An invalid tool name.
-    #[error("`{provider}` offers a tool named `{tool}`: a name must be 1-128 characters of A-Z a-z 0-9 _ - . /")]
+    #[error(
+        "`{provider}` offers a tool named `{tool}`: a name must be 1-128 characters of A-Z a-z 0-9 _ - . /"
+    )]
     BadName {
         /// The provider.
         provider: String,

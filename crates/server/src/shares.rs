@@ -213,7 +213,7 @@ impl Drop for SharePermit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_transport::{Caller, Principal, PrincipalKind, ConnectionKind};
+    use docent_transport::{Caller, ConnectionKind, Principal, PrincipalKind};
     use futures::FutureExt;
     use std::{future::Future, pin::Pin};
 

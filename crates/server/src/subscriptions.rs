@@ -2,7 +2,7 @@
 #![expect(deprecated, reason = "the protocol marks logging as going; older revisions keep it")]
 
 use crate::{catalog::with_parts, convert, verbatim};
-use docent_tool::{ProviderChange, SyslogLevel, Object, ToolProvider};
+use docent_tool::{Object, ProviderChange, SyslogLevel, ToolProvider};
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{
@@ -145,7 +145,9 @@ impl PendingNotifications {
                 self.uris.insert(uri.clone());
             }
             // A client that does not keep up misses lines.
-            ProviderChange::Said { level, logger, data, extra, .. } if self.log_lines.len() < MAX_PENDING_LOG_LINES => {
+            ProviderChange::Said { level, logger, data, extra, .. }
+                if self.log_lines.len() < MAX_PENDING_LOG_LINES =>
+            {
                 let (logger, data, extra) = (logger.clone(), data.clone(), extra.clone());
                 self.log_lines.push(SessionLogLine { level: *level, logger, data, extra });
             }
@@ -248,7 +250,9 @@ impl Broadcaster {
         let inner = self.inner();
         let subscribers: Vec<_> = inner.subscribers.values().cloned().collect();
         let watched = match change {
-            ProviderChange::Updated(uri) => inner.watched.get(uri).map(|watch| watch.provider.clone()),
+            ProviderChange::Updated(uri) => {
+                inner.watched.get(uri).map(|watch| watch.provider.clone())
+            }
             _ => None,
         };
         drop(inner);
@@ -268,7 +272,12 @@ impl Broadcaster {
         }
     }
 
-    fn join(self: &Arc<Self>, wants: PendingNotifications, ear: SubscriberAccess, peer: Option<Peer<RoleServer>>) -> BroadcastSubscription {
+    fn join(
+        self: &Arc<Self>,
+        wants: PendingNotifications,
+        ear: SubscriberAccess,
+        peer: Option<Peer<RoleServer>>,
+    ) -> BroadcastSubscription {
         let subscriber = Arc::new(Subscriber {
             wants: Mutex::new(wants),
             pending: Mutex::default(),
@@ -286,7 +295,11 @@ impl Broadcaster {
     }
 
     /// A session of the older revisions is notified about every list.
-    pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>, ear: SubscriberAccess) -> BroadcastSubscription {
+    pub(crate) fn join_session(
+        self: &Arc<Self>,
+        peer: Peer<RoleServer>,
+        ear: SubscriberAccess,
+    ) -> BroadcastSubscription {
         self.join(PendingNotifications::everything_listed(), ear, Some(peer))
     }
 
@@ -333,7 +346,8 @@ impl Broadcaster {
             uris.truncate(MAX_WATCHED_URIS);
             let all = with_parts(&self.providers);
             uris.retain(|uri| {
-                uri.len() <= MAX_WATCHED_URI_BYTES && all.iter().any(|provider| provider.can_watch(uri))
+                uri.len() <= MAX_WATCHED_URI_BYTES
+                    && all.iter().any(|provider| provider.can_watch(uri))
             });
         }
         accepted
@@ -512,19 +526,28 @@ mod tests {
     #[test]
     fn changes_are_kept_once_and_only_when_wanted() {
         let hub = Broadcaster::new(Arc::from([]));
-        let member = hub.join(PendingNotifications { tools: true, ..PendingNotifications::default() }, ear("*"), None);
+        let member = hub.join(
+            PendingNotifications { tools: true, ..PendingNotifications::default() },
+            ear("*"),
+            None,
+        );
         for _ in 0..3 {
             hub.announce(&ProviderChange::Tools);
             hub.announce(&ProviderChange::Prompts);
             hub.announce(&ProviderChange::Updated("file:a".into()));
         }
         let pending = locked(&member.subscriber.pending).clone();
-        assert_eq!(pending, PendingNotifications { tools: true, ..PendingNotifications::default() });
+        assert_eq!(
+            pending,
+            PendingNotifications { tools: true, ..PendingNotifications::default() }
+        );
     }
 
     #[test]
     fn a_session_watches_a_bounded_number() {
-        let hub = Broadcaster::new(Arc::from([Arc::new(WatchedFilesProvider::default()) as Arc<dyn ToolProvider>]));
+        let hub = Broadcaster::new(Arc::from([
+            Arc::new(WatchedFilesProvider::default()) as Arc<dyn ToolProvider>
+        ]));
         let member = hub.join(PendingNotifications::default(), ear("*"), None);
         for n in 0..MAX_WATCHED_URIS {
             assert_eq!(member.watch(&format!("file:{n}"), &principal("*")), Ok(()));

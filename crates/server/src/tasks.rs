@@ -1,8 +1,8 @@
 //! Long calls of clients that support tasks: a handle at once, the answer when it is ready.
 
 use crate::{
-    call_client::{QUESTION_TIMEOUT, RemoteCallClient},
     call::{RunnableCall, ToolCallReply},
+    call_client::{QUESTION_TIMEOUT, RemoteCallClient},
 };
 use docent_tool::Object;
 use docent_transport::{ClientKey, Principal};
@@ -120,8 +120,11 @@ impl TaskStore {
         let _place = call.take_place();
         let mut work: TaskFuture = Box::pin(call.perform());
         if !at_once {
-            let early =
-                tokio::time::timeout(TASK_THRESHOLD, until_cancelled(work.as_mut(), &request, &cancel)).await;
+            let early = tokio::time::timeout(
+                TASK_THRESHOLD,
+                until_cancelled(work.as_mut(), &request, &cancel),
+            )
+            .await;
             if let Ok(ended) = early {
                 return ended?.try_into();
             }
@@ -166,10 +169,11 @@ impl TaskStore {
                     ToolCallReply::Answer(result) => Ok(result),
                     ToolCallReply::Cancelled => Err(TaskExit::Cancelled),
                     // Questions of a task are asked through the task, so this is unreachable.
-                    ToolCallReply::NeedsInput(_) => {
-                        Err(ErrorData::internal_error("a task asked a question outside of the task", None)
-                            .into())
-                    }
+                    ToolCallReply::NeedsInput(_) => Err(ErrorData::internal_error(
+                        "a task asked a question outside of the task",
+                        None,
+                    )
+                    .into()),
                 }
             })
         });
@@ -184,10 +188,7 @@ impl TaskStore {
         if lock(&self.known).get(id).is_some_and(is_own) {
             return Ok(());
         }
-        Err(ErrorData::invalid_params(
-            format!("unknown task: {}", crate::catalog::clip(id)),
-            None,
-        ))
+        Err(ErrorData::invalid_params(format!("unknown task: {}", crate::catalog::clip(id)), None))
     }
 
     pub(crate) fn get(&self, id: &str, who: &Principal) -> Result<DetailedTask, ErrorData> {

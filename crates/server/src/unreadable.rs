@@ -53,14 +53,20 @@ pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
     for (name, kind) in optional {
         if params.and_then(|params| params.get(name)).is_some_and(|given| !is_a(given, kind)) {
             let article = if kind == "object" { "an" } else { "a" };
-            return invalid_params(&ArgumentProblem::new(name, format!("must be {article} {kind}")));
+            return invalid_params(&ArgumentProblem::new(
+                name,
+                format!("must be {article} {kind}"),
+            ));
         }
     }
     if method == "logging/setLevel" {
         let levels = "debug, info, notice, warning, error, critical, alert, emergency";
         return invalid_params(&ArgumentProblem::new("level", format!("must be one of {levels}")));
     }
-    invalid_params(&ArgumentProblem::new("params", format!("do not have the form that {method} requires")))
+    invalid_params(&ArgumentProblem::new(
+        "params",
+        format!("do not have the form that {method} requires"),
+    ))
 }
 
 fn is_a(value: &Value, kind: &str) -> bool {

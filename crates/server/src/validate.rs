@@ -136,7 +136,11 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     })
 }
 
-fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<ArgumentProblem> {
+fn first_problem(
+    validator: &Validator,
+    schema: &Value,
+    arguments: &Value,
+) -> Option<ArgumentProblem> {
     if !cost::is_bounded(schema, arguments) {
         let reason =
             "take too long to check against the schema: send fewer or less deeply nested values";
@@ -146,7 +150,8 @@ fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Op
         return None;
     }
     if !cost::can_collect_problems(schema, arguments) {
-        let reason = "do not match the schema, and are too many to list the problems: send fewer values";
+        let reason =
+            "do not match the schema, and are too many to list the problems: send fewer values";
         return problem_at_the_top(schema, arguments)
             .or_else(|| Some(ArgumentProblem::new("arguments", reason)));
     }

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for entry in walk {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy();
-        let language = Language::of(&name).filter(|one| one.settings().searched);
+        let language = Language::from_path(&name).filter(|one| one.settings().searched);
         let Some(language) = language else { continue };
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             continue;

@@ -6,11 +6,11 @@
 mod media;
 mod subscriptions;
 
-use crate::files::{PathKind, PathError, RootPath, ReadProblem, ServedRoots};
+use crate::files::{PathError, PathKind, ReadProblem, RootPath, ServedRoots};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use docent_tool::{
-    CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider, ResourceReading,
-    BoxedFuture, TemplateInfo, ToolError, no_client,
+    BoxedFuture, CallContext, CompletionRequest, CompletionTarget, CompletionValues, Contents,
+    ProviderChange, ResourceReading, TemplateInfo, ToolError, ToolProvider, no_client,
 };
 use std::sync::Arc;
 use subscriptions::Subscriptions;

@@ -3,26 +3,25 @@
 //! Only [`ServedRoots::resolve`] turns an external path into a [`Place`]. Contents are read through folder handles that can't
 //! leave their root; secrets are refused inside it as well. This module must not know any tool.
 
-mod surroundings;
 mod complete;
 mod denied;
 mod ignored;
 mod kind;
 #[cfg_attr(not(unix), path = "files/links_elsewhere.rs")]
 mod links;
-mod root_path;
 #[cfg_attr(not(target_os = "linux"), path = "files/plain_elsewhere.rs")]
 mod plain;
+mod root_path;
+mod surroundings;
 mod symlinks;
 mod walk;
 
-pub use denied::{BadPattern, AccessRules, denied};
+pub use denied::{AccessRules, BadPattern, denied};
 pub(crate) use ignored::OWN_RULES;
 pub use kind::{PathKind, SpecialFile};
 pub use root_path::{PathError, RootPath};
-pub use walk::{WalkEntry, ReadFailure, FolderWalk, WalkOptions};
+pub use walk::{FolderWalk, ReadFailure, WalkEntry, WalkOptions};
 
-use surroundings::RootSurroundings;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::{
     ambient_authority,
@@ -37,6 +36,7 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
+use surroundings::RootSurroundings;
 
 /// The folders that tools may read, held open. Cheap to clone.
 #[derive(Clone)]
@@ -165,7 +165,8 @@ impl ServedRoots {
     #[must_use]
     pub fn guarded(self, rules: AccessRules, secrets: &[PathBuf]) -> Self {
         let (rules, links) = (Arc::new(rules), Arc::new(DeniedFileLinks::to(secrets)));
-        Self { rules, links, secrets: surroundings::real(secrets).into(), ..self }.with_surroundings()
+        Self { rules, links, secrets: surroundings::real(secrets).into(), ..self }
+            .with_surroundings()
     }
 
     /// Opens other folders under the same rules; files refused here are refused there too, under any name.
@@ -178,7 +179,8 @@ impl ServedRoots {
     /// Recomputes each root's surroundings.
     fn with_surroundings(self) -> Self {
         let related = self.related();
-        let around = |root: &ServedRoot| RootSurroundings::find(&root.path, &related, &self.secrets);
+        let around =
+            |root: &ServedRoot| RootSurroundings::find(&root.path, &related, &self.secrets);
         let around: Arc<[RootSurroundings]> = self.all.iter().map(around).collect();
         Self { surroundings: around, ..self }
     }
@@ -225,13 +227,15 @@ impl ServedRoots {
     pub fn resolve(&self, raw: &str) -> Result<RootPath, PathError> {
         let place = self.parse(raw)?;
         match self.canonical(&place) {
-            Ok((canonical, kind)) => match (self.denied(&canonical, kind == PathKind::Folder), kind) {
-                (Some(rule), _) => Err(PathError::Denied { path: place.to_string(), rule }),
-                (None, PathKind::Special(found)) => {
-                    Err(PathError::Special { path: place.to_string(), found })
+            Ok((canonical, kind)) => {
+                match (self.denied(&canonical, kind == PathKind::Folder), kind) {
+                    (Some(rule), _) => Err(PathError::Denied { path: place.to_string(), rule }),
+                    (None, PathKind::Special(found)) => {
+                        Err(PathError::Special { path: place.to_string(), found })
+                    }
+                    (None, _) => Ok(canonical),
                 }
-                (None, _) => Ok(canonical),
-            },
+            }
             Err(error) => Err(self.refusal(&place, error)),
         }
     }

@@ -11,11 +11,11 @@ pub mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod indexing;
-mod worker_pools;
 pub mod prompts;
 pub mod repo;
 pub mod watch;
 pub mod web;
+mod worker_pools;
 
 pub use code::{DocumentationRange, code_units, documentation};
 pub use docs::prose_units;
@@ -56,7 +56,10 @@ pub fn suites(options: SuiteOptions) -> Suites {
     let SuiteOptions { roots, collections, synonyms, index, index_when_listed, web } = options;
     let index = indexing::once(index);
     let shelved = docs::collection_places(&roots, &collections);
-    let live = indexing::BackgroundIndex::new(roots.clone().with_collection_places(shelved), Arc::clone(&index));
+    let live = indexing::BackgroundIndex::new(
+        roots.clone().with_collection_places(shelved),
+        Arc::clone(&index),
+    );
     let names = collections.iter().map(|collection| collection.name.clone()).collect();
     let docs = docs::DocsSuite::new(roots.clone(), collections, index).with_synonyms(synonyms);
     let web = web::WebSuite::new(web);
@@ -81,7 +84,11 @@ fn test_index(folder: &std::path::Path) -> indexing::StoreOpener {
     let folder = folder.to_owned();
     Arc::new(move || {
         let embedder = EmbeddingTable::built_in();
-        let store = EmbeddedStore::open(&folder, Arc::clone(&embedder) as _, EmbeddedStoreSettings::default())?;
+        let store = EmbeddedStore::open(
+            &folder,
+            Arc::clone(&embedder) as _,
+            EmbeddedStoreSettings::default(),
+        )?;
         Ok(indexing::OpenedStore { store: Arc::new(store), embedder })
     })
 }
@@ -89,7 +96,7 @@ fn test_index(folder: &std::path::Path) -> indexing::StoreOpener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_tool::{AnyTool, AnswerBlock, CompletionRequest, CompletionTarget, no_client};
+    use docent_tool::{AnswerBlock, AnyTool, CompletionRequest, CompletionTarget, no_client};
     use serde_json::json;
     use std::fs;
 

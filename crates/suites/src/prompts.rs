@@ -5,12 +5,13 @@
 
 mod candidates;
 
-use crate::files::{PathKind, PathError, RootPath, ServedRoots};
+use crate::files::{PathError, PathKind, RootPath, ServedRoots};
 use candidates::PathCandidates;
 use docent_tool::{
-    AnyTool, ClientQuery, CallClient, AnswerBlock, CallContext, CompletionValues, CompletionRequest, CompletionTarget, Contents,
-    SyslogLevel, Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, ToolProvider,
-    PromptRole, BoxedFuture, ShareSlot, ToolError, WorkSlot, no_client,
+    AnswerBlock, AnyTool, BoxedFuture, CallClient, CallContext, ClientQuery, CompletionRequest,
+    CompletionTarget, CompletionValues, Contents, Object, Progress, PromptAnswer, PromptArgument,
+    PromptInfo, PromptMessage, PromptRole, ShareSlot, SyslogLevel, ToolError, ToolProvider,
+    WorkSlot, no_client,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +38,11 @@ impl std::fmt::Debug for PromptSuite {
 
 impl PromptSuite {
     /// Creates the suite for these folders and collections, with facts from these providers' tools.
-    pub fn new(roots: ServedRoots, collections: Vec<String>, providers: &[Arc<dyn ToolProvider>]) -> Self {
+    pub fn new(
+        roots: ServedRoots,
+        collections: Vec<String>,
+        providers: &[Arc<dyn ToolProvider>],
+    ) -> Self {
         let tool = |name: &str| {
             let mut tools = providers.iter().flat_map(|provider| provider.tools());
             tools.find(|tool| tool.name() == name)
@@ -105,15 +110,20 @@ impl PromptSuite {
         }
         let analyze = self.analyze.as_ref();
         let facts = match analyze {
-            Some(tool) => call_tool_for_text(tool, json!({"path": place.relative()}), context).await?,
-            None => "No facts available: analyze_repository is not enabled on this server.".to_owned(),
+            Some(tool) => {
+                call_tool_for_text(tool, json!({"path": place.relative()}), context).await?
+            }
+            None => {
+                "No facts available: analyze_repository is not enabled on this server.".to_owned()
+            }
         };
         let task = format!(
             "Write the documentation that the repository {place} lacks. Start with the most severe gap listed below, \
              use only what the facts and the files show, and ask instead of inventing. Return each document as a complete \
              file with its path."
         );
-        let mut messages = vec![user_message(AnswerBlock::text(task)), user_message(AnswerBlock::text(facts))];
+        let mut messages =
+            vec![user_message(AnswerBlock::text(task)), user_message(AnswerBlock::text(facts))];
         if let Some(readme) = self.readme(&place) {
             messages.push(user_message(readme));
         }
@@ -151,7 +161,8 @@ impl PromptSuite {
             "Answer this question from the documentation found below, and from nothing else:\n\n{question}\n\nCite \
              the document for every statement. If the documentation does not answer the question, say so."
         );
-        let messages = vec![user_message(AnswerBlock::text(task)), user_message(AnswerBlock::text(found))];
+        let messages =
+            vec![user_message(AnswerBlock::text(task)), user_message(AnswerBlock::text(found))];
         Ok(PromptAnswer {
             about: Some("Answer from the documentation".into()),
             messages,
@@ -163,10 +174,11 @@ impl PromptSuite {
         if self.collections.iter().any(|known| known == name) {
             return Ok(());
         }
-        let problem = match candidates::closest_paths(name, self.collections.iter().map(String::as_str)) {
-            Some(near) => format!("unknown collection {name}; did you mean {near}?"),
-            None => format!("unknown collection {name}; no collections are configured"),
-        };
+        let problem =
+            match candidates::closest_paths(name, self.collections.iter().map(String::as_str)) {
+                Some(near) => format!("unknown collection {name}; did you mean {near}?"),
+                None => format!("unknown collection {name}; no collections are configured"),
+            };
         Err(ToolError::argument("collection", problem))
     }
 
@@ -187,7 +199,11 @@ impl PromptSuite {
         Err(ToolError::argument("path", format!("{error}{near}")))
     }
 
-    async fn file(&self, arguments: &Object, context: &CallContext) -> Result<PromptFile, ToolError> {
+    async fn file(
+        &self,
+        arguments: &Object,
+        context: &CallContext,
+    ) -> Result<PromptFile, ToolError> {
         let path = text(arguments, "path")?.ok_or_else(|| {
             ToolError::argument("path", "is missing; give a file inside the roots")
         })?;
@@ -244,7 +260,11 @@ struct PromptFile {
 impl PromptFile {
     fn block(&self) -> AnswerBlock {
         let mime = Some(media_type(self.place.name()).to_owned());
-        AnswerBlock::Embedded(Contents::Text { uri: self.uri.clone(), mime, text: self.text.clone() })
+        AnswerBlock::Embedded(Contents::Text {
+            uri: self.uri.clone(),
+            mime,
+            text: self.text.clone(),
+        })
     }
 
     fn prompt(self, about: &str, task: String) -> PromptAnswer {
@@ -371,11 +391,7 @@ impl ToolProvider for PromptSuite {
                 "document_repository",
                 "Document a repository",
                 "Write missing documentation of a repository; includes its facts and gaps.",
-                vec![argument(
-                    "path",
-                    "Folder inside the roots; default: the root.",
-                    false,
-                )],
+                vec![argument("path", "Folder inside the roots; default: the root.", false)],
             ),
             info(
                 "answer_from_docs",
@@ -383,11 +399,7 @@ impl ToolProvider for PromptSuite {
                 "Answer a question using only the configured documentation.",
                 vec![
                     argument("question", "Question to answer.", true),
-                    argument(
-                        "collection",
-                        "Collection to search; default: all.",
-                        false,
-                    ),
+                    argument("collection", "Collection to search; default: all.", false),
                 ],
             ),
         ]
@@ -413,7 +425,9 @@ impl ToolProvider for PromptSuite {
     fn complete<'a>(&'a self, asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
         let (target, argument, typed) = asked.parts();
         Box::pin(async move {
-            let CompletionTarget::Prompt(prompt) = target else { return CompletionValues::default() };
+            let CompletionTarget::Prompt(prompt) = target else {
+                return CompletionValues::default();
+            };
             let kind = match (prompt.as_str(), argument) {
                 ("explain_file" | "review_file", "path") => PathKind::File,
                 ("document_repository", "path") => PathKind::Folder,

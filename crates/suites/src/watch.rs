@@ -216,7 +216,10 @@ mod tests {
         let batch = collect(&receiver, &lost).unwrap();
         assert_eq!(batch, ChangeBatch { paths: BTreeSet::from(["a".into()]), lost: true });
         listener(Err(notify::Error::generic("overflow")));
-        assert_eq!(collect(&receiver, &lost), Some(ChangeBatch { paths: BTreeSet::new(), lost: true }));
+        assert_eq!(
+            collect(&receiver, &lost),
+            Some(ChangeBatch { paths: BTreeSet::new(), lost: true })
+        );
         listener(event("c"));
         let batch = collect(&receiver, &lost).unwrap();
         assert_eq!(batch, ChangeBatch { paths: BTreeSet::from(["c".into()]), lost: false });

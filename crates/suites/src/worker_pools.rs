@@ -29,7 +29,11 @@ fn pool(lane: usize) -> Option<&'static ThreadPool> {
     let build = || {
         let named = move |thread| format!("docent-calls-{at}-{thread}");
         let built = ThreadPoolBuilder::new().thread_name(named).build();
-        built.inspect_err(|error| tracing::warn!(%error, "cannot start a thread pool; using the shared one")).ok()
+        built
+            .inspect_err(
+                |error| tracing::warn!(%error, "cannot start a thread pool; using the shared one"),
+            )
+            .ok()
     };
     POOLS.get(at)?.get_or_init(build).as_ref()
 }
@@ -38,7 +42,8 @@ fn pool(lane: usize) -> Option<&'static ThreadPool> {
 mod tests {
     use super::*;
     use docent_tool::{
-        ClientQuery, CallClient, AnswerBlock, CallContext, SyslogLevel, Progress, BoxedFuture, ToolError, WorkSlot,
+        AnswerBlock, BoxedFuture, CallClient, CallContext, ClientQuery, Progress, SyslogLevel,
+        ToolError, WorkSlot,
     };
     use rayon::prelude::*;
     use serde_json::Value;
@@ -54,7 +59,11 @@ mod tests {
         fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
             Box::pin(std::future::ready(()))
         }
-        fn ask<'a>(&'a self, _: &'a str, _: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+        fn ask<'a>(
+            &'a self,
+            _: &'a str,
+            _: ClientQuery,
+        ) -> BoxedFuture<'a, Result<Value, ToolError>> {
             Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
         }
         fn state(&self) -> Option<String> {

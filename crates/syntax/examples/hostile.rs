@@ -68,7 +68,8 @@ fn measure(language: Language, text: &str) -> String {
         stages.run("patterns", || patterns::find(&source, &|| false));
         stages.run("security", || rules::check(&source, RuleAnalysis::Security, &|| false));
         stages.run("rules", || rules::check(&source, RuleAnalysis::Patterns, &|| false));
-        let files = RepositoryFiles::new(std::iter::once("a.x".to_owned()), |_: &str| None, |_, _| None);
+        let files =
+            RepositoryFiles::new(std::iter::once("a.x".to_owned()), |_: &str| None, |_, _| None);
         stages.run("imports", || dependencies::imports(&source, &files));
         stages.run("docs", || documentation(language.word(), text));
     }

@@ -83,7 +83,8 @@ fn main_definitions(
     let more = names.len().saturating_sub(MAX_NAMES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     names.truncate(MAX_NAMES);
-    (!names.is_empty()).then(|| format!("{}: {}{more}", language.name(), truncate_sentence(&names.join(", "))))
+    (!names.is_empty())
+        .then(|| format!("{}: {}{more}", language.name(), truncate_sentence(&names.join(", "))))
 }
 
 fn is_internal(name: &str) -> bool {

@@ -88,8 +88,9 @@ pub(crate) fn filter_decorators<'tree>(
     settings: &LanguageSettings,
     attributes: &[AttributeNode<'tree>],
 ) -> Vec<Node<'tree>> {
-    let shown =
-        |one: &&AttributeNode<'_>| settings.attributes.decorators.iter().any(|name| name == one.name);
+    let shown = |one: &&AttributeNode<'_>| {
+        settings.attributes.decorators.iter().any(|name| name == one.name)
+    };
     attributes.iter().filter(shown).map(|one| one.node).collect()
 }
 

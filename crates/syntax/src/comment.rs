@@ -53,7 +53,12 @@ pub(crate) fn describe<'tree>(
 ) -> Option<Comment> {
     let whole = match settings.comments.place {
         _ if !settings.attributes.kind.is_empty() => {
-            match attributes::read_documentation(settings, kin, statement(settings, kin, node), text) {
+            match attributes::read_documentation(
+                settings,
+                kin,
+                statement(settings, kin, node),
+                text,
+            ) {
                 attributes::AttributeText::Said(text) => dedent(&text),
                 attributes::AttributeText::Hidden => return None,
                 attributes::AttributeText::None => lines_above(settings, kin, node, text)?,

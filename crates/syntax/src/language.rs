@@ -4,7 +4,7 @@
 
 use crate::{
     budget::{Limit, ParseBudget, WORK_PER_CALLBACK, query_callbacks},
-    pack::{Grammar, Queries, LanguageSettings},
+    pack::{Grammar, LanguageSettings, Queries},
     parse::SyntaxTree,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};

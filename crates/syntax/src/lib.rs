@@ -19,7 +19,7 @@ pub mod references;
 
 pub use about::about;
 pub use annotation::{
-    Annotation, KindCounts, Doc, Figures, Kind, Parameter, Said, Summary, Visibility,
+    Annotation, Doc, Figures, Kind, KindCounts, Parameter, Said, Summary, Visibility,
 };
 pub use documentation::{DocumentationRange, documentation};
 pub use language::Language;

@@ -391,8 +391,7 @@ impl Grammar {
     }
 
     fn compile(&self, text: &str) -> Query {
-        Query::new(&self.tables, text).unwrap_or_else(|error| {
-            panic!("a built-in query is invalid for its grammar: {error}")
-        })
+        Query::new(&self.tables, text)
+            .unwrap_or_else(|error| panic!("a built-in query is invalid for its grammar: {error}"))
     }
 }

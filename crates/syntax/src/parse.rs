@@ -12,13 +12,13 @@ use crate::{
     analysis::AnalyzedSource,
     ancestry::Ancestry,
     annotation::{Annotation, Parameter, Visibility},
-    budget::{Limit, ParseMeter, ParseBudget, ParseCost, TreeShape, WorkBudget, is_too_large},
+    budget::{Limit, ParseBudget, ParseCost, ParseMeter, TreeShape, WorkBudget, is_too_large},
     language::{Language, line_of, matches, text_of},
     pack::Repeats,
 };
 use names::distinct;
 pub(crate) use read::is_group;
-use read::{EnclosingDefinition, DefinitionReader};
+use read::{DefinitionReader, EnclosingDefinition};
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
@@ -412,7 +412,10 @@ impl LocatedDefinition {
 
 /// Limits the number of definitions: keeps levels from the outside as long as a whole level fits, or the start of the
 /// first level if not even that fits.
-fn limit_definitions(mut definitions: Vec<LocatedDefinition>, most: usize) -> Vec<LocatedDefinition> {
+fn limit_definitions(
+    mut definitions: Vec<LocatedDefinition>,
+    most: usize,
+) -> Vec<LocatedDefinition> {
     let mut depths: HashMap<String, usize> = HashMap::new();
     let mut levels: Vec<usize> = Vec::with_capacity(definitions.len());
     for LocatedDefinition { annotation, .. } in &definitions {

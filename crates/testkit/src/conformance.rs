@@ -11,8 +11,9 @@ mod resources;
 mod tasks;
 
 use docent_tool::{
-    AnyTool, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Object, PromptAnswer,
-    PromptInfo, ToolProvider, ResourceReading, ResourceInfo, BoxedFuture, TemplateInfo, ToolError,
+    AnyTool, BoxedFuture, CallContext, CompletionRequest, CompletionTarget, CompletionValues,
+    Object, PromptAnswer, PromptInfo, ProviderChange, ResourceInfo, ResourceReading, TemplateInfo,
+    ToolError, ToolProvider,
 };
 use resources::Ticks;
 use std::sync::Arc;

@@ -8,12 +8,13 @@
 pub mod conformance;
 pub mod corpus;
 pub mod lab;
-mod test_client;
 mod project;
 mod recorder;
+mod test_client;
 
-pub use test_client::{
-    ChildTestClient, HttpTestTransport, HttpTestClient, TestClient, TestClientError, ChildPipes, SseTestTransport, SseTestClient, WsTestTransport, TestTransport, WsTestClient,
-};
 pub use project::{TestProject, TestProjectBuilder, project};
 pub use recorder::{CallRecorder, RecordedCall};
+pub use test_client::{
+    ChildPipes, ChildTestClient, HttpTestClient, HttpTestTransport, SseTestClient,
+    SseTestTransport, TestClient, TestClientError, TestTransport, WsTestClient, WsTestTransport,
+};

@@ -1,7 +1,8 @@
 //! An in-memory client of one call: records what the call reports, and answers its questions.
 
 use docent_tool::{
-    ClientQuery, CallClient, AnswerBlock, CallContext, InputNeeded, SyslogLevel, Object, Progress, BoxedFuture, ToolError,
+    AnswerBlock, BoxedFuture, CallClient, CallContext, ClientQuery, InputNeeded, Object, Progress,
+    SyslogLevel, ToolError,
 };
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,7 +81,11 @@ impl CallClient for CallRecorder {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+    fn ask<'a>(
+        &'a self,
+        key: &'a str,
+        ask: ClientQuery,
+    ) -> BoxedFuture<'a, Result<Value, ToolError>> {
         let capability = match ask {
             ClientQuery::Sample(_) => "sampling",
             ClientQuery::Elicit(_) => "elicitation",

@@ -8,12 +8,12 @@ mod http;
 mod sse;
 mod websocket;
 
-pub use child::{ChildTestClient, ChildPipes};
-pub use http::{HttpTestTransport, HttpTestClient};
-pub use sse::{SseTestTransport, SseTestClient};
-pub use websocket::{WsTestTransport, WsTestClient};
+pub use child::{ChildPipes, ChildTestClient};
+pub use http::{HttpTestClient, HttpTestTransport};
+pub use sse::{SseTestClient, SseTestTransport};
+pub use websocket::{WsTestClient, WsTestTransport};
 
-use docent_tool::{Object, BoxedFuture};
+use docent_tool::{BoxedFuture, Object};
 use serde_json::{Value, json};
 use std::{collections::HashMap, time::Duration};
 use tokio::{sync::mpsc, time::timeout};
@@ -322,9 +322,10 @@ async fn deliver(inbox: &MessageInbox, text: &str) -> bool {
             true
         }
         Ok(message) => inbox.send(Ok(message)).await.is_ok(),
-        Err(source) => {
-            inbox.send(Err(TestClientError::NotJson { text: text.to_owned(), source })).await.is_ok()
-        }
+        Err(source) => inbox
+            .send(Err(TestClientError::NotJson { text: text.to_owned(), source }))
+            .await
+            .is_ok(),
     }
 }
 

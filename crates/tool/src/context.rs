@@ -1,6 +1,6 @@
 //! The context of a running call: reporting, asking the client, and when to stop.
 
-use crate::{AnswerBlock, Object, ToolOutcome, BoxedFuture, ToolError};
+use crate::{AnswerBlock, BoxedFuture, Object, ToolError, ToolOutcome};
 use serde_json::{Value, json};
 use std::{
     cell::Cell,
@@ -118,7 +118,11 @@ pub trait CallClient: Send + Sync {
     fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()>;
     /// Asks the client. The key identifies the question: a call that is run again with the answers asks under the same
     /// key.
-    fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>>;
+    fn ask<'a>(
+        &'a self,
+        key: &'a str,
+        ask: ClientQuery,
+    ) -> BoxedFuture<'a, Result<Value, ToolError>>;
     /// The state that the tool asked to get back when it runs again with answers.
     fn state(&self) -> Option<String>;
     /// Identifies the client: calls with the same name come from the same client.
@@ -551,7 +555,11 @@ mod tests {
         fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
             NoClient.emit(block)
         }
-        fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+        fn ask<'a>(
+            &'a self,
+            key: &'a str,
+            ask: ClientQuery,
+        ) -> BoxedFuture<'a, Result<Value, ToolError>> {
             NoClient.ask(key, ask)
         }
         fn state(&self) -> Option<String> {
@@ -613,7 +621,11 @@ mod tests {
         fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
             NoClient.emit(block)
         }
-        fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+        fn ask<'a>(
+            &'a self,
+            key: &'a str,
+            ask: ClientQuery,
+        ) -> BoxedFuture<'a, Result<Value, ToolError>> {
             NoClient.ask(key, ask)
         }
         fn state(&self) -> Option<String> {
@@ -634,8 +646,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_slot_serves_several_steps_the_last_of_them_past_the_deadline() {
-        let context =
-            CallContext::new(Arc::new(LaneTwoClient), CancellationToken::new(), Some(Instant::now()));
+        let context = CallContext::new(
+            Arc::new(LaneTwoClient),
+            CancellationToken::new(),
+            Some(Instant::now()),
+        );
         let slot = LaneTwoClient.work_slot().await;
         let step = |context: &CallContext| Ok((current_lane(), context.stop()));
         let (first, slot) = context.blocking_in(slot, step).await.unwrap();
@@ -657,7 +672,8 @@ mod tests {
     async fn a_call_stops_at_shutdown_as_at_its_deadline() {
         let hour = Duration::from_hours(1);
         for deadline in [None, Some(Instant::now() + hour)] {
-            let (slow, cancel) = (Arc::new(SlowWorkSlots(hour, SetOnce::new())), CancellationToken::new());
+            let (slow, cancel) =
+                (Arc::new(SlowWorkSlots(hour, SetOnce::new())), CancellationToken::new());
             let context = CallContext::new(Arc::clone(&slow) as _, cancel.clone(), deadline);
             assert_eq!(context.stop(), None);
             let hurry = async { slow.1.set(()).unwrap() };

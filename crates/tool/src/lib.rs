@@ -13,20 +13,22 @@ mod schema;
 mod template;
 mod tool;
 
-pub use answer::{ToolAnswer, AnswerBlock, Contents, EXTRA, ToolOutcome, ResourceInfo, TemplateInfo};
+pub use answer::{
+    AnswerBlock, Contents, EXTRA, ResourceInfo, TemplateInfo, ToolAnswer, ToolOutcome,
+};
 pub use app::App;
 pub use context::{
-    ClientQuery, CallClient, CallContext, InnerRound, SyslogLevel, Progress, ShareSlot, CallStop, WorkSlot, current_lane,
-    no_client,
+    CallClient, CallContext, CallStop, ClientQuery, InnerRound, Progress, ShareSlot, SyslogLevel,
+    WorkSlot, current_lane, no_client,
 };
-pub use error::{ToolFailure, FailureKind, InputNeeded, ToolError};
+pub use error::{FailureKind, InputNeeded, ToolError, ToolFailure};
 pub use provider::{
-    ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo,
-    PromptMessage, ToolProvider, ResourceReading, PromptRole,
+    CompletionRequest, CompletionTarget, CompletionValues, PromptAnswer, PromptArgument,
+    PromptInfo, PromptMessage, PromptRole, ProviderChange, ResourceReading, ToolProvider,
 };
 pub use schema::{answer_schema, argument_schema};
 pub use template::UriTemplate;
-pub use tool::{AnyTool, ToolHints, DisabledTool, TypedTool, ToolInfo, erase};
+pub use tool::{AnyTool, DisabledTool, ToolHints, ToolInfo, TypedTool, erase};
 
 /// A boxed future, as object-safe traits need.
 pub type BoxedFuture<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

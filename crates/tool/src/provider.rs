@@ -1,8 +1,8 @@
 //! Sources of tools, resources and prompts.
 
 use crate::{
-    AnyTool, App, AnswerBlock, CallContext, Contents, SyslogLevel, Object, ResourceInfo, BoxedFuture, TemplateInfo,
-    ToolError,
+    AnswerBlock, AnyTool, App, BoxedFuture, CallContext, Contents, Object, ResourceInfo,
+    SyslogLevel, TemplateInfo, ToolError,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -105,9 +105,7 @@ pub trait ToolProvider: Send + Sync {
         _arguments: &'a Object,
         _context: &'a CallContext,
     ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
-        Box::pin(std::future::ready(Err(ToolError::not_found(format!(
-            "unknown prompt: {name}"
-        )))))
+        Box::pin(std::future::ready(Err(ToolError::not_found(format!("unknown prompt: {name}")))))
     }
 
     /// Completions of an argument of one of its prompts or templates; empty if it has none.

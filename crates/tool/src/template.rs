@@ -137,7 +137,11 @@ mod tests {
             ("", "", true),
         ];
         for (template, address, want) in cases {
-            assert_eq!(UriTemplate::new(template).unwrap().has(address), want, "{template} {address}");
+            assert_eq!(
+                UriTemplate::new(template).unwrap().has(address),
+                want,
+                "{template} {address}"
+            );
         }
         assert!(UriTemplate::new("x{a").is_none());
     }
@@ -148,6 +152,9 @@ mod tests {
         assert!(UriTemplate::new(&"{a}".repeat(MAX_EXPRESSIONS + 1)).is_none());
         assert!(UriTemplate::new(&"a".repeat(MAX_TEMPLATE_BYTES + 1)).is_none());
         let all = UriTemplate::new("{+all}").unwrap();
-        assert!(all.has(&"a".repeat(MAX_TEMPLATE_BYTES)) && !all.has(&"a".repeat(MAX_TEMPLATE_BYTES + 1)));
+        assert!(
+            all.has(&"a".repeat(MAX_TEMPLATE_BYTES))
+                && !all.has(&"a".repeat(MAX_TEMPLATE_BYTES + 1))
+        );
     }
 }

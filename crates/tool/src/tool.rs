@@ -1,7 +1,8 @@
 //! Typed tools, and their type-erased form.
 
 use crate::{
-    ToolAnswer, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, answer_schema, argument_schema,
+    BoxedFuture, CallContext, Object, ToolAnswer, ToolError, ToolOutcome, answer_schema,
+    argument_schema,
 };
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -112,7 +113,10 @@ impl ToolInfo {
     pub fn listed_description(&self) -> String {
         match &self.disabled {
             Some(off) => {
-                format!("Off: {}; call it to see how to turn it on. {}", off.reason, self.description)
+                format!(
+                    "Off: {}; call it to see how to turn it on. {}",
+                    off.reason, self.description
+                )
             }
             None => self.description.clone(),
         }

@@ -13,6 +13,6 @@ mod tap;
 mod traffic;
 mod waiting;
 
-pub use entry::{Capture, ConnectionInfo, Direction, TrafficEntry, Hop, TrafficKind, TrafficPage};
-pub use tap::{TrafficDetails, Tap};
+pub use entry::{Capture, ConnectionInfo, Direction, Hop, TrafficEntry, TrafficKind, TrafficPage};
+pub use tap::{Tap, TrafficDetails};
 pub use traffic::Traffic;

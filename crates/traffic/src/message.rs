@@ -153,14 +153,25 @@ fn one(text: &str) -> TrafficMessage<'_> {
     let id = key(envelope.id);
     let is_error = envelope.error.is_some_and(|error| error.get() != "null");
     if let Some(method) = string(envelope.method) {
-        let kind = if envelope.id.is_some() { TrafficKind::Request } else { TrafficKind::Notification };
-        return TrafficMessage { kind, id, ..TrafficMessage::asking(text, method, envelope.params) };
+        let kind =
+            if envelope.id.is_some() { TrafficKind::Request } else { TrafficKind::Notification };
+        return TrafficMessage {
+            kind,
+            id,
+            ..TrafficMessage::asking(text, method, envelope.params)
+        };
     }
     if is_error {
         let error = fields(envelope.error);
         let code = error.code.and_then(|code| serde_json::from_str(code.get()).ok());
         let said = string(error.message);
-        return TrafficMessage { kind: TrafficKind::Error, id, code, said, ..TrafficMessage::noise(text) };
+        return TrafficMessage {
+            kind: TrafficKind::Error,
+            id,
+            code,
+            said,
+            ..TrafficMessage::noise(text)
+        };
     }
     if envelope.result.is_some() || envelope.id.is_some() {
         return TrafficMessage { id, ..TrafficMessage::answering(text, envelope.result) };
@@ -190,13 +201,16 @@ impl<'a> TrafficMessage<'a> {
     fn asking(text: &'a str, method: Cow<'a, str>, params: Option<&'a RawValue>) -> Self {
         let params = fields(params);
         let meta = fields(params.meta);
-        let named = |fields: &EnvelopeFields<'a>| string(fields.name).or_else(|| string(fields.uri));
+        let named =
+            |fields: &EnvelopeFields<'a>| string(fields.name).or_else(|| string(fields.uri));
         let target = named(&params).or_else(|| named(&fields(params.reference)));
         let opens = method == "initialize";
         let client = meta.meta_client.or(params.client.filter(|_| opens));
         let about = match (key(params.token), key(params.request)) {
             (Some(token), _) => Some(RelatedRequest::Token(token)),
-            (None, Some(id)) if method == "notifications/cancelled" => Some(RelatedRequest::Own(id)),
+            (None, Some(id)) if method == "notifications/cancelled" => {
+                Some(RelatedRequest::Own(id))
+            }
             (None, id) => id.map(RelatedRequest::Asked),
         };
         Self {

@@ -1,11 +1,11 @@
 //! One connection, from the point of view of the code that moves its messages.
 
 use crate::{
-    ConnectionInfo, Direction, TrafficEntry, Hop, TrafficKind, Traffic,
+    ConnectionInfo, Direction, Hop, Traffic, TrafficEntry, TrafficKind,
     entry::PayloadSlot,
     message::{RelatedRequest, TrafficMessage, read},
     traffic::{TrafficState, cut},
-    waiting::{PendingTrafficRequest, IdScope},
+    waiting::{IdScope, PendingTrafficRequest},
 };
 use serde_json::Value;
 use std::{
@@ -106,7 +106,12 @@ impl Tap {
     }
 
     /// Records a message that is not serialized yet, or not by us.
-    pub fn saw_value(&self, direction: Direction, message: &Value, more: TrafficDetails) -> Option<u64> {
+    pub fn saw_value(
+        &self,
+        direction: Direction,
+        message: &Value,
+        more: TrafficDetails,
+    ) -> Option<u64> {
         if !self.is_on() {
             return None;
         }
@@ -152,7 +157,8 @@ impl Tap {
         let mut seen = side.traffic.state();
         let first = seen.ring.next();
         for (draft, message) in drafts {
-            let mut entry = MessagePairing { seen: &mut seen, scope, message: &message }.pair(draft);
+            let mut entry =
+                MessagePairing { seen: &mut seen, scope, message: &message }.pair(draft);
             side.agree(&mut entry, &message);
             seen.ring.push(entry);
         }
@@ -211,13 +217,19 @@ impl TapShared {
         }
     }
 
-    fn draft(&self, direction: Direction, message: &TrafficMessage<'_>, more: TrafficDetails) -> TrafficEntry {
+    fn draft(
+        &self,
+        direction: Direction,
+        message: &TrafficMessage<'_>,
+        more: TrafficDetails,
+    ) -> TrafficEntry {
         // A server that docent calls receives docent's own name.
         let is_peer = self.hop == Hop::Client && direction == Direction::In;
         if let Some(name) = message.sender.as_deref().filter(|name| is_peer && !name.is_empty()) {
             self.known().peer = cut(name, MAX_NAME_BYTES).into();
         }
-        if let Some(era) = message.era.as_deref().filter(|_| message.kind != TrafficKind::Response) {
+        if let Some(era) = message.era.as_deref().filter(|_| message.kind != TrafficKind::Response)
+        {
             self.known().era = Some(cut(era, MAX_NAME_BYTES).into());
         }
         let traffic = &*self.traffic;
@@ -251,7 +263,13 @@ impl TapShared {
         }
     }
 
-    fn note(&self, direction: Direction, kind: TrafficKind, text: Option<&str>, id: Option<&Value>) {
+    fn note(
+        &self,
+        direction: Direction,
+        kind: TrafficKind,
+        text: Option<&str>,
+        id: Option<&Value>,
+    ) {
         let ends = kind == TrafficKind::Closed;
         if (ends && self.closed.swap(true, Ordering::Relaxed)) || !self.traffic.is_on() {
             return;

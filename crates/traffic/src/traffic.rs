@@ -1,6 +1,9 @@
 //! The recording, and whether it is on.
 
-use crate::{Capture, ConnectionInfo, TrafficEntry, TrafficPage, Tap, entry::Payload, ring::EntryRing, waiting::PendingTraffic};
+use crate::{
+    Capture, ConnectionInfo, Tap, TrafficEntry, TrafficPage, entry::Payload, ring::EntryRing,
+    waiting::PendingTraffic,
+};
 use std::{
     fmt,
     sync::{
@@ -143,8 +146,11 @@ impl Traffic {
         let head = cut(text, most + REDACTION_LOOKAHEAD_BYTES);
         let mut clean = (self.redact)(head);
         // The end of the inspected part may be the beginning of a secret.
-        let sure =
-            if head.len() < text.len() { clean.len().saturating_sub(REDACTION_LOOKAHEAD_BYTES) } else { clean.len() };
+        let sure = if head.len() < text.len() {
+            clean.len().saturating_sub(REDACTION_LOOKAHEAD_BYTES)
+        } else {
+            clean.len()
+        };
         let kept = cut(&clean, sure.min(most)).len();
         let is_cut = kept < clean.len() || head.len() < text.len();
         clean.truncate(kept);

@@ -56,7 +56,13 @@ fn key((scope, direction): IdSide, is_token: bool, text: &str) -> PendingKey {
 }
 
 impl PendingTraffic {
-    pub(crate) fn add(&mut self, place: IdSide, id: &str, token: Option<&str>, request: PendingTrafficRequest) {
+    pub(crate) fn add(
+        &mut self,
+        place: IdSide,
+        id: &str,
+        token: Option<&str>,
+        request: PendingTrafficRequest,
+    ) {
         let (seq, request) = (request.seq, Arc::new(request));
         let (id, token) = (key(place, false, id), token.map(|token| key(place, true, token)));
         if let Some(token) = &token {
@@ -90,7 +96,11 @@ impl PendingTraffic {
     }
 
     /// The request with this progress token.
-    pub(crate) fn find_token(&self, place: IdSide, token: &str) -> Option<Arc<PendingTrafficRequest>> {
+    pub(crate) fn find_token(
+        &self,
+        place: IdSide,
+        token: &str,
+    ) -> Option<Arc<PendingTrafficRequest>> {
         self.known.get(&key(place, true, token)).cloned()
     }
 
@@ -127,7 +137,15 @@ mod tests {
 
     fn request(seq: u64) -> PendingTrafficRequest {
         let (method, target, era, parent) = Default::default();
-        PendingTrafficRequest { seq, began: Instant::now(), method, target, era, parent, attempt: 1 }
+        PendingTrafficRequest {
+            seq,
+            began: Instant::now(),
+            method,
+            target,
+            era,
+            parent,
+            attempt: 1,
+        }
     }
 
     #[test]

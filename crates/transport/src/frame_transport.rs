@@ -4,16 +4,17 @@
 //! to the service. stdio, the older SSE pair and WebSocket differ only in their frames.
 
 use crate::{
-    Caller, Certificate, AccessControl, CallerContext, NoCapacity, Principal, SlotGuard, CallerCredentials,
+    AccessControl, Caller, CallerContext, CallerCredentials, Certificate, NoCapacity, Principal,
+    SlotGuard,
     access_control::{retry_data, unknown_caller_message, whole_seconds},
     lines::FrameTooLong,
     message::{decode, encode, to_value, wire_id},
 };
 use bytes::Bytes;
-use docent_traffic::{Direction, TrafficKind, Tap};
+use docent_traffic::{Direction, Tap, TrafficKind};
 use docent_wire::{
-    ProtocolState, Dialect, Envelope, WireFrame, GateDecision, HandshakePolicy, Id, PARTIAL_METHOD, MessageError, code, partial,
-    read,
+    Dialect, Envelope, GateDecision, HandshakePolicy, Id, MessageError, PARTIAL_METHOD,
+    ProtocolState, WireFrame, code, partial, read,
 };
 use rmcp::{
     RoleServer,
@@ -195,7 +196,9 @@ impl<F: Frames> FrameTransport<F> {
                 let message = format!(
                     "Invalid Request: {version} does not support batches: send one message at a time"
                 );
-                self.send_frame(&MessageError::new(None, code::INVALID_REQUEST, message).to_value());
+                self.send_frame(
+                    &MessageError::new(None, code::INVALID_REQUEST, message).to_value(),
+                );
             }
             WireFrame::Batch(verdicts) => self.take_batch(verdicts),
         }
@@ -204,8 +207,10 @@ impl<F: Frames> FrameTransport<F> {
     fn take_batch(&mut self, verdicts: Vec<Result<Envelope<'_>, MessageError>>) {
         self.batches_seen += 1;
         let key = self.batches_seen;
-        self.batches
-            .insert(key, PendingBatch { waiting: HashSet::new(), answers: Vec::new(), reading: true });
+        self.batches.insert(
+            key,
+            PendingBatch { waiting: HashSet::new(), answers: Vec::new(), reading: true },
+        );
         let counted = self.opening.counted;
         for verdict in verdicts {
             let verdict = verdict.and_then(|envelope| match &envelope {
@@ -283,8 +288,10 @@ impl<F: Frames> FrameTransport<F> {
         let Some(message) = decode(envelope, &origin)? else { return Ok(None) };
         match &message {
             JsonRpcMessage::Request(request) => {
-                let streams = CallerContext::from_extensions(rmcp::model::GetExtensions::extensions(&request.request))
-                    .is_some_and(|origin| origin.streams);
+                let streams = CallerContext::from_extensions(
+                    rmcp::model::GetExtensions::extensions(&request.request),
+                )
+                .is_some_and(|origin| origin.streams);
                 let opens = match &request.request {
                     ClientRequest::InitializeRequest(opening) => {
                         self.note_opening(&opening.params.client_info.name, dialect);
@@ -387,7 +394,9 @@ impl<F: Frames> FrameTransport<F> {
     /// A cancelled request is never answered, so nothing may wait for it. Its id is free immediately: if the client
     /// reuses it, which the protocol forbids, a late answer cannot be distinguished from that of the new request.
     fn forget(&mut self, id: &RequestId) {
-        let Some(InFlightRequest { batch: Some(key), .. }) = self.pending.remove(id) else { return };
+        let Some(InFlightRequest { batch: Some(key), .. }) = self.pending.remove(id) else {
+            return;
+        };
         if let Some(batch) = self.batches.get_mut(&key) {
             batch.waiting.remove(id);
         }
@@ -456,7 +465,11 @@ pub(crate) fn array(values: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Counts one request of a caller.
-pub(crate) fn count(door: &dyn AccessControl, caller: &Caller, id: &Id) -> Result<(), MessageError> {
+pub(crate) fn count(
+    door: &dyn AccessControl,
+    caller: &Caller,
+    id: &Id,
+) -> Result<(), MessageError> {
     door.admit(caller).map_err(|wait| {
         let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
         MessageError::new(Some(id.clone()), code::SERVER, reason).with(retry_data(wait))
@@ -638,7 +651,8 @@ mod tests {
     }
 
     fn link(frames: &[&'static str], out: mpsc::Sender<Vec<u8>>) -> FrameTransport<ReadyFrames> {
-        let caller = Caller { principal: Principal::unknown(), via: ConnectionKind::Stdio, remote: None };
+        let caller =
+            Caller { principal: Principal::unknown(), via: ConnectionKind::Stdio, remote: None };
         let opening = LinkSetup {
             caller,
             locked: false,

@@ -4,16 +4,16 @@
 //! service with their [`CallerContext`] attached. It must not know tools, policy or configuration.
 
 mod access_control;
+mod frame_transport;
 pub mod http;
 mod lines;
-mod frame_transport;
 mod message;
 pub mod stdio;
 pub mod tls;
 
 pub use access_control::{
-    Caller, ClientKey, AccessControl, TokenGrant, MissingScope, CallerContext, NoCapacity, Principal, PrincipalKind, SlotGuard, CallerCredentials,
-    ConnectionKind, retry_data,
+    AccessControl, Caller, CallerContext, CallerCredentials, ClientKey, ConnectionKind,
+    MissingScope, NoCapacity, Principal, PrincipalKind, SlotGuard, TokenGrant, retry_data,
 };
-pub use lines::{LineFrames, FrameTooLong};
+pub use lines::{FrameTooLong, LineFrames};
 pub use tls::Certificate;

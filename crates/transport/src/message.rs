@@ -49,9 +49,7 @@ pub(crate) fn decode(
             }))
         }
         Envelope::Response { id, text } => Ok(response(id.as_ref(), text)
-            .inspect_err(
-                |error| tracing::debug!(%error, "ignoring a malformed response"),
-            )
+            .inspect_err(|error| tracing::debug!(%error, "ignoring a malformed response"))
             .ok()),
     }
 }

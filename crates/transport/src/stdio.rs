@@ -1,9 +1,9 @@
 //! Serves the standard input and output of the process.
 
 use crate::{
-    Caller, AccessControl, Principal, CallerCredentials, ConnectionKind,
-    lines::{LineFrames, FrameTooLong},
-    frame_transport::{Frames, FrameTransport, LinkSetup},
+    AccessControl, Caller, CallerCredentials, ConnectionKind, Principal,
+    frame_transport::{FrameTransport, Frames, LinkSetup},
+    lines::{FrameTooLong, LineFrames},
 };
 use bytes::{Bytes, BytesMut};
 use docent_traffic::Traffic;

@@ -1,14 +1,14 @@
 //! The Brave Search API.
 
 use crate::{
+    error::ProviderError,
     json,
     provider::{ProviderKey, join_path},
     query::WebQuery,
     scan::text_of,
     search::{ProviderResults, WebHit, host_of},
-    error::ProviderError,
 };
-use docent_net::{GuardedClient, FetchRequest};
+use docent_net::{FetchRequest, GuardedClient};
 use serde::Deserialize;
 use url::Url;
 
@@ -65,7 +65,10 @@ pub(crate) fn ask(
     let key = key.ok_or(ProviderError::KeyMissing { provider: "brave" })?;
     let text = query.text();
     if text.chars().count() > MAX_QUERY_CHARS || text.split(' ').count() > MAX_QUERY_WORDS {
-        return Err(ProviderError::TooLong { provider: "brave", most: "400 characters and 50 words" });
+        return Err(ProviderError::TooLong {
+            provider: "brave",
+            most: "400 characters and 50 words",
+        });
     }
     let mut url = join_path(base, "res/v1/web/search");
     url.query_pairs_mut()
@@ -79,7 +82,9 @@ pub(crate) fn ask(
         if COUNTRIES.contains(&country.as_str()) {
             url.query_pairs_mut().append_pair("country", &country);
         } else {
-            notes.push(format!("brave does not support the country {country}; searched without {region}"));
+            notes.push(format!(
+                "brave does not support the country {country}; searched without {region}"
+            ));
         }
     }
     if let Some(time) = query.time {

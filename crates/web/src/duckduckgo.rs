@@ -4,13 +4,13 @@
 //! there are none.
 
 use crate::{
+    error::ProviderError,
     query::WebQuery,
     scan::{MarkupPiece, StartTag, pieces},
     search::{ProviderResults, WebHit, host_of},
-    error::ProviderError,
     text::fold,
 };
-use docent_net::{BodyLimit, GuardedClient, FetchRequest};
+use docent_net::{BodyLimit, FetchRequest, GuardedClient};
 use url::{Url, form_urlencoded};
 
 /// Maximum size of a result page, which usually has about 30 kB.
@@ -19,7 +19,11 @@ const MAX_PAGE_BYTES: u64 = 2 << 20;
 const NO_RESULTS_TEXTS: [&str; 3] = ["No results.", "No more results.", "No results found."];
 
 /// Requests one of the two pages, like its own form.
-pub(crate) fn ask(query: &WebQuery, page: &Url, client: &GuardedClient) -> Result<ProviderResults, ProviderError> {
+pub(crate) fn ask(
+    query: &WebQuery,
+    page: &Url,
+    client: &GuardedClient,
+) -> Result<ProviderResults, ProviderError> {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.append_pair("q", query.text());
     form.append_pair("b", "");
@@ -150,7 +154,8 @@ impl<'s> DuckDuckGoReader<'s> {
             // On the lite page, each row is marked separately as an advertisement.
             self.is_advert = tag.has_class("result-sponsored");
         }
-        self.seen.says_no_results |= tag.has_class("no-results") || tag.has_class("result--no-result");
+        self.seen.says_no_results |=
+            tag.has_class("no-results") || tag.has_class("result--no-result");
         let Some(part) = part else { return };
         if part == DuckDuckGoField::Title {
             self.is_open = false;
@@ -215,7 +220,10 @@ impl<'s> DuckDuckGoReader<'s> {
             DuckDuckGoField::Snippet if hit.snippet.is_empty() => hit.snippet = fold(text),
             DuckDuckGoField::Shown if hit.source.is_none() => hit.source = Some(fold(text)),
             DuckDuckGoField::Date if hit.date.is_none() => hit.date = Some(fold(text)),
-            DuckDuckGoField::Title | DuckDuckGoField::Snippet | DuckDuckGoField::Shown | DuckDuckGoField::Date => {}
+            DuckDuckGoField::Title
+            | DuckDuckGoField::Snippet
+            | DuckDuckGoField::Shown
+            | DuckDuckGoField::Date => {}
         }
     }
 }

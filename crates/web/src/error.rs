@@ -1,16 +1,14 @@
 //! Errors of search providers, and what to do about them.
 
 use crate::allow::what_to_add;
-use docent_net::{GuardedFetchError, PolicySetting, FetchRefusal, FetchResponse};
+use docent_net::{FetchRefusal, FetchResponse, GuardedFetchError, PolicySetting};
 use std::time::Duration;
 
 /// Why a provider failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     /// It requires a bot check.
-    #[error(
-        "{host} requires a bot check; wait a few minutes, or configure another provider"
-    )]
+    #[error("{host} requires a bot check; wait a few minutes, or configure another provider")]
     Challenge {
         /// The host or provider.
         host: String,

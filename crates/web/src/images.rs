@@ -3,7 +3,7 @@
 use crate::{
     links,
     scan::{MarkupPiece, StartTag, pieces},
-    text::{MAX_FACT_CHARS, truncate, fold},
+    text::{MAX_FACT_CHARS, fold, truncate},
 };
 use url::Url;
 

@@ -1,18 +1,21 @@
 //! Requests and parses untrusted JSON responses of bounded size.
 
 use crate::{
-    search::host_of,
     error::ProviderError,
-    text::{MAX_FACT_CHARS, truncate, fold},
+    search::host_of,
+    text::{MAX_FACT_CHARS, fold, truncate},
 };
-use docent_net::{BodyLimit, GuardedClient, FetchRequest, FetchResponse};
+use docent_net::{BodyLimit, FetchRequest, FetchResponse, GuardedClient};
 use serde::de::DeserializeOwned;
 
 /// Maximum size of a response; one with twenty results has about 50 kB.
 const MAX_RESPONSE_BYTES: u64 = 4 << 20;
 
 /// Sends a request for JSON.
-pub(crate) fn send(request: FetchRequest, client: &GuardedClient) -> Result<FetchResponse, ProviderError> {
+pub(crate) fn send(
+    request: FetchRequest,
+    client: &GuardedClient,
+) -> Result<FetchResponse, ProviderError> {
     Ok(client.send(&request.accept("application/json"), BodyLimit::AtMost(MAX_RESPONSE_BYTES))?)
 }
 
@@ -33,7 +36,9 @@ pub(crate) fn keyed(response: &FetchResponse, provider: &'static str) -> Result<
         200 => Ok(()),
         status @ (401 | 403) => Err(ProviderError::KeyRefused { host, provider, status }),
         // Brave returns this for an unknown key; the query is checked before it is sent.
-        422 if provider == "brave" => Err(ProviderError::KeyRefused { host, provider, status: 422 }),
+        422 if provider == "brave" => {
+            Err(ProviderError::KeyRefused { host, provider, status: 422 })
+        }
         status @ (402 | 432 | 433) => Err(ProviderError::UsedUp { host, status }),
         _ => Err(ProviderError::of_status(&host, response)),
     }

@@ -8,6 +8,7 @@ mod allow;
 mod brave;
 mod charset;
 mod duckduckgo;
+mod error;
 mod facts;
 mod images;
 mod json;
@@ -20,16 +21,16 @@ mod query;
 mod scan;
 mod search;
 mod searxng;
-mod tavily;
-mod error;
 mod slot;
+mod tavily;
 mod text;
 
 pub use allow::what_to_add;
+pub use error::{ProviderError, ProviderFailure};
 pub use page::{
-    FetchPageError, FetchedPage, PageLimits, PageLink, PageSection, PageWait, fetch_page, fetch_page_until,
+    FetchPageError, FetchedPage, PageLimits, PageLink, PageSection, PageWait, fetch_page,
+    fetch_page_until,
 };
 pub use provider::{ProviderKey, SearchProvider};
-pub use query::{InvalidWebQuery, MAX_RESULTS, WebQuery, Recency, Region};
-pub use search::{WebSearchResults, WebHit, SearchError, check_allowed, search};
-pub use error::{ProviderFailure, ProviderError};
+pub use query::{InvalidWebQuery, MAX_RESULTS, Recency, Region, WebQuery};
+pub use search::{SearchError, WebHit, WebSearchResults, check_allowed, search};

@@ -1,6 +1,6 @@
 //! Writes a document or a part of it as Markdown of bounded length, cut between blocks.
 
-use docent_prose::{ProseDocument, BlockKind, DocumentSection};
+use docent_prose::{BlockKind, DocumentSection, ProseDocument};
 use std::cell::Cell;
 
 /// The Markdown written so far.
@@ -34,7 +34,8 @@ pub(crate) fn write(
         spent.set(spent.get() + length);
         Some(address)
     };
-    let mut written = BoundedMarkdown { text: String::new(), characters: 0, is_cut: false, bare: None };
+    let mut written =
+        BoundedMarkdown { text: String::new(), characters: 0, is_cut: false, bare: None };
     for section in sections {
         if let Some(heading) = section.heading() {
             let marks = "#".repeat(section.level.clamp(1, 6).into());
@@ -97,7 +98,8 @@ impl BoundedMarkdown {
     }
 
     fn cut(&mut self, block: &str, kind: Option<BlockKind>, room: usize) {
-        let ticks = block.chars().take_while(|c| *c == '`' && kind == Some(BlockKind::Code)).count();
+        let ticks =
+            block.chars().take_while(|c| *c == '`' && kind == Some(BlockKind::Code)).count();
         // The closing code fence counts too.
         let closing = if ticks == 0 { 0 } else { ticks + 1 };
         let room = room.saturating_sub(closing);
@@ -120,7 +122,7 @@ impl BoundedMarkdown {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_prose::{LinkedText, DocumentWriter};
+    use docent_prose::{DocumentWriter, LinkedText};
 
     fn document() -> ProseDocument {
         let mut writer = DocumentWriter::default();

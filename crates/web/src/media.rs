@@ -98,7 +98,9 @@ pub(crate) fn reading(media_type: Option<&str>, path: &str, bytes: &[u8]) -> Med
 /// Notebooks and API descriptions are documents in JSON or YAML.
 fn handling_for(path: &str, bytes: &[u8]) -> Option<MediaHandling> {
     match ProseFormat::guess(path, bytes) {
-        Some(format @ (ProseFormat::Notebook | ProseFormat::OpenApi)) => Some(MediaHandling::Document(format)),
+        Some(format @ (ProseFormat::Notebook | ProseFormat::OpenApi)) => {
+            Some(MediaHandling::Document(format))
+        }
         _ => None,
     }
 }

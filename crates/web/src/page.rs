@@ -9,13 +9,14 @@ use crate::{
     images, links, markdown,
     media::{MediaHandling, reading},
     search::host_of,
-    slot::{ReadingSlotGuard, ReadingSlot},
-    text::{MAX_FACT_CHARS, MAX_TITLE_CHARS, truncate, fold, bounded_text},
+    slot::{ReadingSlot, ReadingSlotGuard},
+    text::{MAX_FACT_CHARS, MAX_TITLE_CHARS, bounded_text, fold, truncate},
 };
 use docent_net::{
-    BadAddress, BodyLimit, GuardedClient, GuardedFetchError, PolicySetting, FetchRefusal, FetchResponse, CacheValidators, parse_url,
+    BadAddress, BodyLimit, CacheValidators, FetchRefusal, FetchResponse, GuardedClient,
+    GuardedFetchError, PolicySetting, parse_url,
 };
-use docent_prose::{ProseDocument, ProseFormat, Unreadable, DocumentWriter};
+use docent_prose::{DocumentWriter, ProseDocument, ProseFormat, Unreadable};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::{
@@ -376,7 +377,8 @@ fn alone(
 
 fn read(response: FetchResponse, wait: &PageWait<'_>) -> Result<ParsedPage, FetchPageError> {
     let media_type = response.media_type();
-    let modified = response.header("last-modified").and_then(|date| bounded_text(date, MAX_FACT_CHARS));
+    let modified =
+        response.header("last-modified").and_then(|date| bounded_text(date, MAX_FACT_CHARS));
     let content_type = response.header("content-type").map(str::to_owned);
     let url = response.url;
     let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
@@ -457,7 +459,11 @@ fn verbatim(language: &str, path: &str, bytes: &[u8]) -> Result<ProseDocument, U
 }
 
 /// Checks that the page has content: not a login page, and not empty without scripts.
-fn check_content(url: &Url, facts: &PageFacts, document: &ProseDocument) -> Result<Option<String>, FetchPageError> {
+fn check_content(
+    url: &Url,
+    facts: &PageFacts,
+    document: &ProseDocument,
+) -> Result<Option<String>, FetchPageError> {
     let characters = markdown::text_length(document);
     let url = || url.to_string();
     if facts.asks_for_password && characters < LOGIN_PAGE_CHARS {
@@ -570,9 +576,7 @@ fn how_to_go_on(page: &FetchedPage) -> String {
             "These are the first {shown} of {whole} characters; request a section by heading or anchor to read on."
         )
     } else {
-        format!(
-            "These are the first {shown} of {whole} characters; the page has no sections."
-        )
+        format!("These are the first {shown} of {whole} characters; the page has no sections.")
     }
 }
 
@@ -592,7 +596,11 @@ mod tests {
         assert!(text.contains("another large page is being parsed; try again"), "{text}");
         // What is not read, or takes little, does not wait.
         assert!(ask(&html, LARGE_PAGE_BYTES).unwrap().is_none());
-        assert!(ask(&MediaHandling::Refused("image/png".to_owned()), LARGE_PAGE_BYTES + 1).unwrap().is_none());
+        assert!(
+            ask(&MediaHandling::Refused("image/png".to_owned()), LARGE_PAGE_BYTES + 1)
+                .unwrap()
+                .is_none()
+        );
         drop(first);
         assert!(ask(&html, LARGE_PAGE_BYTES + 1).unwrap().is_some());
     }

@@ -309,8 +309,12 @@ mod tests {
             }
             let mut end = 0;
             for piece in pieces(&page) {
-                let (MarkupPiece::Text(part) | MarkupPiece::Raw(part) | MarkupPiece::Close(part)) = piece else {
-                    let MarkupPiece::Open(tag) = piece else { unreachable!("the other kinds are above") };
+                let (MarkupPiece::Text(part) | MarkupPiece::Raw(part) | MarkupPiece::Close(part)) =
+                    piece
+                else {
+                    let MarkupPiece::Open(tag) = piece else {
+                        unreachable!("the other kinds are above")
+                    };
                     assert!(
                         tag.range().start >= end && page.get(tag.range()).is_some(),
                         "{page:?}"

@@ -2,12 +2,13 @@
 
 use crate::{
     allow::{rule_of, what_to_add},
-    brave, duckduckgo, links,
+    brave, duckduckgo,
+    error::{ProviderError, ProviderFailure},
+    links,
     provider::SearchProvider,
     query::WebQuery,
     searxng, tavily,
-    error::{ProviderFailure, ProviderError},
-    text::{MAX_FACT_CHARS, MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, truncate, fold, bounded_text},
+    text::{MAX_FACT_CHARS, MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, bounded_text, fold, truncate},
 };
 use docent_net::{GuardedClient, NetworkPolicy, PolicySetting};
 use std::collections::HashSet;
@@ -106,7 +107,8 @@ pub fn search(
     check_allowed(providers, client.policy())?;
     // A provider refused by the policy is skipped and takes no time.
     let takes_time = |url: &Url| usize::from(client.policy().check(url).is_ok());
-    let all = |provider: &SearchProvider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
+    let all =
+        |provider: &SearchProvider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
     let mut failures = Vec::new();
     let mut others: usize = providers.iter().map(all).sum();
     for provider in providers {
@@ -138,7 +140,10 @@ pub fn search(
 }
 
 /// Checks that the policy allows some provider. Sends nothing.
-pub fn check_allowed(providers: &[SearchProvider], policy: &NetworkPolicy) -> Result<(), SearchError> {
+pub fn check_allowed(
+    providers: &[SearchProvider],
+    policy: &NetworkPolicy,
+) -> Result<(), SearchError> {
     if providers.is_empty() {
         return Err(SearchError::NoProviders);
     }

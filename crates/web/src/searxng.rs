@@ -1,13 +1,13 @@
 //! `SearXNG`: a self-hosted metasearch engine, which answers in JSON if its settings allow it.
 
 use crate::{
+    error::ProviderError,
     json,
     provider::{ProviderKey, join_path},
     query::WebQuery,
     search::{ProviderResults, WebHit, host_of},
-    error::ProviderError,
 };
-use docent_net::{GuardedClient, FetchRequest};
+use docent_net::{FetchRequest, GuardedClient};
 use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
@@ -67,7 +67,10 @@ pub(crate) fn ask(
     }
     let page: SearxngResponse = json::read(&response)?;
     if page.results.is_empty() && !page.unresponsive_engines.is_empty() {
-        return Err(ProviderError::EnginesFailed { host, engines: engine_names(&page.unresponsive_engines) });
+        return Err(ProviderError::EnginesFailed {
+            host,
+            engines: engine_names(&page.unresponsive_engines),
+        });
     }
     let hit = |one: SearxngResult| WebHit {
         title: one.title.unwrap_or_default(),

@@ -1,13 +1,13 @@
 //! The Tavily search API.
 
 use crate::{
+    error::ProviderError,
     json,
     provider::{ProviderKey, join_path},
     query::WebQuery,
     search::{ProviderResults, WebHit},
-    error::ProviderError,
 };
-use docent_net::{GuardedClient, FetchRequest};
+use docent_net::{FetchRequest, GuardedClient};
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
@@ -49,9 +49,12 @@ pub(crate) fn ask(
     if let (Some(time), Some(members)) = (query.time, body.as_object_mut()) {
         members.insert("time_range".to_owned(), time.word().into());
     }
-    let request =
-        FetchRequest::post(join_path(base, "search"), "application/json", body.to_string().into_bytes())
-            .secret("authorization", format!("Bearer {}", key.expose()));
+    let request = FetchRequest::post(
+        join_path(base, "search"),
+        "application/json",
+        body.to_string().into_bytes(),
+    )
+    .secret("authorization", format!("Bearer {}", key.expose()));
     let response = json::send(request, client)?;
     json::keyed(&response, "tavily")?;
     let page: TavilyResponse = json::read(&response)?;

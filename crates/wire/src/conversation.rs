@@ -77,15 +77,23 @@ impl ProtocolState {
     /// Decides about one message. Only [`Self::opened`] and a `shutdown` change what follows.
     pub fn gate(&mut self, envelope: &Envelope<'_>) -> GateDecision {
         match envelope {
-            Envelope::Response { .. } | Envelope::Notification { .. } if self.locked => GateDecision::Drop,
-            Envelope::Response { .. } | Envelope::Notification { .. } => GateDecision::Pass(self.dialect()),
+            Envelope::Response { .. } | Envelope::Notification { .. } if self.locked => {
+                GateDecision::Drop
+            }
+            Envelope::Response { .. } | Envelope::Notification { .. } => {
+                GateDecision::Pass(self.dialect())
+            }
             Envelope::Request { id, method, params } => self.gate_request(id, method, *params),
         }
     }
 
     fn gate_request(&mut self, id: &Id, method: &str, params: Option<&str>) -> GateDecision {
         let refuse = |message: &str| {
-            GateDecision::Refuse(MessageError::new(Some(id.clone()), code::INVALID_REQUEST, message))
+            GateDecision::Refuse(MessageError::new(
+                Some(id.clone()),
+                code::INVALID_REQUEST,
+                message,
+            ))
         };
         let modern = params.and_then(modern_version);
         if method == "initialize" && modern.is_none() {
@@ -104,11 +112,15 @@ impl ProtocolState {
             // A version that does not exist is answered by the method's handler, which lists the supported ones.
             let dialect = Dialect::of_version(&version).unwrap_or(Dialect::V2026_07_28);
             if !dialect.has_method(method) {
-                return GateDecision::Refuse(MessageError::unknown_method(Some(id.clone()), method));
+                return GateDecision::Refuse(MessageError::unknown_method(
+                    Some(id.clone()),
+                    method,
+                ));
             }
             return GateDecision::Pass(dialect);
         }
-        if self.dialect.is_none() && self.handshake == HandshakePolicy::Required && method != "ping" {
+        if self.dialect.is_none() && self.handshake == HandshakePolicy::Required && method != "ping"
+        {
             return refuse(
                 "Server not initialized: send initialize first, or start the server with --handshake optional",
             );

@@ -226,7 +226,11 @@ fn one(text: &str) -> Result<Envelope<'_>, MessageError> {
     let id = members.id.0.map(parse_id);
     let known = id.clone().and_then(Result::ok);
     let refuse = |reason: &str| {
-        MessageError::new(known.clone(), code::INVALID_REQUEST, format!("Invalid Request: {reason}"))
+        MessageError::new(
+            known.clone(),
+            code::INVALID_REQUEST,
+            format!("Invalid Request: {reason}"),
+        )
     };
     if members.jsonrpc.0 != Some("\"2.0\"") {
         return Err(refuse("jsonrpc must be \"2.0\""));
@@ -234,7 +238,8 @@ fn one(text: &str) -> Result<Envelope<'_>, MessageError> {
     if members.method.0.is_none() && (members.result.0.is_some() || members.error.0.is_some()) {
         return Ok(Envelope::Response { id: known, text });
     }
-    let method = members.method.0.and_then(|raw| serde_json::from_str::<BorrowedText<'_>>(raw).ok());
+    let method =
+        members.method.0.and_then(|raw| serde_json::from_str::<BorrowedText<'_>>(raw).ok());
     let Some(BorrowedText(method)) = method else {
         return Err(refuse("method must be a string"));
     };

@@ -10,8 +10,10 @@ mod envelope;
 mod extra;
 mod shape;
 
-pub use conversation::{ProtocolState, GateDecision, HandshakePolicy, modern_version};
+pub use conversation::{GateDecision, HandshakePolicy, ProtocolState, modern_version};
 pub use dialect::Dialect;
-pub use envelope::{Envelope, WireFrame, Id, Nesting, MessageError, code, read};
+pub use envelope::{Envelope, Id, MessageError, Nesting, WireFrame, code, read};
 pub use extra::{EXTRA, lost, put_back, put_back_in_text};
-pub use shape::{METADATA_KEY, PARTIAL_METHOD, SCORE_KEY, needs_shaping, partial, shape, shape_message};
+pub use shape::{
+    METADATA_KEY, PARTIAL_METHOD, SCORE_KEY, needs_shaping, partial, shape, shape_message,
+};

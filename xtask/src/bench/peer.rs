@@ -60,7 +60,9 @@ impl PeerName {
             Self::Docent => &[PostForm::Session, PostForm::Stateless, PostForm::Plain],
             Self::DocentServe => &[],
             Self::Typescript => &[PostForm::Session],
-            Self::Rmcp | Self::TypescriptV2 | Self::Python => &[PostForm::Session, PostForm::Stateless],
+            Self::Rmcp | Self::TypescriptV2 | Self::Python => {
+                &[PostForm::Session, PostForm::Stateless]
+            }
         }
     }
 }
@@ -190,7 +192,8 @@ impl BaselineProgram {
         let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
         Ok(Self {
             program,
-            version: locked_version(&lock, name).with_context(|| format!("Cargo.lock has no {name}"))?,
+            version: locked_version(&lock, name)
+                .with_context(|| format!("Cargo.lock has no {name}"))?,
             folder,
         })
     }
@@ -227,7 +230,11 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
     Some(after.split('"').next()?.to_owned())
 }
 
-fn typescript(workspace: &XtaskWorkspace, name: PeerName, (sdk, script): (&str, &str)) -> Result<InstalledPeer> {
+fn typescript(
+    workspace: &XtaskWorkspace,
+    name: PeerName,
+    (sdk, script): (&str, &str),
+) -> Result<InstalledPeer> {
     let (from, node) = (sources(workspace, "typescript"), install::node(workspace)?);
     let folder = install::npm_packages(workspace, &node, "bench-typescript", &from)?;
     // Node looks for packages starting at the script's folder.

@@ -1,7 +1,7 @@
 //! Load over pipes: a bounded number of calls in flight, one thread, and one write for all calls answered so far.
 
 use super::{
-    load::{LoadResult, RunningStretch, Stopwatch, LoadStretch},
+    load::{LoadResult, LoadStretch, RunningStretch, Stopwatch},
     message,
 };
 use crate::process::tail;

@@ -1,7 +1,7 @@
 //! Load over HTTP: keep-alive connections that each make one call after another, all on one thread.
 
 use super::{
-    load::{LoadResult, RunningStretch, Stopwatch, LoadStretch},
+    load::{LoadResult, LoadStretch, RunningStretch, Stopwatch},
     message::{self, SESSION_REVISION, STATELESS_REVISION},
     reply::{self, HttpReply},
 };

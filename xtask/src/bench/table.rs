@@ -57,11 +57,15 @@ impl WireMeasure {
     const fn aim(self) -> Option<WireTarget> {
         match self {
             Self::StdioCpu | Self::HttpCpu => Some(WireTarget::TimesRmcpAtMost(1.5)),
-            Self::OneConnection | Self::ManyConnections => Some(WireTarget::TimesTypescriptAtLeast(5.0)),
+            Self::OneConnection | Self::ManyConnections => {
+                Some(WireTarget::TimesTypescriptAtLeast(5.0))
+            }
             Self::Start => Some(WireTarget::FigureAtMost(15.0)),
             Self::IdleMemory => Some(WireTarget::FigureAtMost(25.0)),
             Self::LoadedMemory => None,
-            Self::SseClients(_) | Self::WebSocketClients(_) => Some(WireTarget::FigureAtMost(100.0)),
+            Self::SseClients(_) | Self::WebSocketClients(_) => {
+                Some(WireTarget::FigureAtMost(100.0))
+            }
         }
     }
 }

@@ -4,10 +4,10 @@
 use super::{
     idle::IdleClient,
     load::LoadStretch,
-    peer::{PeerName, InstalledPeer, eprint_step, folder},
+    peer::{InstalledPeer, PeerName, eprint_step, folder},
     pipe::PipeServer,
     post::{self, PostConnection, PostForm},
-    table::{WireMeasure, Subject, WireTable},
+    table::{Subject, WireMeasure, WireTable},
     usage,
 };
 use crate::{
@@ -61,7 +61,8 @@ pub(crate) struct Options {
 
 /// Measures, prints the table and writes it to target/bench/wire.json.
 pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]) -> Result<()> {
-    let measured = LoadStretch::with_time(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
+    let measured =
+        LoadStretch::with_time(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
     raise_file_limit()?;
     let mut peers = Vec::new();
     for name in &options.peers {
@@ -79,7 +80,11 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]
     }
     for round in 1..=options.rounds {
         for peer in &peers {
-            eprint_step(&format!("round {round} of {}: {}", options.rounds, peer.name.display_name()));
+            eprint_step(&format!(
+                "round {round} of {}: {}",
+                options.rounds,
+                peer.name.display_name()
+            ));
             bench.turn(peer).with_context(|| format!("measuring {}", peer.name.display_name()))?;
         }
     }
@@ -103,8 +108,10 @@ impl WireBench {
         self.table.describe("machine", &machine::describe()?);
         self.table.describe("date", &machine::now()?);
         self.table.describe("command", &format!("cargo xtask bench {}", args.join(" ")));
-        let versions: Vec<_> =
-            peers.iter().map(|peer| format!("{} {}", peer.name.display_name(), peer.version)).collect();
+        let versions: Vec<_> = peers
+            .iter()
+            .map(|peer| format!("{} {}", peer.name.display_name(), peer.version))
+            .collect();
         self.table.describe("versions", &versions.join("; "));
         self.table.describe("load average at the start", &machine::load_average()?);
         Ok(())
@@ -131,7 +138,8 @@ impl WireBench {
     fn starts(&mut self, peer: &InstalledPeer) -> Result<()> {
         let began = Instant::now();
         for _ in 0..MAX_TIMED_STARTS {
-            let (_server, elapsed) = PipeServer::start(peer.on_pipes()).context("starting on stdio")?;
+            let (_server, elapsed) =
+                PipeServer::start(peer.on_pipes()).context("starting on stdio")?;
             self.table.add(WireMeasure::Start, Subject::of(peer.name), elapsed.as_secs_f64() * 1e3);
             if began.elapsed() > START_BUDGET {
                 break;
@@ -143,8 +151,12 @@ impl WireBench {
     fn http(&mut self, peer: &InstalledPeer, form: PostForm) -> Result<()> {
         let subject = Subject { peer: peer.name, form };
         let (_server, port) = self.idle_server(subject, peer)?;
-        let many =
-            self.runtime.block_on(post::load((port, form), CONCURRENT_CLIENTS, self.warm, self.measured))?;
+        let many = self.runtime.block_on(post::load(
+            (port, form),
+            CONCURRENT_CLIENTS,
+            self.warm,
+            self.measured,
+        ))?;
         self.table.add(WireMeasure::ManyConnections, subject, many.calls_per_second());
         self.table.add(WireMeasure::HttpCpu, subject, many.cpu_per_call());
         // The server is warm by now; only the new connection must be opened.
@@ -161,7 +173,11 @@ impl WireBench {
     }
 
     /// Starts a server on a port, does one handshake, and records its idle memory.
-    fn idle_server(&mut self, subject: Subject, peer: &InstalledPeer) -> Result<(BackgroundProcess, u16)> {
+    fn idle_server(
+        &mut self,
+        subject: Subject,
+        peer: &InstalledPeer,
+    ) -> Result<(BackgroundProcess, u16)> {
         let port = free_port()?;
         let server = BackgroundProcess::listening(&mut peer.on_port(port), port, START_LIMIT)?;
         drop(self.runtime.block_on(PostConnection::open(port, PostForm::Session))?);
@@ -184,7 +200,8 @@ impl WireBench {
             };
             eprint_step(&measure.to_string());
             let port = free_port()?;
-            let _server = BackgroundProcess::listening(&mut docent.on_port(port), port, START_LIMIT)?;
+            let _server =
+                BackgroundProcess::listening(&mut docent.on_port(port), port, START_LIMIT)?;
             let mut held = Vec::new();
             for number in 1..=clients {
                 held.push(open(port).with_context(|| format!("{measure}: client {number}"))?);

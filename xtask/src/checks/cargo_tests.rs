@@ -2,7 +2,7 @@
 
 use super::{CheckContext, skips::SkipReport, tally};
 use crate::{
-    corpus::{self, FetchOutcome, CorpusPackage, Registry},
+    corpus::{self, CorpusPackage, FetchOutcome, Registry},
     process::{self, OutputMode},
     report::CheckCounts,
     workspace::XtaskWorkspace,

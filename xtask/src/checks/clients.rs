@@ -52,9 +52,9 @@ enum PairingServer {
 
 /// What each client supports. Only older majors still ship a WebSocket transport; only newer ones know the modern era.
 const MATRIX: [(ClientProgram, PairingTransport, ProtocolEra); 18] = {
-    use ProtocolEra::{Legacy, Modern};
     use ClientProgram::{PythonV1, PythonV2, TypeScriptClient, TypeScriptSdk};
     use PairingTransport::{Http, Sse, Stdio, WebSocket};
+    use ProtocolEra::{Legacy, Modern};
     [
         (PythonV1, Stdio, Legacy),
         (PythonV1, Http, Legacy),
@@ -322,7 +322,8 @@ mod tests {
         for (index, cell) in MATRIX.iter().enumerate() {
             assert!(!MATRIX[..index].contains(cell), "{cell:?} is listed twice");
             assert!(
-                cell.2 == ProtocolEra::Legacy || matches!(cell.1, PairingTransport::Stdio | PairingTransport::Http),
+                cell.2 == ProtocolEra::Legacy
+                    || matches!(cell.1, PairingTransport::Stdio | PairingTransport::Http),
                 "{cell:?}: the modern era has neither SSE nor WebSocket"
             );
         }

@@ -81,7 +81,11 @@ impl ClonePlace {
         remove_folder(&previous)?;
         let commit: String = commit.chars().take(12).collect();
         println!("{}: {commit} and {changes} uncommitted changes", clone.display());
-        Ok(XtaskWorkspace { root: clone, target: self.folder.join("target"), metadata: Value::Null })
+        Ok(XtaskWorkspace {
+            root: clone,
+            target: self.folder.join("target"),
+            metadata: Value::Null,
+        })
     }
 }
 

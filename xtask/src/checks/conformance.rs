@@ -204,7 +204,10 @@ mod tests {
     #[test]
     fn floors_are_read_by_revision() {
         let floors = serde_json::json!({"2025-06-18": {"passed": 56, "failed": 0}});
-        assert_eq!(floor(&floors, "2025-06-18").unwrap(), ConformanceFloor { passed: 56, failed: 0 });
+        assert_eq!(
+            floor(&floors, "2025-06-18").unwrap(),
+            ConformanceFloor { passed: 56, failed: 0 }
+        );
         assert!(
             floor(&floors, "2026-07-28").unwrap_err().to_string().contains("2026-07-28.passed")
         );

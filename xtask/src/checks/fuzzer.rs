@@ -2,7 +2,7 @@
 
 use super::{
     CheckContext,
-    relay::{RelayedTraffic, Relay},
+    relay::{Relay, RelayedTraffic},
 };
 use crate::{
     install,
@@ -70,7 +70,11 @@ pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
             for problem in problems.iter().take(10) {
                 println!("FAIL  {case}: {problem}");
             }
-            total.push(if problems.is_empty() { CheckCounts::ONE_PASSED } else { CheckCounts::ONE_FAILED });
+            total.push(if problems.is_empty() {
+                CheckCounts::ONE_PASSED
+            } else {
+                CheckCounts::ONE_FAILED
+            });
         }
     }
     Ok(total.into_iter().sum())
@@ -118,7 +122,11 @@ impl FuzzerSetup {
         fuzzer
     }
 
-    fn over_http(&self, fuzzer: &mut Command, project: &Path) -> Result<(RelayedTraffic, u64, Vec<String>)> {
+    fn over_http(
+        &self,
+        fuzzer: &mut Command,
+        project: &Path,
+    ) -> Result<(RelayedTraffic, u64, Vec<String>)> {
         let port = process::free_port()?;
         let mut command = Command::new(&self.docent);
         command.args(["serve", "--transport", "http", "--rate-limit", "0", "--port"]);
@@ -138,7 +146,11 @@ impl FuzzerSetup {
         Ok((relay.traffic(), excused, problems))
     }
 
-    fn over_stdio(&self, fuzzer: &mut Command, place: &Path) -> Result<(RelayedTraffic, u64, Vec<String>)> {
+    fn over_stdio(
+        &self,
+        fuzzer: &mut Command,
+        place: &Path,
+    ) -> Result<(RelayedTraffic, u64, Vec<String>)> {
         let script = place.join("docent.sh");
         fs::write(&script, STDIO_SCRIPT)?;
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;

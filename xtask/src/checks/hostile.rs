@@ -29,6 +29,7 @@ pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
 
 fn run_in(workspace: &XtaskWorkspace, variable: &(&'static str, PathBuf)) -> Result<CheckCounts> {
     let usual = cargo_tests::run_named(workspace, &TESTS, IgnoredTests::Skip, variable.clone())?;
-    let large = cargo_tests::run_named(workspace, &LARGE_TESTS, IgnoredTests::Only, variable.clone())?;
+    let large =
+        cargo_tests::run_named(workspace, &LARGE_TESTS, IgnoredTests::Only, variable.clone())?;
     Ok([usual, large].into_iter().sum())
 }

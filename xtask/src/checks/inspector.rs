@@ -111,7 +111,11 @@ fn units(text: &str) -> CheckCounts {
             .find_map(|line| line.strip_prefix("# ")?.strip_prefix(label)?.trim().parse().ok())
             .unwrap_or(0)
     };
-    CheckCounts { passed: of("pass "), failed: of("fail ") + of("cancelled "), skipped: of("skipped ") }
+    CheckCounts {
+        passed: of("pass "),
+        failed: of("fail ") + of("cancelled "),
+        skipped: of("skipped "),
+    }
 }
 
 #[cfg(test)]

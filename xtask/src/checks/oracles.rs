@@ -3,7 +3,7 @@
 
 use super::{CheckContext, Npm};
 use crate::{
-    corpus::{self, FetchOutcome, CorpusPackage},
+    corpus::{self, CorpusPackage, FetchOutcome},
     install,
     process::{self, OutputMode},
     report::CheckCounts,

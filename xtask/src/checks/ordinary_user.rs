@@ -4,7 +4,7 @@
 
 use super::{
     CheckContext,
-    cargo_tests::{self, TEST_LIMIT, NEXTEST_OPTIONS},
+    cargo_tests::{self, NEXTEST_OPTIONS, TEST_LIMIT},
     clone::ClonePlace,
     skips::SkipReport,
     tally,
@@ -93,7 +93,8 @@ struct UserHome {
 impl UserHome {
     fn make() -> Result<Self> {
         let place = HOME_PARENTS.into_iter().map(Path::new).find(|place| place.is_dir());
-        let place = place.with_context(|| format!("no such folder: {}", HOME_PARENTS.join(", ")))?;
+        let place =
+            place.with_context(|| format!("no such folder: {}", HOME_PARENTS.join(", ")))?;
         let home = Self { folder: place.join(HOME), link: place.join(HOME_LINK) };
         // Left over from a run that was killed.
         home.remove().with_context(|| format!("emptying {}", home.folder.display()))?;

@@ -3,7 +3,7 @@
 
 use super::CheckContext;
 use crate::{
-    corpus::{self, FetchOutcome, CorpusPackage},
+    corpus::{self, CorpusPackage, FetchOutcome},
     docent::{AnalyzeDepth, DocentProgram},
     report::CheckCounts,
 };
@@ -62,7 +62,8 @@ fn names(context: &CheckContext<'_>) -> Result<Vec<String>> {
 }
 
 fn check(context: &CheckContext<'_>, docent: &DocentProgram, name: &str) -> Result<CheckCounts> {
-    let known: PackageFacts = corpus::expectations(context.workspace, &format!("{FOLDER}/{name}.toml"))?;
+    let known: PackageFacts =
+        corpus::expectations(context.workspace, &format!("{FOLDER}/{name}.toml"))?;
     let tree = match corpus::fetch(context.workspace, &known.package)? {
         FetchOutcome::Tree(tree) => tree,
         FetchOutcome::Unavailable(reason) => {

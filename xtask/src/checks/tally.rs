@@ -199,7 +199,10 @@ mod tests {
         let text = "ok    a\nFAIL  b: AssertionError: x: y\nokay not a case\n2 passed, 1 failed\n";
         assert_eq!(
             cases(text),
-            [ReportedCase::Ok("a"), ReportedCase::Failed { name: "b", why: "AssertionError: x: y" }]
+            [
+                ReportedCase::Ok("a"),
+                ReportedCase::Failed { name: "b", why: "AssertionError: x: y" }
+            ]
         );
         assert_eq!(count(&cases(text)), counts(1, 1, 0));
     }

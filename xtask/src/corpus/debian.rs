@@ -1,6 +1,6 @@
 //! Downloads Debian packages without installing them, using this machine's apt configuration.
 
-use super::{PackageUnavailable, CorpusPackage, ask, ending};
+use super::{CorpusPackage, PackageUnavailable, ask, ending};
 use anyhow::{Context, Result};
 use std::{
     ffi::OsString,

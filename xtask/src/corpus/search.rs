@@ -1,6 +1,6 @@
 //! The packages used to evaluate search: tests/real/search.toml.
 
-use super::{FetchOutcome, CorpusPackage, expectations, fetch};
+use super::{CorpusPackage, FetchOutcome, expectations, fetch};
 use crate::workspace::XtaskWorkspace;
 use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
@@ -51,7 +51,10 @@ pub(crate) fn search_package(workspace: &XtaskWorkspace, name: &str) -> Result<C
 }
 
 /// Fetches one of the packages.
-pub(crate) fn search_set(workspace: &XtaskWorkspace, name: &str) -> Result<(SearchSet, FetchOutcome)> {
+pub(crate) fn search_set(
+    workspace: &XtaskWorkspace,
+    name: &str,
+) -> Result<(SearchSet, FetchOutcome)> {
     let set = find_set(workspace, name)?;
     let fetched = fetch(workspace, &set.package)?;
     Ok((set, fetched))

@@ -5,7 +5,7 @@ use super::heading;
 use crate::{
     corpus::{self, FetchOutcome},
     docent::DocentProgram,
-    lab::{self, SearchMaterial, QUESTIONS},
+    lab::{self, QUESTIONS, SearchMaterial},
     process::{self, OutputMode},
     workspace::XtaskWorkspace,
 };
@@ -307,7 +307,8 @@ for line in sys.stdin:
             assert!(one.pages.len() <= 3 && one.pages.iter().all(is_page), "{one:?}");
             assert_eq!(one.pages.is_empty(), one.kind == "unanswerable", "{one:?}");
         }
-        let count = |is: &dyn Fn(&WrittenManualQuestion) -> bool| all.iter().filter(|one| is(one)).count();
+        let count =
+            |is: &dyn Fn(&WrittenManualQuestion) -> bool| all.iter().filter(|one| is(one)).count();
         assert!(count(&|one| !one.pages.is_empty()) >= 80);
         assert_eq!(count(&|one| one.typo), 10);
         assert_eq!(count(&|one| one.kind == "identifier"), 10);

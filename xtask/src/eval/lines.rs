@@ -35,8 +35,13 @@ struct ExpectedDifference {
     reason: String,
 }
 
-pub(super) fn evaluate(context: &EvalContext<'_>, tokei: &Tokei, page: &mut EvalReport) -> Result<()> {
-    let expectations: LineExpectations = corpus::expectations(context.workspace, &data("lines.toml"))?;
+pub(super) fn evaluate(
+    context: &EvalContext<'_>,
+    tokei: &Tokei,
+    page: &mut EvalReport,
+) -> Result<()> {
+    let expectations: LineExpectations =
+        corpus::expectations(context.workspace, &data("lines.toml"))?;
     page.line("\n### Lines by language, as tokei counts them");
     for tree in &expectations.tree {
         page.line(&format!("\n{}:", tree.package));
@@ -49,7 +54,12 @@ pub(super) fn evaluate(context: &EvalContext<'_>, tokei: &Tokei, page: &mut Eval
             let (ours, theirs) = (row.ours.unwrap_or_default(), row.theirs.unwrap_or_default());
             let difference = i128::from(ours.total()) - i128::from(theirs.total());
             page.row(
-                &[&row.language, &format_lines(row.ours), &format_lines(row.theirs), &difference.to_string()],
+                &[
+                    &row.language,
+                    &format_lines(row.ours),
+                    &format_lines(row.theirs),
+                    &difference.to_string(),
+                ],
                 row.right,
             );
         }
@@ -121,19 +131,22 @@ mod tests {
             {"name": "Rust", "lines": {"code": 5, "comments": 1, "blanks": 2}},
             {"name": "Modelica", "lines": null},
         ]});
-        let expected = [("Modelica".to_owned(), LineCounts::default()), ("Rust".to_owned(), lines(5))];
+        let expected =
+            [("Modelica".to_owned(), LineCounts::default()), ("Rust".to_owned(), lines(5))];
         assert_eq!(languages(&report).unwrap(), BTreeMap::from(expected));
         assert!(languages(&json!({})).is_err());
     }
 
     #[test]
     fn every_language_of_either_side_is_compared() {
-        let ours = [("A", lines(1)), ("B", lines(2)), ("C", LineCounts::default()), ("D", lines(0))];
+        let ours =
+            [("A", lines(1)), ("B", lines(2)), ("C", LineCounts::default()), ("D", lines(0))];
         let ours = ours.map(|(name, lines)| (name.to_owned(), lines)).into();
         let theirs = [("A", lines(1)), ("B", lines(3)), ("E", lines(1)), ("D", lines(9))];
         let theirs =
             theirs.map(|(name, lines)| (name.to_owned(), LanguageLines { files: 1, lines })).into();
-        let meant = ExpectedDifference { language: "D".into(), lines: lines(0), reason: String::new() };
+        let meant =
+            ExpectedDifference { language: "D".into(), lines: lines(0), reason: String::new() };
         let rows = compare(&ours, &theirs, &[meant]);
         let verdicts: Vec<(&str, bool)> =
             rows.iter().map(|row| (row.language.as_str(), row.right)).collect();

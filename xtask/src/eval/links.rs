@@ -56,7 +56,8 @@ impl DisputedLinks {
 }
 
 pub(super) fn evaluate(context: &EvalContext<'_>, page: &mut EvalReport) -> Result<()> {
-    let expectations: LinkExpectations = corpus::expectations(context.workspace, &data("links.toml"))?;
+    let expectations: LinkExpectations =
+        corpus::expectations(context.workspace, &data("links.toml"))?;
     page.line(
         "\n### Broken links\n\nA target that a document names more than once may be reported once.",
     );
@@ -120,7 +121,11 @@ struct LinkComparison {
     notes: Vec<String>,
 }
 
-fn judge(expected: &[ExpectedLink], mut found: Vec<ExpectedLink>, either: &[DisputedLinks]) -> LinkComparison {
+fn judge(
+    expected: &[ExpectedLink],
+    mut found: Vec<ExpectedLink>,
+    either: &[DisputedLinks],
+) -> LinkComparison {
     let mut judged = LinkComparison::default();
     // Links with the right line come first, so that one with another line can't take their place.
     let mut left = Vec::new();
@@ -173,7 +178,10 @@ fn at_line(one: &ExpectedLink, other: &ExpectedLink) -> bool {
 }
 
 /// Removes and returns the first matching link.
-fn take(links: &mut Vec<ExpectedLink>, suits: impl Fn(&ExpectedLink) -> bool) -> Option<ExpectedLink> {
+fn take(
+    links: &mut Vec<ExpectedLink>,
+    suits: impl Fn(&ExpectedLink) -> bool,
+) -> Option<ExpectedLink> {
     let at = links.iter().position(suits)?;
     Some(links.remove(at))
 }

@@ -8,7 +8,7 @@ mod lines;
 mod links;
 
 use crate::{
-    corpus::{self, FetchOutcome, CorpusPackage},
+    corpus::{self, CorpusPackage, FetchOutcome},
     docent::DocentProgram,
     install, machine,
     report::CheckCounts,
@@ -137,7 +137,9 @@ pub(crate) fn run(workspace: &XtaskWorkspace, evaluation: &Evaluation) -> Result
     ));
     for part in &options.only {
         match part {
-            RepoEvalPart::Lines => lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?,
+            RepoEvalPart::Lines => {
+                lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?
+            }
             RepoEvalPart::Licences => licences::evaluate(&context, &mut page)?,
             RepoEvalPart::Links => links::evaluate(&context, &mut page)?,
         }

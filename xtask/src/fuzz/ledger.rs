@@ -64,7 +64,10 @@ mod tests {
         let mut ledger = open();
         ledger.retain(&[FuzzTarget::with_name("frames")]);
         ledger.add("html", Duration::from_secs(7)).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{LEDGER_HEADER}frames = 120\nhtml = 7\n"));
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            format!("{LEDGER_HEADER}frames = 120\nhtml = 7\n")
+        );
     }
 
     #[test]

@@ -100,8 +100,8 @@ fn triple() -> String {
 /// Runs the targets that have not had their CPU time; true when none failed.
 pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
     ensure!(options.minutes > 0.0 && options.jobs > 0, "--minutes and --jobs must be positive");
-    let goal = Duration::try_from_secs_f64(options.minutes * 60.0)
-        .context("--minutes is out of range")?;
+    let goal =
+        Duration::try_from_secs_f64(options.minutes * 60.0).context("--minutes is out of range")?;
     let places = FuzzPaths::of(workspace);
     let manifest = fs::read_to_string(places.fuzz.join("Cargo.toml")).context("fuzz/Cargo.toml")?;
     let all = target::select_targets(&manifest, &[])?;
@@ -123,9 +123,14 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool>
         return Ok(true);
     }
     ledger.retain(&all);
-    let shift = FuzzWorkers { places: &places, goal, state: Mutex::new(FuzzProgress::new(targets, ledger)) };
+    let shift = FuzzWorkers {
+        places: &places,
+        goal,
+        state: Mutex::new(FuzzProgress::new(targets, ledger)),
+    };
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(|| shift.run_targets())).collect();
+        let workers: Vec<_> =
+            (0..options.jobs).map(|_| scope.spawn(|| shift.run_targets())).collect();
         for worker in workers {
             match worker.join() {
                 Ok(done) => done?,
@@ -260,7 +265,8 @@ mod tests {
         let targets = ["a", "b", "c"].map(FuzzTarget::with_name).to_vec();
         let mut state = FuzzProgress::new(targets, ledger);
         let goal = Duration::from_mins(1);
-        let mut next = || state.take_neediest(goal).map(|(target, left)| (target.name, left.as_secs()));
+        let mut next =
+            || state.take_neediest(goal).map(|(target, left)| (target.name, left.as_secs()));
         assert_eq!(next(), Some(("b".to_owned(), 40)));
         assert_eq!(next(), Some(("a".to_owned(), 10)));
         assert_eq!(next(), None, "c has had its time");

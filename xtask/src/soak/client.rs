@@ -1,8 +1,8 @@
 //! A soak client: sends one batch after another, cancels calls now and then, and checks that answers are its own.
 
 use super::{
-    link::{self, ClientLink, LinkEvent, SoakTransport, CancelOutcome},
-    questions::{self, SoakIdentity, QuestionKind, SoakQuestion},
+    link::{self, CancelOutcome, ClientLink, LinkEvent, SoakTransport},
+    questions::{self, QuestionKind, SoakIdentity, SoakQuestion},
     random::XorShift,
     record::SoakRecord,
 };

@@ -5,7 +5,7 @@ use super::{
     http::{self, RawHttpConnection},
     link::{self, LinkEvent, SoakTransport},
     project::SoakProject,
-    questions::{SoakIdentity, QuestionKind, LONG_FOLDER, SoakPrincipal, SoakQuestion},
+    questions::{LONG_FOLDER, QuestionKind, SoakIdentity, SoakPrincipal, SoakQuestion},
     random::XorShift,
     watch::WatchedProcess,
 };
@@ -138,7 +138,11 @@ fn slow_reader(target: &FaultTarget<'_>, faults: &FaultLog, turn: u32) -> Result
                 missing.retain(|known| Some(*known) != id);
             }
             Ok(_) => {
-                bail!("{} of {SLOW_READER_CALLS} answers never came on {}", missing.len(), way.name())
+                bail!(
+                    "{} of {SLOW_READER_CALLS} answers never came on {}",
+                    missing.len(),
+                    way.name()
+                )
             }
             Err(_) => {
                 faults.count("slow reader, cut off by docent");
@@ -320,7 +324,8 @@ pub(super) fn find_servers(server: WatchedProcess) -> Vec<(u32, WatchedProcess)>
     let below = guards.flat_map(WatchedProcess::children).flat_map(WatchedProcess::children);
     let numbered = below.filter_map(|process| {
         let arguments = process.arguments();
-        let number = (0..flaky_server::FLAKY_SERVERS).find(|number| arguments.contains(&flaky_server::name(*number)))?;
+        let number = (0..flaky_server::FLAKY_SERVERS)
+            .find(|number| arguments.contains(&flaky_server::name(*number)))?;
         Some((number, process))
     });
     numbered.collect()

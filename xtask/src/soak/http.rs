@@ -177,9 +177,7 @@ fn take_chunk(buffer: &mut Vec<u8>, decoded: &mut Vec<u8>) -> Result<bool> {
     let Some(line) = reply::find(buffer, b"\r\n") else { return Ok(false) };
     let size = String::from_utf8_lossy(buffer.get(..line).unwrap_or_default()).into_owned();
     let size = size.split(';').next().unwrap_or_default().trim();
-    let Ok(size) = usize::from_str_radix(size, 16) else {
-        bail!("invalid chunk size: {size:?}")
-    };
+    let Ok(size) = usize::from_str_radix(size, 16) else { bail!("invalid chunk size: {size:?}") };
     if size == 0 {
         bail!("the server ended the event stream");
     }

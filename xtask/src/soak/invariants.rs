@@ -1,8 +1,8 @@
 //! The invariants checked at the end of a soak.
 
 use super::{
-    flaky_server,
     faults::FaultLog,
+    flaky_server,
     link::SoakTransport,
     record::{AuditComparison, SoakRecord},
     table::SoakInvariant,
@@ -48,7 +48,8 @@ pub(super) struct FlakyServerResults {
 
 /// Checks all invariants.
 pub(super) fn all(seen: &SoakObservations<'_>) -> Vec<SoakInvariant> {
-    let sum = |of: fn(&SoakRecord) -> u32| seen.ways.iter().map(|(_, record)| of(record)).sum::<u32>();
+    let sum =
+        |of: fn(&SoakRecord) -> u32| seen.ways.iter().map(|(_, record)| of(record)).sum::<u32>();
     let none = |what, of: fn(&SoakRecord) -> u32| {
         let found = sum(of);
         SoakInvariant::new(what, found.to_string(), found == 0)
@@ -138,11 +139,15 @@ fn signed_once(seen: &SoakObservations<'_>) -> SoakInvariant {
 }
 
 fn servers_restarted(seen: &SoakObservations<'_>) -> SoakInvariant {
-    let (kills, FlakyServerResults { restarted: back, warm, .. }) = (seen.faults.kills().len(), &seen.servers);
+    let (kills, FlakyServerResults { restarted: back, warm, .. }) =
+        (seen.faults.kills().len(), &seen.servers);
     let warm_word = if *warm { "the warm one" } else { "none" };
     SoakInvariant::new(
         "killed servers restarted: the warm one by itself, the others on demand",
-        format!("{kills} kills; {warm_word} ran by itself, {back} of {} answered", flaky_server::FLAKY_SERVERS),
+        format!(
+            "{kills} kills; {warm_word} ran by itself, {back} of {} answered",
+            flaky_server::FLAKY_SERVERS
+        ),
         kills > 0 && *warm && *back == flaky_server::FLAKY_SERVERS,
     )
 }
@@ -201,12 +206,18 @@ mod tests {
     use std::{os::unix::process::ExitStatusExt as _, time::Instant};
 
     /// A successful run, changed by the case.
-    fn broken(change: impl FnOnce(&mut SoakRecord, &mut SoakObservations<'_>)) -> Vec<&'static str> {
+    fn broken(
+        change: impl FnOnce(&mut SoakRecord, &mut SoakObservations<'_>),
+    ) -> Vec<&'static str> {
         let mut record =
             SoakRecord { clients: 2, sent: 9, answered: 9, progress: 1, ..SoakRecord::default() };
         let (samples, faults) = (MemorySamples::default(), FaultLog::default());
         faults.kill(1);
-        let desks = FlakyServerResults { restarted: flaky_server::FLAKY_SERVERS, warm: true, ..FlakyServerResults::default() };
+        let desks = FlakyServerResults {
+            restarted: flaky_server::FLAKY_SERVERS,
+            warm: true,
+            ..FlakyServerResults::default()
+        };
         let open = DescriptorCounts { all: 20, sockets: 2 };
         let mut seen = SoakObservations {
             ways: &[],
@@ -239,7 +250,10 @@ mod tests {
         check("broken", &broken(|record, _| record.broken = 1));
         check("one outcome", &broken(|record, _| record.sent = 10));
         check("every transport", &broken(|record, _| (record.answered, record.sent) = (0, 0)));
-        check("progress", &broken(|record, seen| (record.progress, seen.length) = (0, MIN_RUN_FOR_MEMORY)));
+        check(
+            "progress",
+            &broken(|record, seen| (record.progress, seen.length) = (0, MIN_RUN_FOR_MEMORY)),
+        );
         assert_eq!(broken(|record, _| record.progress = 0), [""; 0], "too short to judge");
         check("audit", &broken(|_, seen| seen.audited.missing = 1));
         check("audit", &broken(|_, seen| seen.audited.surplus = 1));
@@ -250,9 +264,19 @@ mod tests {
         check("SIGTERM", &broken(|_, seen| seen.ended.0 = Some(ExitStatus::from_raw(9))));
         check("panic", &broken(|_, seen| seen.log = "thread 'x' panicked at y"));
         let now = Instant::now();
-        let gone = |desk| ServerGoneAnswer { server: desk, asked_at: now, at: now + Duration::from_secs(1) };
-        assert_eq!(broken(|record, _| (record.server_gone, record.sent) = (vec![gone(1)], 10)), [""; 0]);
-        check("only if", &broken(|record, _| (record.server_gone, record.sent) = (vec![gone(0)], 10)));
+        let gone = |desk| ServerGoneAnswer {
+            server: desk,
+            asked_at: now,
+            at: now + Duration::from_secs(1),
+        };
+        assert_eq!(
+            broken(|record, _| (record.server_gone, record.sent) = (vec![gone(1)], 10)),
+            [""; 0]
+        );
+        check(
+            "only if",
+            &broken(|record, _| (record.server_gone, record.sent) = (vec![gone(0)], 10)),
+        );
         let twice = BTreeMap::from([("a".to_owned(), 2)]);
         check("never twice", &broken(|_, seen| seen.servers.signed = twice));
         check("never twice", &broken(|record, _| record.signed = vec!["b".to_owned()]));

@@ -1,7 +1,7 @@
 //! The transports of the soak's clients: three over HTTP, the legacy pair of event stream and POST, and WebSocket.
 
 use super::{
-    http::{self, RawEventStream, ClosedBeforeReply, RawHttpConnection},
+    http::{self, ClosedBeforeReply, RawEventStream, RawHttpConnection},
     questions::{SoakPrincipal, SoakQuestion},
 };
 use crate::bench::reply::HttpReply;
@@ -98,13 +98,21 @@ pub(super) trait ClientLink {
 }
 
 /// Connects, and does the handshake if the transport has one.
-pub(super) fn open(port: u16, way: SoakTransport, principal: SoakPrincipal) -> Result<Box<dyn ClientLink>> {
+pub(super) fn open(
+    port: u16,
+    way: SoakTransport,
+    principal: SoakPrincipal,
+) -> Result<Box<dyn ClientLink>> {
     let link: Result<Box<dyn ClientLink>> = match way {
         SoakTransport::Session | SoakTransport::Stateless | SoakTransport::Plain => {
             PostLink::open(port, way, principal).map(|link| Box::new(link) as Box<dyn ClientLink>)
         }
-        SoakTransport::Sse => SseLink::open(port, principal).map(|link| Box::new(link) as Box<dyn ClientLink>),
-        SoakTransport::WebSocket => WebSocketLink::open(port, principal).map(|link| Box::new(link) as Box<dyn ClientLink>),
+        SoakTransport::Sse => {
+            SseLink::open(port, principal).map(|link| Box::new(link) as Box<dyn ClientLink>)
+        }
+        SoakTransport::WebSocket => {
+            WebSocketLink::open(port, principal).map(|link| Box::new(link) as Box<dyn ClientLink>)
+        }
     };
     link.with_context(|| format!("opening {}", way.name()))
 }
@@ -208,7 +216,10 @@ impl PostLink {
         let Some(session) = reply.session.clone().filter(|_| reply.status == 200) else {
             bail!("initialize got {}: {}", reply.status, reply.text());
         };
-        write!(self.head, "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {SESSION_REVISION}\r\n")?;
+        write!(
+            self.head,
+            "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {SESSION_REVISION}\r\n"
+        )?;
         self.session = Some(session);
         self.wire.post(&self.head, &initialized_message().to_string())?;
         let reply = self.wire.reply(deadline)?.context("no answer to initialized")?;
@@ -468,7 +479,9 @@ mod tests {
                 *used = used.checked_sub(waited).unwrap();
                 let said = side.post(head, "{}");
                 let said = said.map(|reply| reply.status).map_err(|problem| {
-                    *problem.downcast_ref::<ClosedBeforeReply>().unwrap_or_else(|| panic!("{problem:#}"))
+                    *problem
+                        .downcast_ref::<ClosedBeforeReply>()
+                        .unwrap_or_else(|| panic!("{problem:#}"))
                 });
                 assert_eq!(said, expected, "{waited:?}");
             }
@@ -480,7 +493,8 @@ mod tests {
     #[test]
     fn every_transport_has_clients_of_both_keys() {
         for way in SoakTransport::ALL {
-            let clients: Vec<usize> = (0..30).filter(|number| SoakTransport::of(*number) == way).collect();
+            let clients: Vec<usize> =
+                (0..30).filter(|number| SoakTransport::of(*number) == way).collect();
             assert_eq!(clients.len(), 6, "{way:?}");
             assert_eq!(clients.iter().filter(|number| *number % 2 == 0).count(), 3, "{way:?}");
         }

@@ -2,8 +2,8 @@
 //! at the end every answer must have reached its caller, and memory and descriptors must be back where they began.
 
 mod client;
-pub(crate) mod flaky_server;
 mod faults;
+pub(crate) mod flaky_server;
 mod http;
 mod invariants;
 mod link;
@@ -23,12 +23,12 @@ use crate::{
 };
 use anyhow::{Result, bail, ensure};
 use client::SoakClient;
-use flaky_server::SideEffects;
 use faults::{FaultLog, FaultTarget};
+use flaky_server::SideEffects;
 use invariants::{FlakyServerResults, SoakObservations};
 use link::{LinkEvent, SoakTransport};
 use project::SoakProject;
-use questions::{SoakIdentity, QuestionKind, SoakQuestion};
+use questions::{QuestionKind, SoakIdentity, SoakQuestion};
 use record::SoakRecord;
 use std::{
     path::{Path, PathBuf},
@@ -70,7 +70,9 @@ pub(crate) struct Options {
 /// Runs the soak and prints the tables; true if no invariant is violated.
 pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options) -> Result<bool> {
     ensure!(
-        options.minutes > 0.0 && options.minutes <= 24.0 * SECONDS_PER_MINUTE && options.clients > 0,
+        options.minutes > 0.0
+            && options.minutes <= 24.0 * SECONDS_PER_MINUTE
+            && options.clients > 0,
         "--minutes must be positive and at most a day, --clients must be positive"
     );
     let docent = DocentProgram::given_or_built(workspace, options.docent.as_deref())?;
@@ -109,11 +111,15 @@ pub(crate) fn short(docent: &Path) -> Result<CheckCounts> {
 fn soak(docent: &Path, clients: usize, length: Duration) -> Result<SoakOutcome> {
     let project = SoakProject::make(clients)?;
     let port = process::free_port()?;
-    let mut server = BackgroundProcess::listening(&mut project.serve(docent, port), port, START_LIMIT)?;
+    let mut server =
+        BackgroundProcess::listening(&mut project.serve(docent, port), port, START_LIMIT)?;
     let watched = WatchedProcess(server.process_id());
     let mut all = SoakRecord::default();
     ready(port, &mut all)?;
-    ensure!(count_restarted_servers(port, 0, &mut all)? == flaky_server::FLAKY_SERVERS, "not every downstream server answers");
+    ensure!(
+        count_restarted_servers(port, 0, &mut all)? == flaky_server::FLAKY_SERVERS,
+        "not every downstream server answers"
+    );
     let before = wait_for_descriptors(watched, DescriptorCounts::default())?;
     let faults = FaultLog::default();
     let end = Instant::now() + length;
@@ -131,7 +137,8 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<SoakOutcome> 
     let log = server.end();
     let left = find_leftover_processes(&project, &below);
 
-    let mut ways: Vec<(SoakTransport, SoakRecord)> = SoakTransport::ALL.map(|way| (way, SoakRecord::default())).into();
+    let mut ways: Vec<(SoakTransport, SoakRecord)> =
+        SoakTransport::ALL.map(|way| (way, SoakRecord::default())).into();
     for (way, record) in records {
         all.note_all(&record);
         if let Some((_, own)) = ways.iter_mut().find(|(known, _)| *known == way) {
@@ -148,7 +155,12 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<SoakOutcome> 
         ended,
         log: &log,
         faults: &faults,
-        servers: FlakyServerResults { signed: flaky_server::signed(&project.servers_folder()), restarted: back, warm, leftover: left },
+        servers: FlakyServerResults {
+            signed: flaky_server::signed(&project.servers_folder()),
+            restarted: back,
+            warm,
+            leftover: left,
+        },
     };
     let invariants = invariants::all(&seen);
     let problems = all.problems.into_iter().chain(faults.problems()).take(SHOWN_PROBLEMS).collect();
@@ -174,7 +186,8 @@ fn ready(port: u16, record: &mut SoakRecord) -> Result<()> {
     let deadline = Instant::now() + WARM_UP_LIMIT;
     let asker = SoakIdentity::numbered(0);
     let mut link = link::open(port, SoakTransport::Plain, asker.principal)?;
-    let kinds = [QuestionKind::Query, QuestionKind::Long, QuestionKind::Search, QuestionKind::ReadOwn];
+    let kinds =
+        [QuestionKind::Query, QuestionKind::Long, QuestionKind::Search, QuestionKind::ReadOwn];
     let (mut id, mut left) = (0, kinds.to_vec());
     while let Some(kind) = left.last().copied() {
         id += 1;
@@ -208,7 +221,8 @@ fn count_restarted_servers(port: u16, round: u32, record: &mut SoakRecord) -> Re
         id += 1;
         // Numbers that no client uses; the remainder selects the server.
         let number = 800_000 + (round * 1000 + id) * flaky_server::FLAKY_SERVERS + back;
-        let question = SoakQuestion::new(&asker, QuestionKind::FlakyServer(SideEffects::Reads), (id, number));
+        let question =
+            SoakQuestion::new(&asker, QuestionKind::FlakyServer(SideEffects::Reads), (id, number));
         record.record_sent(&question);
         link.send(&question)?;
         let LinkEvent::Message(answer) = link.receive(deadline)? else { break };
@@ -280,7 +294,10 @@ fn ask(target: &FaultTarget<'_>, faults: &FaultLog, clients: usize) -> Result<So
 }
 
 /// Waits until there are no more descriptors than before, or until the limit.
-fn wait_for_descriptors(server: WatchedProcess, before: DescriptorCounts) -> Result<DescriptorCounts> {
+fn wait_for_descriptors(
+    server: WatchedProcess,
+    before: DescriptorCounts,
+) -> Result<DescriptorCounts> {
     let deadline = Instant::now() + SETTLE_LIMIT;
     let mut last = server.descriptors()?;
     let mut same = 0;

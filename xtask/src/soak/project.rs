@@ -2,7 +2,7 @@
 
 use super::{
     flaky_server,
-    questions::{SoakIdentity, LONG_FOLDER, SoakPrincipal},
+    questions::{LONG_FOLDER, SoakIdentity, SoakPrincipal},
 };
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

@@ -63,7 +63,8 @@ pub(super) struct SoakIdentity {
 impl SoakIdentity {
     /// The client with this number; every other one uses the second key.
     pub(super) fn numbered(number: usize) -> Self {
-        let principal = if number.is_multiple_of(2) { SoakPrincipal::Alpha } else { SoakPrincipal::Beta };
+        let principal =
+            if number.is_multiple_of(2) { SoakPrincipal::Alpha } else { SoakPrincipal::Beta };
         Self { name: format!("c{number:04}"), principal }
     }
 
@@ -152,7 +153,11 @@ pub(super) enum AnswerVerdict {
 
 impl SoakQuestion {
     /// Creates a client's question, the `id`th on its connection.
-    pub(super) fn new(asker: &SoakIdentity, kind: QuestionKind, (id, sequence): (u32, u32)) -> Self {
+    pub(super) fn new(
+        asker: &SoakIdentity,
+        kind: QuestionKind,
+        (id, sequence): (u32, u32),
+    ) -> Self {
         let mark = format!("{MARK_PREFIX}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
         let missing = format!("src/{mark}.ts");
         let tool = |name: &str, arguments: Value| {
@@ -160,7 +165,8 @@ impl SoakQuestion {
         };
         let read = |uri: String| ("resources/read", uri.clone(), json!({ "uri": uri }));
         let mut expected = mark.clone();
-        let server = matches!(kind, QuestionKind::FlakyServer(_)).then_some(sequence % flaky_server::FLAKY_SERVERS);
+        let server = matches!(kind, QuestionKind::FlakyServer(_))
+            .then_some(sequence % flaky_server::FLAKY_SERVERS);
         let (method, target, params) = match kind {
             QuestionKind::Ping => {
                 expected.clear();
@@ -170,7 +176,9 @@ impl SoakQuestion {
                 "parse_files".clone_into(&mut expected);
                 ("tools/list", String::new(), json!({}))
             }
-            QuestionKind::Query => tool("query_annotations", json!({"query": format!("late fee {mark}")})),
+            QuestionKind::Query => {
+                tool("query_annotations", json!({"query": format!("late fee {mark}")}))
+            }
             QuestionKind::Search => {
                 expected.clone_from(&asker.name);
                 let query = format!("opening hours of desk {} {mark}", asker.name);
@@ -194,7 +202,11 @@ impl SoakQuestion {
             }
             QuestionKind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
             QuestionKind::FlakyServer(promise) => {
-                let name = format!("{}__{}", flaky_server::name(server.unwrap_or_default()), promise.tool());
+                let name = format!(
+                    "{}__{}",
+                    flaky_server::name(server.unwrap_or_default()),
+                    promise.tool()
+                );
                 // Slow enough that some are in flight whenever a server is killed.
                 tool(&name, json!({"text": mark, "pause_ms": sequence.wrapping_mul(7) % 300}))
             }
@@ -223,7 +235,10 @@ impl SoakQuestion {
     pub(super) fn judge(&self, answer: &Value) -> AnswerVerdict {
         let text = answer.to_string();
         if let Some(foreign) = foreign_mark(&text, &self.expected) {
-            return AnswerVerdict::Foreign(format!("{} was answered with {foreign}", self.describe()));
+            return AnswerVerdict::Foreign(format!(
+                "{} was answered with {foreign}",
+                self.describe()
+            ));
         }
         let wrong = |why: &str| {
             let start: String = text.chars().take(300).collect();
@@ -246,7 +261,10 @@ impl SoakQuestion {
                 if text.contains(&named) == (self.principal == SoakPrincipal::Alpha) {
                     AnswerVerdict::Own
                 } else {
-                    AnswerVerdict::Foreign(format!("{} was shown the other key's tools", self.describe()))
+                    AnswerVerdict::Foreign(format!(
+                        "{} was shown the other key's tools",
+                        self.describe()
+                    ))
                 }
             }
             _ => AnswerVerdict::Own,
@@ -257,7 +275,9 @@ impl SoakQuestion {
     pub(super) fn trace(&self) -> Option<AuditTrace> {
         let line = match self.method {
             // A read has no arguments besides the URI.
-            "resources/read" => AuditTrace::of(self.principal.name(), self.method, &self.target, ""),
+            "resources/read" => {
+                AuditTrace::of(self.principal.name(), self.method, &self.target, "")
+            }
             "tools/call" | "prompts/get" => {
                 let digest = digest(&self.params["arguments"]);
                 AuditTrace::of(self.principal.name(), self.method, &self.target, &digest)
@@ -274,7 +294,8 @@ impl SoakQuestion {
 
     /// The text it asks a server to sign.
     pub(super) fn signed_text(&self) -> Option<&str> {
-        (self.kind == QuestionKind::FlakyServer(SideEffects::None)).then_some(self.expected.as_str())
+        (self.kind == QuestionKind::FlakyServer(SideEffects::None))
+            .then_some(self.expected.as_str())
     }
 
     fn describe(&self) -> String {
@@ -358,7 +379,8 @@ mod tests {
     fn the_mix_adds_up_to_a_hundred() {
         assert_eq!(QUESTION_MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
         let mut random = XorShift::new(7);
-        let picked: Vec<QuestionKind> = (0..2000).map(|_| QuestionKind::pick(&mut random)).collect();
+        let picked: Vec<QuestionKind> =
+            (0..2000).map(|_| QuestionKind::pick(&mut random)).collect();
         for kind in KINDS {
             assert!(picked.contains(&kind), "{kind:?} is never asked");
         }
@@ -374,7 +396,11 @@ mod tests {
         check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
         check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
         check(QuestionKind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
-        check(QuestionKind::Query, "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005", "Crossed");
+        check(
+            QuestionKind::Query,
+            "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005",
+            "Crossed",
+        );
         check(QuestionKind::Query, "internal error", "Wrong");
         check(QuestionKind::Search, "desk c0017 opens at nine", "Own");
         check(QuestionKind::Search, "desk c0018 opens at nine", "Wrong");
@@ -396,13 +422,19 @@ mod tests {
         check(desk, false, "the server `desk2`: the program ended its output", "Wrong");
         check(desk, false, "look mark-beta-c0017-000005 by 7", "Own");
         check(desk, false, "look mark-beta-c0017-000008 by 7", "Crossed");
-        check(QuestionKind::Query, true, "the server `desk2`: the program ended its output", "Wrong");
+        check(
+            QuestionKind::Query,
+            true,
+            "the server `desk2`: the program ended its output",
+            "Wrong",
+        );
     }
 
     #[test]
     fn tool_lists_depend_on_the_key() {
         let check = |number, tools: &[&str], expected: &str| {
-            let question = SoakQuestion::new(&SoakIdentity::numbered(number), QuestionKind::List, (1, 1));
+            let question =
+                SoakQuestion::new(&SoakIdentity::numbered(number), QuestionKind::List, (1, 1));
             let tools: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
             let verdict = format!("{:?}", question.judge(&json!({"result": {"tools": tools}})));
             assert!(verdict.starts_with(expected), "{number} {tools:?}: {verdict}");
@@ -422,7 +454,10 @@ mod tests {
         assert_eq!(trace(1, QuestionKind::Query, 1), trace(1, QuestionKind::Query, 1));
         assert_ne!(trace(1, QuestionKind::Query, 1), trace(1, QuestionKind::Query, 2));
         assert_ne!(trace(1, QuestionKind::Query, 1), trace(3, QuestionKind::Query, 1));
-        assert_eq!((trace(1, QuestionKind::Ping, 1), trace(1, QuestionKind::List, 1)), (None, None));
+        assert_eq!(
+            (trace(1, QuestionKind::Ping, 1), trace(1, QuestionKind::List, 1)),
+            (None, None)
+        );
         assert_eq!(
             digest(&json!({})),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"

@@ -1,6 +1,6 @@
 //! The outcomes of calls: counts, times, and the expected audit entries.
 
-use super::questions::{SoakQuestion, AuditTrace, AnswerVerdict};
+use super::questions::{AnswerVerdict, AuditTrace, SoakQuestion};
 use serde_json::Value;
 use std::{
     collections::HashMap,
@@ -219,7 +219,7 @@ mod tests {
     use super::{
         super::{
             flaky_server::SideEffects,
-            questions::{SoakIdentity, QuestionKind},
+            questions::{QuestionKind, SoakIdentity},
         },
         *,
     };
@@ -233,7 +233,8 @@ mod tests {
     fn every_call_has_one_outcome() {
         let mut record = SoakRecord::default();
         let now = Instant::now();
-        let mut asked: Vec<SoakQuestion> = (1..=4).map(|n| question(QuestionKind::Query, n)).collect();
+        let mut asked: Vec<SoakQuestion> =
+            (1..=4).map(|n| question(QuestionKind::Query, n)).collect();
         asked.push(question(QuestionKind::FlakyServer(SideEffects::None), 5));
         for one in &asked {
             record.record_sent(one);
@@ -249,7 +250,12 @@ mod tests {
         assert_eq!((counts, record.problems.len()), ([1, 1, 1, 1], 3));
         let mut all = SoakRecord::default();
         all.merge(record);
-        assert!(all.is_balanced() && all.sent == 5 && all.traces.len() == 5 && all.server_gone.len() == 1);
+        assert!(
+            all.is_balanced()
+                && all.sent == 5
+                && all.traces.len() == 5
+                && all.server_gone.len() == 1
+        );
     }
 
     #[test]

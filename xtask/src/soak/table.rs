@@ -120,7 +120,8 @@ mod tests {
     fn a_violated_invariant_is_bad_and_an_undecided_one_is_not() {
         let check = |holds, good, word: &str| {
             let one = SoakInvariant { what: "lost calls", found: "3".into(), holds };
-            let record = SoakRecord { clients: 2, sent: 5, answered: 2, lost: 3, ..SoakRecord::default() };
+            let record =
+                SoakRecord { clients: 2, sent: 5, answered: 2, lost: 3, ..SoakRecord::default() };
             let mut outcome = SoakOutcome {
                 ways: vec![(SoakTransport::Sse, record)],
                 faults: BTreeMap::from([("file removed", 7)]),

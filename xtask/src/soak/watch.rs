@@ -192,7 +192,8 @@ mod tests {
     #[test]
     fn growth_is_measured_over_the_last_two_thirds() {
         let check = |memory: &dyn Fn(f64) -> f64, from: f64, to: f64| {
-            let growth = MemorySamples::of((0..=90).map(|at| memory(f64::from(at)))).growth().unwrap();
+            let growth =
+                MemorySamples::of((0..=90).map(|at| memory(f64::from(at)))).growth().unwrap();
             assert!((growth.from - from).abs() < 0.01, "{growth:?}");
             assert!((growth.to - to).abs() < 0.01, "{growth:?}");
         };

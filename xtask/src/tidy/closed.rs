@@ -124,6 +124,9 @@ mod tests {
         for (name, _) in CLOSED_CRATES {
             fs::create_dir_all(folder.path().join("crates").join(name).join("src")).unwrap();
         }
-        assert_eq!(check(folder.path()).unwrap().len(), REQUIRED_METHODS.len() * CLOSED_CRATES.len());
+        assert_eq!(
+            check(folder.path()).unwrap().len(),
+            REQUIRED_METHODS.len() * CLOSED_CRATES.len()
+        );
     }
 }

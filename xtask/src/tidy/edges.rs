@@ -107,7 +107,11 @@ enum CrateRestriction {
 const RESTRICTED_CRATES: [(&str, CrateRestriction, &str); 3] = [
     ("tokio", CrateRestriction::NotIn("docent-wire"), "wire has no I/O and no clock"),
     ("roxmltree", CrateRestriction::OnlyIn(&["docent-xml"]), "docent-xml bounds what XML costs"),
-    ("anyhow", CrateRestriction::OnlyIn(&["docent", "xtask"]), "a library's errors are thiserror enums"),
+    (
+        "anyhow",
+        CrateRestriction::OnlyIn(&["docent", "xtask"]),
+        "a library's errors are thiserror enums",
+    ),
 ];
 
 /// Reports every dependency that the layers don't allow.

@@ -53,7 +53,11 @@ fn an_emptied_or_deleted_file_is_continued() {
         let both =
             verify_files(&[place.file("copy"), place.log()], &VerifyOptions::default()).unwrap();
         assert!(both.is_intact(), "{both}");
-        assert_eq!(whats(&both.notices), [VerifyProblemKind::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
+        assert_eq!(
+            whats(&both.notices),
+            [VerifyProblemKind::RotatedElsewhere { from: 1, to: 5 }],
+            "{deleted}"
+        );
         // Lines that are in no file are listed.
         let old = place.file("audit.jsonl.1");
         let text = fs::read_to_string(place.file("copy")).unwrap();
@@ -124,7 +128,11 @@ fn a_log_that_was_put_back_or_cut_shows_what_is_missing() {
         }
         write(&log, 1);
         let report = place.verify();
-        assert_eq!(whats(&report.problems), [VerifyProblemKind::Missing { from: 4, to: 7 }], "{replaced}");
+        assert_eq!(
+            whats(&report.problems),
+            [VerifyProblemKind::Missing { from: 4, to: 7 }],
+            "{replaced}"
+        );
     }
 }
 

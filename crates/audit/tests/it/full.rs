@@ -144,7 +144,10 @@ fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
         while log.failures() == 0 {
             let appended = log.append(&entry("late"));
             written += u64::from(log.failures() == 0);
-            assert_eq!(appended.is_err(), log.failures() > 0 && on_full == WriteFailurePolicy::Refuse);
+            assert_eq!(
+                appended.is_err(),
+                log.failures() > 0 && on_full == WriteFailurePolicy::Refuse
+            );
         }
         assert!(written < 1000, "the disk has an end");
         for _ in 0..4 {

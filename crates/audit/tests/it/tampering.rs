@@ -107,7 +107,11 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
         match seq {
             // What followed the last line cannot be known from the file alone.
             200 => assert_eq!(gone.last.unwrap().seq, 199),
-            _ => assert_eq!(gone.problems[0].what, VerifyProblemKind::Missing { from: seq, to: seq }, "{seq}"),
+            _ => assert_eq!(
+                gone.problems[0].what,
+                VerifyProblemKind::Missing { from: seq, to: seq },
+                "{seq}"
+            ),
         }
         let doubled = changed(&|lines| lines.insert(at, lines[at].clone()));
         let twice = if at == 0 {
@@ -162,7 +166,10 @@ fn missing_swapped_and_cut_files_are_detected() {
         let (path, lines) = &written.files[1];
         fs::write(path, &lines.concat()[..keep]).unwrap();
         let report = written.place.verify();
-        assert!(matches!(report.problems.last().unwrap().what, VerifyProblemKind::Missing { .. }), "{report}");
+        assert!(
+            matches!(report.problems.last().unwrap().what, VerifyProblemKind::Missing { .. }),
+            "{report}"
+        );
     }
 }
 
@@ -242,8 +249,17 @@ fn a_truncated_log_is_detected_with_an_expected_line() {
     assert_eq!(expect(other, &|_| ()).problems[0].what, VerifyProblemKind::Unexpected);
     let old = expect(ChainHead { seq: 3, hash: [7; 32] }, &|lines| drop(lines.drain(..50)));
     let whats: Vec<_> = old.problems.iter().map(|problem| &problem.what).collect();
-    assert_eq!(whats, [&VerifyProblemKind::Missing { from: 1, to: 50 }, &VerifyProblemKind::TooOld { expected: 3 }]);
-    assert_eq!(expect(written.last, &Vec::clear).problems[0].what, VerifyProblemKind::CutOff { expected: 200 });
+    assert_eq!(
+        whats,
+        [
+            &VerifyProblemKind::Missing { from: 1, to: 50 },
+            &VerifyProblemKind::TooOld { expected: 3 }
+        ]
+    );
+    assert_eq!(
+        expect(written.last, &Vec::clear).problems[0].what,
+        VerifyProblemKind::CutOff { expected: 200 }
+    );
 }
 
 #[test]

@@ -211,7 +211,10 @@ fn an_issuer_vouches_with_its_own_keys_alone() {
     assert_eq!(verifier.verify(&ours.token(&claims()), at(0)).unwrap().issuer, NAME);
     assert_eq!(verifier.verify(&theirs.token(&from_other), at(0)).unwrap().issuer, other);
     for forged in [theirs.token(&claims()), ours.token(&from_other)] {
-        assert_eq!(verifier.verify(&forged, at(0)).unwrap_err().reason, RejectionReason::BadSignature);
+        assert_eq!(
+            verifier.verify(&forged, at(0)).unwrap_err().reason,
+            RejectionReason::BadSignature
+        );
     }
     let twice = [settings(), settings()].map(|settings| TrustedIssuer::check(settings).unwrap());
     assert!(TokenVerifier::new(twice.to_vec(), published).is_err());

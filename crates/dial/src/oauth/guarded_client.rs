@@ -341,7 +341,11 @@ mod tests {
     #[test]
     fn urls_must_not_lead_further_inside() {
         let check = |deepest, url: &str, expected| {
-            assert_eq!(NetworkDepthGuard { deepest }.allows_url(&Url::parse(url).unwrap()), expected, "{url}");
+            assert_eq!(
+                NetworkDepthGuard { deepest }.allows_url(&Url::parse(url).unwrap()),
+                expected,
+                "{url}"
+            );
         };
         check(NetworkDepth::Public, "https://as.test/token", true);
         check(NetworkDepth::Public, "https://127.0.0.1/token", false);

@@ -53,7 +53,9 @@ impl OauthSignIn {
                 let manager = &mut authority.manager;
                 let checked = manager.validate_client_credentials_metadata(&config);
                 checked.map_err(|error| self.auth_failure(&error))?;
-                manager.configure_client_credentials(&config).map_err(|error| self.auth_failure(&error))?;
+                manager
+                    .configure_client_credentials(&config)
+                    .map_err(|error| self.auth_failure(&error))?;
                 let response = manager.exchange_client_credentials(&config).await;
                 blank(id).with_token(&response.map_err(|error| self.auth_failure(&error))?)
             }
@@ -62,7 +64,9 @@ impl OauthSignIn {
                     .map_err(|why| {
                         TransportFailure::Unauthorized(format!("{}: {why}", self.settings.server))
                     })?;
-                let response = self.request_token_with_assertion(&authority.metadata, &assertion, &scopes).await?;
+                let response = self
+                    .request_token_with_assertion(&authority.metadata, &assertion, &scopes)
+                    .await?;
                 blank(id).with_token(&response)
             }
             OauthClient::Unknown { .. } | OauthClient::Registered { .. } => {
@@ -136,8 +140,10 @@ impl OauthSignIn {
         manager.configure_client(client).map_err(|error| self.auth_failure(&error))?;
 
         let scopes: Vec<_> = blank.scopes.iter().map(String::as_str).collect();
-        let page =
-            manager.get_authorization_url(&scopes).await.map_err(|error| self.auth_failure(&error))?;
+        let page = manager
+            .get_authorization_url(&scopes)
+            .await
+            .map_err(|error| self.auth_failure(&error))?;
         let state = Url::parse(&page)
             .ok()
             .and_then(|url| {
@@ -164,7 +170,8 @@ impl OauthSignIn {
     /// The error without a browser: says how to sign in, or how to set a key if the server has no sign-in.
     fn no_browser_failure(&self, is_published: bool) -> TransportFailure {
         let server = &self.settings.server;
-        let has_oauth = is_published || matches!(self.settings.client, OauthClient::Registered { .. });
+        let has_oauth =
+            is_published || matches!(self.settings.client, OauthClient::Registered { .. });
         match (has_oauth, self.settings.is_configured) {
             (true, true) => {
                 TransportFailure::Unauthorized(format!("run `docent servers login {server}`"))

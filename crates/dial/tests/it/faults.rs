@@ -122,7 +122,12 @@ async fn a_refusal_says_what_the_server_said() {
     check(|| with("Retry-After: 7\r\n", "429 Too Many Requests", "", ""), 429, "(retry after 7 s)")
         .await;
     check(
-        || vec![send("HTTP/1.1 500 Oops\r\nContent-Length: 9999999999\r\n\r\nhalf"), ResponseStep::Cut],
+        || {
+            vec![
+                send("HTTP/1.1 500 Oops\r\nContent-Length: 9999999999\r\n\r\nhalf"),
+                ResponseStep::Cut,
+            ]
+        },
         500,
         "",
     )

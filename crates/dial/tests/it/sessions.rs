@@ -161,7 +161,10 @@ async fn an_answer_that_can_not_be_resumed_is_lost() {
         line.send(request(1, "x")).await.unwrap();
         let (id, failure) = heard.lost().await;
         assert_eq!(id, 1);
-        assert!(matches!(failure, TransportFailure::Lost(_) | TransportFailure::Malformed(_)), "{failure:?}");
+        assert!(
+            matches!(failure, TransportFailure::Lost(_) | TransportFailure::Malformed(_)),
+            "{failure:?}"
+        );
         assert!(failure.to_string().contains(expected), "{failure}");
     };
     check("data: 1\n", Vec::new, false, "stream ended before the answer").await;
@@ -220,7 +223,10 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
         "{events:?}"
     );
     let lost = |event: &&TransportEvent| {
-        matches!(event, TransportEvent::Lost { failure: TransportFailure::Refused { status: 404, .. }, .. })
+        matches!(
+            event,
+            TransportEvent::Lost { failure: TransportFailure::Refused { status: 404, .. }, .. }
+        )
     };
     assert_eq!(events.iter().filter(lost).count() + 1, 3, "{events:?}");
     server.gone().await;

@@ -110,7 +110,10 @@ async fn the_end_is_reported() {
             }
             other => panic!("{other:?}"),
         }
-        assert!(matches!(line.send(notification("x")).await, Err(TransportFailure::Unreachable(_))));
+        assert!(matches!(
+            line.send(notification("x")).await,
+            Err(TransportFailure::Unreachable(_))
+        ));
     };
     check("leave", "code 1001: lunch").await;
     check("huge", "too long").await;

@@ -260,7 +260,8 @@ async fn a_batch_is_one_exchange() {
 
 #[tokio::test]
 async fn a_closed_line_accepts_nothing_more() {
-    let server = ScriptedHttpServer::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), ResponseStep::Hold]).await;
+    let server =
+        ScriptedHttpServer::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), ResponseStep::Hold]).await;
     let heard = RecordedEvents::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();

@@ -119,7 +119,9 @@ pub(super) fn from_text(kind: &KeyType, text: &str) -> Value {
             _ => None,
         },
         KeyType::Integer { .. } => text.trim().parse::<u64>().ok().map(Value::from),
-        KeyType::List(_) if !text.trim_start().starts_with('[') && kind.accepts_comma_list() => None,
+        KeyType::List(_) if !text.trim_start().starts_with('[') && kind.accepts_comma_list() => {
+            None
+        }
         KeyType::List(_) | KeyType::Map(_) | KeyType::Table(_) | KeyType::Any => {
             serde_json::from_str(text).ok()
         }

@@ -5,7 +5,7 @@ use super::{
     root_of,
 };
 use anyhow::{Context as _, bail};
-use docent_files::{FileAccess, Durability, ManagedFolder};
+use docent_files::{Durability, FileAccess, ManagedFolder};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table};
@@ -74,7 +74,10 @@ pub(crate) fn add_collection(
 }
 
 /// Removes a collection from the file that defines it; `None` if no file does.
-pub(crate) fn remove_collection(inputs: &ConfigInputs, name: &str) -> anyhow::Result<Option<PathBuf>> {
+pub(crate) fn remove_collection(
+    inputs: &ConfigInputs,
+    name: &str,
+) -> anyhow::Result<Option<PathBuf>> {
     for path in layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
         let text = read(&path)?;
         let text = if is_json(&path) {
@@ -232,7 +235,8 @@ mod tests {
             fs::write(&file, before).unwrap();
         }
         let working_dir = place.path().to_owned();
-        let inputs = ConfigInputs { working_dir, flags: ConfigFlags::default(), ..ConfigInputs::default() };
+        let inputs =
+            ConfigInputs { working_dir, flags: ConfigFlags::default(), ..ConfigInputs::default() };
         let keys = json!({"path": "docs", "include": ["*.md"]});
         let edited = add_collection(&inputs, false, "guide", keys.as_object().unwrap()).unwrap();
         assert_eq!(edited.path, file);
@@ -272,7 +276,8 @@ mod tests {
     #[test]
     fn what_can_t_be_changed_is_reported() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
+        let inputs =
+            ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
         for text in ["docs = 1\n", "a = ["] {
             fs::write(place.path().join("docent.toml"), text).unwrap();
             let error = add_collection(&inputs, false, "x", &Map::new()).unwrap_err();

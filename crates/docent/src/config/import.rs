@@ -152,7 +152,9 @@ impl PolicyImport {
                 if ports.is_empty() { vec![host.clone()] } else { ports.iter().map(at).collect() };
             for rule in rules {
                 let ports = match HostRule::parse(&rule) {
-                    Ok(rule) => NetworkPolicy { hosts: vec![rule], ..NetworkPolicy::default() }.ports(),
+                    Ok(rule) => {
+                        NetworkPolicy { hosts: vec![rule], ..NetworkPolicy::default() }.ports()
+                    }
                     Err(error) => {
                         self.note(format!("network.allowed_endpoints: {error}; dropped"));
                         continue;
@@ -201,7 +203,9 @@ impl PolicyImport {
         let mut roots = Vec::new();
         for path in &filesystem.allowed_paths {
             let Some(expanded) = expand(path, inputs) else {
-                self.note(format!("filesystem.allowed_paths: {path:?} uses a variable that is not set; dropped"));
+                self.note(format!(
+                    "filesystem.allowed_paths: {path:?} uses a variable that is not set; dropped"
+                ));
                 continue;
             };
             let folder = expanded.trim_end_matches("/**").trim_end_matches("/*");
@@ -219,7 +223,9 @@ impl PolicyImport {
         let mut denied = Vec::new();
         for path in &filesystem.denied_paths {
             let Some(expanded) = expand(path, inputs) else {
-                self.note(format!("filesystem.denied_paths: {path:?} uses a variable that is not set; dropped"));
+                self.note(format!(
+                    "filesystem.denied_paths: {path:?} uses a variable that is not set; dropped"
+                ));
                 continue;
             };
             let pattern = expanded.trim_end_matches("/**");

@@ -137,7 +137,9 @@ fn kind_of(schema: &Value) -> KeyType {
         Some("boolean") => KeyType::Switch,
         Some("integer") => integer_of(schema),
         Some("string") => KeyType::Text,
-        Some("array") => KeyType::List(Box::new(kind_of(schema.get("items").unwrap_or(&Value::Null)))),
+        Some("array") => {
+            KeyType::List(Box::new(kind_of(schema.get("items").unwrap_or(&Value::Null))))
+        }
         Some("object") => match schema.get("properties").and_then(Value::as_object) {
             Some(properties) => {
                 KeyType::Table(properties.iter().map(|(name, of)| field_of(name, of)).collect())

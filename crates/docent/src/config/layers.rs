@@ -111,7 +111,12 @@ impl MergedSettings {
             let mut checker = ConfigChecker::new(ValueSource::File(path.clone()));
             let value = checker.file(parse(&path, is_named(inputs, &path))?);
             problems.extend(checker.into_problems());
-            settings.put_tree(keys::root(), &mut Vec::new(), value, &ValueSource::File(path.clone()));
+            settings.put_tree(
+                keys::root(),
+                &mut Vec::new(),
+                value,
+                &ValueSource::File(path.clone()),
+            );
             settings.files.push(path);
         }
         if let Some(variables) = env_file::read(inputs)? {
@@ -132,7 +137,9 @@ impl MergedSettings {
     /// Reverts a key that a file set to its previous value. Returns `false` if no file has set it.
     pub(super) fn ignore(&mut self, key: &str, reason: Option<&'static str>) -> bool {
         let ValueSource::File(file) = self.origin(key).clone() else { return false };
-        let Some(OverriddenValue { path, before }) = self.replaced.shift_remove(key) else { return false };
+        let Some(OverriddenValue { path, before }) = self.replaced.shift_remove(key) else {
+            return false;
+        };
         if let Some((value, source)) = before {
             place(&mut self.tree, &path).replace(value);
             self.origins.insert(key.to_owned(), source);
@@ -178,7 +185,11 @@ impl MergedSettings {
         ))
     }
 
-    fn add_env_file(&mut self, variables: env_file::EnvFileVariables, problems: &mut Vec<ConfigProblem>) {
+    fn add_env_file(
+        &mut self,
+        variables: env_file::EnvFileVariables,
+        problems: &mut Vec<ConfigProblem>,
+    ) {
         let path = variables.path;
         for (name, text) in variables.pairs {
             let is_it =
@@ -192,7 +203,11 @@ impl MergedSettings {
         self.files.push(path);
     }
 
-    fn add_environment(&mut self, environment: &ConfigEnvironment, problems: &mut Vec<ConfigProblem>) {
+    fn add_environment(
+        &mut self,
+        environment: &ConfigEnvironment,
+        problems: &mut Vec<ConfigProblem>,
+    ) {
         let mut known = Vec::new();
         for setting in keys::settings() {
             let derived = setting.env_name();
@@ -200,7 +215,12 @@ impl MergedSettings {
             for name in setting.field.extra_env.iter().chain([&derived]) {
                 if let Some(text) = environment.get(name) {
                     let value = from_text(&setting.field.kind, text);
-                    self.put_setting(setting, value, &ValueSource::Environment(name.clone()), problems);
+                    self.put_setting(
+                        setting,
+                        value,
+                        &ValueSource::Environment(name.clone()),
+                        problems,
+                    );
                 }
             }
             known.push(derived);
@@ -220,7 +240,9 @@ impl MergedSettings {
         let others = inputs.flags.overrides.iter().map(|o| (o.flag, o.key, o.value.clone()));
         for (flag, key, value) in roots.into_iter().chain(others) {
             match keys::settings().find(|setting| setting.path == key) {
-                Some(setting) => self.put_setting(setting, value, &ValueSource::Flag(flag), problems),
+                Some(setting) => {
+                    self.put_setting(setting, value, &ValueSource::Flag(flag), problems)
+                }
                 None => problems.push(ConfigProblem {
                     source: ValueSource::Flag(flag),
                     message: format!("sets the unknown key `{key}`"),
@@ -246,7 +268,13 @@ impl MergedSettings {
     }
 
     /// Merges the values under `value`: tables merge key by key, everything else replaces.
-    fn put_tree(&mut self, kind: &KeyType, path: &mut Vec<String>, value: Value, source: &ValueSource) {
+    fn put_tree(
+        &mut self,
+        kind: &KeyType,
+        path: &mut Vec<String>,
+        value: Value,
+        source: &ValueSource,
+    ) {
         match (kind, value) {
             (KeyType::Table(fields), Value::Object(map)) if !map.is_empty() => {
                 for (name, value) in map {
@@ -280,7 +308,8 @@ impl MergedSettings {
                 let before = place(&mut self.tree, path).replace(value);
                 let origin = self.origins.insert(key.clone(), source.clone());
                 if matches!(source, ValueSource::File(_)) {
-                    let before = before.map(|value| (value, origin.unwrap_or(ValueSource::Default)));
+                    let before =
+                        before.map(|value| (value, origin.unwrap_or(ValueSource::Default)));
                     self.replaced.insert(key, OverriddenValue { path: path.clone(), before });
                 }
             }

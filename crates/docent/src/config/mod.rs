@@ -5,48 +5,52 @@
 //! `init` and `reference` produce text for users.
 
 mod check;
-mod network_settings;
 mod edit;
 mod env_file;
 mod environment;
 mod error;
-mod server_entry;
-mod policy_settings;
 pub(crate) mod import;
 mod init;
 mod keys;
 mod layers;
-mod redaction;
-mod standard_paths;
+mod network_settings;
+mod path_trust;
+mod policy_settings;
 mod raw;
-mod raw_network;
 mod raw_hub;
+mod raw_network;
 mod raw_policy;
+mod redaction;
 mod reference;
 pub(crate) mod regular;
 mod resolve;
+mod server_entry;
 mod servers;
 mod show;
-mod path_trust;
+mod standard_paths;
 
 pub(crate) use edit::{EditedConfigFile, add_collection, remove_collection, write as write_file};
 pub use env_file::EnvFile;
-pub use environment::ConfigEnvironment;
 pub(crate) use environment::AUTH_KEY_VARIABLE;
+pub use environment::ConfigEnvironment;
 pub use error::{ConfigError, ConfigProblem, ValueSource};
-pub use server_entry::{ServerExtension, ServerEntryProblem, SandboxSetting, SandboxLevel as Tightness, ServerOauth as SignIn};
-pub(crate) use server_entry::{is_read, check_server_name, strip_loosening};
 pub use init::{InitError, init};
 pub use layers::{ConfigFlags, ConfigInputs, ConfigOverride};
 pub(crate) use layers::{files_of, inputs, read as read_file, user_file};
-pub(crate) use redaction::ServerSecretMask;
-pub(crate) use standard_paths::state_folder;
-pub use raw::{HandshakeMode, LogLevel, LogFormat, TransportKind};
+pub(crate) use path_trust::{
+    TEMPORARY_FOLDERS, is_fixed, path_components, resolve_links, resolve_links_until,
+};
+pub use raw::{HandshakeMode, LogFormat, LogLevel, TransportKind};
 pub use raw_policy::SandboxMode;
+pub(crate) use redaction::ServerSecretMask;
 pub use reference::{json_schema, reference_page};
 pub use resolve::SecretText;
+pub use server_entry::{
+    SandboxLevel, SandboxSetting, ServerEntryProblem, ServerExtension, ServerOauth,
+};
+pub(crate) use server_entry::{check_server_name, is_read, strip_loosening};
 pub(crate) use servers::{NESTING_VARIABLE, nesting_depth};
-pub(crate) use path_trust::{TEMPORARY_FOLDERS, is_fixed, path_components, resolve_links, resolve_links_until};
+pub(crate) use standard_paths::state_folder;
 
 use docent_index::Synonyms;
 use indexmap::IndexMap;

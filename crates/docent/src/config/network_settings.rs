@@ -1,14 +1,16 @@
 //! Resolves the settings of certificates, tokens, the audit log and web search.
 
 use super::{
-    AuditConfig, ApiKey as ClientKey, OauthConfig, TlsConfig, WebConfig,
+    ApiKey as ClientKey, AuditConfig, OauthConfig, TlsConfig, WebConfig,
     raw::RawAudit,
     raw_network::{
         RawCertificate, RawIssuer, RawOauth, RawPages, RawProvider, RawTls, RawWeb, WebProvider,
     },
     resolve::{Resolver, SecretText},
 };
-use docent_auth::{Algorithm, CertificateRule, TrustedIssuer, IssuerSettings, CertificateMatch, ScopeMap};
+use docent_auth::{
+    Algorithm, CertificateMatch, CertificateRule, IssuerSettings, ScopeMap, TrustedIssuer,
+};
 use docent_net::{Url, parse_url};
 use docent_web::{ProviderKey, SearchProvider};
 use std::{path::PathBuf, time::Duration};
@@ -30,7 +32,12 @@ impl Resolver<'_> {
                 }
                 self.files.extend([certificate.clone(), key.clone()]);
                 self.files.extend(client_ca.clone());
-                Some(TlsConfig { certificate, key, client_ca, client_required: raw.client_required })
+                Some(TlsConfig {
+                    certificate,
+                    key,
+                    client_ca,
+                    client_required: raw.client_required,
+                })
             }
             (None, None) => {
                 if client_ca.is_some() || raw.client_required {
@@ -62,8 +69,7 @@ impl Resolver<'_> {
             return None;
         }
         let Some(resource) = raw.resource else {
-            let what =
-                "need `server.oauth.resource`: the public address of this server";
+            let what = "need `server.oauth.resource`: the public address of this server";
             self.problem("server.oauth.issuers", what);
             return None;
         };
@@ -142,7 +148,8 @@ impl Resolver<'_> {
             self.problem(KEY, what);
         }
         if !rules.is_empty() && !has_authority {
-            let what = "need `server.tls.client_ca`: the authorities whose certificates are accepted";
+            let what =
+                "need `server.tls.client_ca`: the authorities whose certificates are accepted";
             self.problem(KEY, what);
         }
         if let Err(error) = docent_auth::CertificateRules::new(rules.clone()) {
@@ -176,12 +183,16 @@ impl Resolver<'_> {
                 WebProvider::Brave => {
                     let (base, key) = self.provider("web.brave", &brave);
                     let own = || SearchProvider::brave(key.clone()).ok();
-                    base.map_or_else(own, |base| Some(SearchProvider::Brave { base, key: key.clone() }))
+                    base.map_or_else(own, |base| {
+                        Some(SearchProvider::Brave { base, key: key.clone() })
+                    })
                 }
                 WebProvider::Tavily => {
                     let (base, key) = self.provider("web.tavily", &tavily);
                     let own = || SearchProvider::tavily(key.clone()).ok();
-                    base.map_or_else(own, |base| Some(SearchProvider::Tavily { base, key: key.clone() }))
+                    base.map_or_else(own, |base| {
+                        Some(SearchProvider::Tavily { base, key: key.clone() })
+                    })
                 }
             };
             asked.extend(found);
@@ -240,7 +251,12 @@ impl Resolver<'_> {
     }
 
     /// Reads a secret from a variable or a file. It is masked from then on.
-    fn read_secret(&mut self, table: &str, env: Option<String>, file: Option<String>) -> Option<SecretText> {
+    fn read_secret(
+        &mut self,
+        table: &str,
+        env: Option<String>,
+        file: Option<String>,
+    ) -> Option<SecretText> {
         let text = match (env, file) {
             (None, None) => return None,
             (Some(variable), None) => {

@@ -121,7 +121,8 @@ mod tests {
         symlink("../kept", at.join("root/folder")).unwrap();
         symlink(at.join("root/folder/b"), at.join("kept/a")).unwrap();
         symlink("itself", at.join("itself")).unwrap();
-        let passes = |file: &str, want: &str| path_components(&at.join(file)).contains(&at.join(want));
+        let passes =
+            |file: &str, want: &str| path_components(&at.join(file)).contains(&at.join(want));
         assert!(passes("kept/a", "root/folder"), "{:?}", path_components(&at.join("kept/a")));
         assert!(passes("kept/a", "kept/b") && passes("root/../kept/b", "kept/b"));
         assert!(!passes("kept/b", "root") && passes("itself", "itself"));

@@ -5,9 +5,9 @@ use super::{
     error::{ConfigError, ConfigProblem, ValueSource},
     keys,
     layers::{IgnoredKey, MergedSettings, user_dir},
-    standard_paths::{settings_file, display_path},
-    raw_policy::{RuleAction, RawFilesystem, RawNetwork, RawPolicy, RawRule, RawSandbox, RawTools},
+    raw_policy::{RawFilesystem, RawNetwork, RawPolicy, RawRule, RawSandbox, RawTools, RuleAction},
     resolve::{Resolver, is_loopback_host},
+    standard_paths::{display_path, settings_file},
 };
 use docent_net::{HostRule, PolicySetting};
 use docent_server::{PolicyRule, RuleLimits};
@@ -56,9 +56,9 @@ pub(super) fn without_keys(
     refused: Vec<RefusedKey>,
 ) -> Result<MergedSettings, ConfigError> {
     for RefusedKey { key, reason } in refused {
-        let place = settings.origin(&key).clone();
+        let source = settings.origin(&key).clone();
         if !settings.ignore(&key, reason) {
-            let what = format!("`{key}` is not allowed in a project file: remove it there");
+            let message = format!("`{key}` is not allowed in a project file: remove it there");
             return Err(ConfigError::Problems(vec![ConfigProblem { source, message }]));
         }
     }
@@ -135,7 +135,8 @@ impl Resolver<'_> {
     pub(super) fn reserved(&mut self) {
         let host = self.settings.tree()["server"]["host"].as_str().unwrap_or_default().to_owned();
         // An invalid host is reported elsewhere.
-        let is_near = host.contains('/') || host.parse().is_ok_and(is_loopback) || is_loopback_host(&host);
+        let is_near =
+            host.contains('/') || host.parse().is_ok_and(is_loopback) || is_loopback_host(&host);
         let keys = self.settings.origins().map(|(key, _)| key.to_owned());
         let own: Vec<String> = keys.filter(|key| self.is_of_a_project(key)).collect();
         // If the project exposes the server, its address is dropped first; the rest is judged without it.
@@ -211,7 +212,10 @@ impl Resolver<'_> {
             tools: docent_server::ToolPolicy { rules },
             commands: raw.downstream.commands,
             denied_commands: raw.downstream.deny,
-            redaction: RedactionConfig { secrets: raw.redaction.secrets, hidden: raw.redaction.hidden },
+            redaction: RedactionConfig {
+                secrets: raw.redaction.secrets,
+                hidden: raw.redaction.hidden,
+            },
             sandbox: self.sandbox(&raw.sandbox),
         }
     }
@@ -291,7 +295,14 @@ impl Resolver<'_> {
             RuleAction::Deny => docent_server::PolicyAction::Deny,
             RuleAction::Approve => docent_server::PolicyAction::Approve,
         };
-        Some(PolicyRule { name, keys: raw.keys, scopes: raw.scopes, tools: raw.tools, action, bounds })
+        Some(PolicyRule {
+            name,
+            keys: raw.keys,
+            scopes: raw.scopes,
+            tools: raw.tools,
+            action,
+            bounds,
+        })
     }
 
     /// Converts the tool lists to rules for everyone: denied tools first, and with an allow list, nothing else.

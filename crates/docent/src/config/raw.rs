@@ -7,8 +7,8 @@
 //! are never printed, `x-default` describes the default of a key without a plain one.
 
 use super::{
-    raw_network::{RawCertificate, RawOauth, RawTls, RawWeb},
     raw_hub::RawHub,
+    raw_network::{RawCertificate, RawOauth, RawTls, RawWeb},
     raw_policy::RawPolicy,
 };
 use clap::ValueEnum;

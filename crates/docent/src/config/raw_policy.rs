@@ -71,7 +71,7 @@ pub(super) struct RawRule {
     pub(super) tools: Vec<String>,
     /// What the rule does.
     // Without `with`, the schema is "this or null", which `keys` does not expand.
-    #[schemars(with = "Action", extend("x-default" = "needed"))]
+    #[schemars(with = "RuleAction", extend("x-default" = "needed"))]
     pub(super) action: Option<RuleAction>,
     /// Calls of these tools per minute per caller, counted together; other limits also apply.
     #[schemars(range(min = 1))]

@@ -1,8 +1,8 @@
 //! Masks secrets in displayed settings, wherever they are and whatever their names.
 
 use super::resolve::SecretText;
-use docent_registry::{McpServerEntry, EntryTransport};
-use docent_screen::{SecretFinding, ScreenOptions, Screen};
+use docent_registry::{EntryTransport, McpServerEntry};
+use docent_screen::{Screen, ScreenOptions, SecretFinding};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path};
 

@@ -1,18 +1,19 @@
 //! Resolves typed values: makes paths absolute, loads secrets, checks formats.
 
 use super::{
-    AuthConfig, CollectionConfig, Config, CorsConfig, EmbeddingConfig, ApiKey, LimitsConfig, LoggingConfig, RateLimitConfig, KeyScope, ServerConfig,
-    TelemetryConfig, ToolLimitsConfig, TransportKind,
+    ApiKey, AuthConfig, CollectionConfig, Config, CorsConfig, EmbeddingConfig, KeyScope,
+    LimitsConfig, LoggingConfig, RateLimitConfig, ServerConfig, TelemetryConfig, ToolLimitsConfig,
+    TransportKind,
     error::{ConfigError, ConfigProblem, ValueSource},
-    policy_settings::{NOT_THIS_MACHINE, OUTSIDE_PROJECT, RefusedKey, ignored_keys, without_keys},
     keys::join,
     layers::{ConfigInputs, MergedSettings},
-    standard_paths::{cache_dir, config_folders, secret_places, settings_file},
+    policy_settings::{NOT_THIS_MACHINE, OUTSIDE_PROJECT, RefusedKey, ignored_keys, without_keys},
     raw::{
         RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
         RawTelemetry,
     },
     regular,
+    standard_paths::{cache_dir, config_folders, secret_places, settings_file},
 };
 use docent_index::Synonyms;
 use indexmap::IndexMap;
@@ -63,7 +64,10 @@ pub(super) struct Resolver<'a> {
 }
 
 /// Resolves the settings without the keys that a project file may not set. Each round drops those found by the last.
-pub(super) fn resolve(mut settings: MergedSettings, inputs: &ConfigInputs) -> Result<Config, ConfigError> {
+pub(super) fn resolve(
+    mut settings: MergedSettings,
+    inputs: &ConfigInputs,
+) -> Result<Config, ConfigError> {
     loop {
         match resolve_once(settings, inputs)? {
             Resolution::Config(config) => return Ok(*config),
@@ -78,10 +82,13 @@ enum Resolution {
     Refused(Box<MergedSettings>, Vec<RefusedKey>),
 }
 
-fn resolve_once(settings: MergedSettings, inputs: &ConfigInputs) -> Result<Resolution, ConfigError> {
+fn resolve_once(
+    settings: MergedSettings,
+    inputs: &ConfigInputs,
+) -> Result<Resolution, ConfigError> {
     let raw = RawConfig::deserialize(settings.tree()).map_err(|error| {
         // The layers were checked against the same types, so this is a bug in the check.
-        let what = format!("the merged configuration is invalid: {error}");
+        let message = format!("the merged configuration is invalid: {error}");
         ConfigError::Problems(vec![ConfigProblem { source: ValueSource::Default, message }])
     })?;
     let mut resolver = Resolver {
@@ -534,8 +541,9 @@ impl Resolver<'_> {
             if let Some(problem) = nameless.or(placeless) {
                 // Any key of the collection shows which file defines it.
                 let within = self.settings.origins().find(|(path, _)| path.starts_with(&here));
-                let place = within.map_or(ValueSource::Default, |(_, source)| source.clone());
-                self.problems.push(ConfigProblem { source, message: format!("`{here}`: {problem}") });
+                let source = within.map_or(ValueSource::Default, |(_, source)| source.clone());
+                self.problems
+                    .push(ConfigProblem { source, message: format!("`{here}`: {problem}") });
                 continue;
             }
             let of_a_project = self.is_of_a_project(&join(&here, "path"));

@@ -1,7 +1,7 @@
 //! Reads the docent-specific fields of a server's entry. The registry crate knows the fields that all clients share.
 
 use super::SecretText;
-use docent_registry::{Requirement, EntryProblem, McpServerEntry};
+use docent_registry::{EntryProblem, McpServerEntry, Requirement};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -168,7 +168,8 @@ impl SandboxSetting {
                 let network = network.filter(|open| !open);
                 let held = match (level, network) {
                     (SandboxLevel::Strict, _) | (_, Some(false)) => {
-                        let level = if level == SandboxLevel::Off { SandboxLevel::Guarded } else { level };
+                        let level =
+                            if level == SandboxLevel::Off { SandboxLevel::Guarded } else { level };
                         Self::More { level, read: Vec::new(), write: Vec::new(), network }
                     }
                     _ => Self::Unsaid,
@@ -251,8 +252,12 @@ pub(crate) fn check_server_name(name: &str) -> Option<EntryProblem> {
 }
 
 /// Reads the fields of an entry. `own` means a file written for docent; other files may have fields of other clients.
-pub(super) fn read(server: &McpServerEntry, own: bool) -> (ServerExtension, Vec<ServerEntryProblem>) {
-    let (mut known, mut faults) = (ServerExtension { of_a_registry: !own, ..ServerExtension::default() }, Vec::new());
+pub(super) fn read(
+    server: &McpServerEntry,
+    own: bool,
+) -> (ServerExtension, Vec<ServerEntryProblem>) {
+    let (mut known, mut faults) =
+        (ServerExtension { of_a_registry: !own, ..ServerExtension::default() }, Vec::new());
     let mut wrong = |field: &str, what: String, remedy: String, fatal: bool| {
         let problem = EntryProblem::new(what, remedy).in_field(field).in_entry(&server.name);
         faults.push(ServerEntryProblem::of(&problem, fatal));
@@ -326,7 +331,9 @@ pub(crate) fn strip_loosening(server: &mut McpServerEntry) -> Vec<String> {
         _ => None,
     });
     let files = files.chain(known.oauth.client_secret_file);
-    notes.extend(files.map(|path| format!("it gets the contents of {path:?}: check that this is intended")));
+    notes.extend(
+        files.map(|path| format!("it gets the contents of {path:?}: check that this is intended")),
+    );
     notes
 }
 
@@ -468,8 +475,7 @@ mod tests {
         assert_eq!(
             faults,
             [(
-                "\"a\", oauth.client_secrt: unknown field; did you mean `client_secret`?"
-                    .into(),
+                "\"a\", oauth.client_secrt: unknown field; did you mean `client_secret`?".into(),
                 false
             )]
         );
@@ -512,7 +518,8 @@ mod tests {
 
     #[test]
     fn files_of_others_may_say_more() {
-        let (_, faults) = read_entry(&json!({"command": "x", "owner": "me", "concurency": 1}), false);
+        let (_, faults) =
+            read_entry(&json!({"command": "x", "owner": "me", "concurency": 1}), false);
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].0.contains("concurency"), "{faults:?}");
     }
@@ -529,13 +536,18 @@ mod tests {
             let (own, faults) = read_entry(&entry, true);
             assert_eq!((own.sandbox == want, faults), (!is_reported, vec![]), "{entry}");
         };
-        let more = |level, network| SandboxSetting::More { level, read: vec![], write: vec![], network };
+        let more =
+            |level, network| SandboxSetting::More { level, read: vec![], write: vec![], network };
         check(json!("off"), SandboxSetting::Unsaid, true);
         check(json!("strict"), SandboxSetting::Word(SandboxLevel::Strict), false);
         check(json!({"write": ["/"]}), SandboxSetting::Unsaid, true);
         check(json!({"read": ["/"], "network": true}), SandboxSetting::Unsaid, true);
         check(json!({"network": false}), more(SandboxLevel::Guarded, Some(false)), false);
-        check(json!({"level": "off", "network": false}), more(SandboxLevel::Guarded, Some(false)), true);
+        check(
+            json!({"level": "off", "network": false}),
+            more(SandboxLevel::Guarded, Some(false)),
+            true,
+        );
         check(json!({"level": "strict", "network": true}), more(SandboxLevel::Strict, None), true);
     }
 
@@ -543,8 +555,14 @@ mod tests {
     fn a_registry_lets_no_definition_change() {
         let check = |pinned: bool, own: bool, want: Option<bool>, reported: usize| {
             let (extra, faults) = read_entry(&json!({"command": "x", "pinned": pinned}), own);
-            assert_eq!((extra.pinned, faults.len()), (want, reported), "{pinned} {own}: {faults:?}");
-            assert!(faults.iter().all(|(message, fatal)| !fatal && message.contains("docent.toml")));
+            assert_eq!(
+                (extra.pinned, faults.len()),
+                (want, reported),
+                "{pinned} {own}: {faults:?}"
+            );
+            assert!(
+                faults.iter().all(|(message, fatal)| !fatal && message.contains("docent.toml"))
+            );
         };
         check(false, false, None, 1);
         check(true, false, Some(true), 0);
@@ -556,8 +574,14 @@ mod tests {
         let check = |accepts: bool, own: bool, want: Option<bool>, reported: usize| {
             let entry = json!({"command": "x", "accept_new_tools": accepts});
             let (extra, faults) = read_entry(&entry, own);
-            assert_eq!((extra.accept_new_tools, faults.len()), (want, reported), "{entry} {faults:?}");
-            assert!(faults.iter().all(|(message, fatal)| !fatal && message.contains("docent.toml")));
+            assert_eq!(
+                (extra.accept_new_tools, faults.len()),
+                (want, reported),
+                "{entry} {faults:?}"
+            );
+            assert!(
+                faults.iter().all(|(message, fatal)| !fatal && message.contains("docent.toml"))
+            );
         };
         check(true, false, None, 1);
         check(false, false, Some(false), 0);
@@ -618,8 +642,8 @@ mod tests {
         }});
         let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
         let notes = strip_loosening(&mut reading.servers[0].clone());
-        let want =
-            ["~/.token", "s"].map(|path| format!("it gets the contents of {path:?}: check that this is intended"));
+        let want = ["~/.token", "s"]
+            .map(|path| format!("it gets the contents of {path:?}: check that this is intended"));
         assert_eq!(notes, want);
     }
 

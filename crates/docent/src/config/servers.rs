@@ -2,20 +2,21 @@
 //! the others.
 
 use super::{
-    ServerExtension, ServerEntryProblem, SandboxSetting, HubConfig, SecretText, ConfiguredServer, SignIn,
+    ConfiguredServer, HubConfig, SandboxSetting, SecretText, ServerEntryProblem, ServerExtension,
+    ServerOauth,
     environment::ConfigEnvironment,
-    server_entry::{self, MOVE_TO_USER_CONFIG, check_server_name},
     keys,
     layers::ConfigInputs,
+    raw_hub::{RawHub, ToolExposure},
     redaction::ServerSecretMask,
-    standard_paths::holds_credentials,
-    raw_hub::{ToolExposure, RawHub},
     regular,
     resolve::{Resolver, read_secrets},
+    server_entry::{self, MOVE_TO_USER_CONFIG, check_server_name},
+    standard_paths::holds_credentials,
 };
 use docent_registry::{
-    ConfigFormat, EntryProblem, ConfigContents, McpServerEntry, EntryTransport, expand, expand_text, read, read_tables, secret_text,
-    with_secrets,
+    ConfigContents, ConfigFormat, EntryProblem, EntryTransport, McpServerEntry, expand,
+    expand_text, read, read_tables, secret_text, with_secrets,
 };
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -111,10 +112,8 @@ impl Resolver<'_> {
                     }));
                 }
                 Err(error) => {
-                    let message = format!(
-                        "`hub.registries`: cannot read {}: {error}",
-                        file.display()
-                    );
+                    let message =
+                        format!("`hub.registries`: cannot read {}: {error}", file.display());
                     faults.push(ServerEntryProblem { server: None, message: message, fatal: true });
                 }
             }
@@ -132,8 +131,13 @@ impl Resolver<'_> {
         for one in found {
             let name = one.server.name.clone();
             if all.iter().any(|known| known.server.name == name) {
-                let message = format!("the server `{name}` is configured twice; using the first entry");
-                faults.push(ServerEntryProblem { server: Some(name), message: message, fatal: false });
+                let message =
+                    format!("the server `{name}` is configured twice; using the first entry");
+                faults.push(ServerEntryProblem {
+                    server: Some(name),
+                    message: message,
+                    fatal: false,
+                });
                 continue;
             }
             match self.entry(one) {
@@ -148,7 +152,11 @@ impl Resolver<'_> {
     }
 
     /// Reads the entries of `mcp_servers`.
-    fn configured_tables(&self, tables: &IndexMap<String, Value>, faults: &mut Vec<ServerEntryProblem>) -> Vec<DiscoveredServer> {
+    fn configured_tables(
+        &self,
+        tables: &IndexMap<String, Value>,
+        faults: &mut Vec<ServerEntryProblem>,
+    ) -> Vec<DiscoveredServer> {
         let value = serde_json::to_value(tables).unwrap_or_default();
         let reading = read_tables(Path::new("mcp_servers"), &value);
         note_problems(&reading, faults);
@@ -167,7 +175,10 @@ impl Resolver<'_> {
     }
 
     /// Resolves one entry, with its warnings, or returns its errors.
-    fn entry(&mut self, found: DiscoveredServer) -> Result<(ConfiguredServer, Vec<ServerEntryProblem>), Vec<ServerEntryProblem>> {
+    fn entry(
+        &mut self,
+        found: DiscoveredServer,
+    ) -> Result<(ConfiguredServer, Vec<ServerEntryProblem>), Vec<ServerEntryProblem>> {
         let DiscoveredServer { server, own, of_a_project, base } = found;
         if let Some(problem) = check_server_name(&server.name) {
             return Err(vec![ServerEntryProblem::of(&problem, true)]);
@@ -199,7 +210,8 @@ impl Resolver<'_> {
                 return true;
             }
             let what = "ignored, because a registry can't redirect a program to other settings";
-            let problem = EntryProblem::new(what, MOVE_TO_USER_CONFIG).in_field(&format!("env.{variable}"));
+            let problem =
+                EntryProblem::new(what, MOVE_TO_USER_CONFIG).in_field(&format!("env.{variable}"));
             faults.push(ServerEntryProblem::of(&problem.in_entry(&server.name), false));
             false
         });
@@ -248,7 +260,8 @@ impl Resolver<'_> {
         let withheld = RefCell::new(Vec::new());
         let faults_of = |problems: Vec<EntryProblem>| -> Vec<ServerEntryProblem> {
             let withheld = withheld.borrow();
-            let explained = problems.into_iter().map(|problem| explain_withheld(problem, &withheld));
+            let explained =
+                problems.into_iter().map(|problem| explain_withheld(problem, &withheld));
             explained.map(|problem| ServerEntryProblem::of(&problem, true)).collect()
         };
         let inputs = self.inputs;
@@ -291,7 +304,11 @@ impl Resolver<'_> {
                 "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: use a separate token",
                 server.name
             );
-            return Err(vec![ServerEntryProblem { server: Some(server.name.clone()), message: message, fatal: true }]);
+            return Err(vec![ServerEntryProblem {
+                server: Some(server.name.clone()),
+                message: message,
+                fatal: true,
+            }]);
         }
         // Expanded values may be secrets; masking short ones would affect ordinary words.
         self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(SecretText::new));
@@ -352,12 +369,9 @@ struct DiscoveredServer {
 /// Adds the problems of a file. Entries that could be read despite a problem are used.
 fn note_problems(reading: &ConfigContents, faults: &mut Vec<ServerEntryProblem>) {
     let is_read = |name: &str| reading.servers.iter().any(|server| server.name == name);
-    faults.extend(
-        reading
-            .problems
-            .iter()
-            .map(|problem| ServerEntryProblem::of(problem, !problem.entry.as_deref().is_some_and(is_read))),
-    );
+    faults.extend(reading.problems.iter().map(|problem| {
+        ServerEntryProblem::of(problem, !problem.entry.as_deref().is_some_and(is_read))
+    }));
 }
 
 /// Reports entries that a client keeps for a single project, because docent serves others as well.
@@ -401,7 +415,7 @@ fn explain_withheld(problem: EntryProblem, withheld: &[String]) -> EntryProblem 
 
 /// Expands the variables and the secret in an entry's OAuth settings.
 fn sign_in(
-    oauth: &mut SignIn,
+    oauth: &mut ServerOauth,
     lookup: &dyn Fn(&str) -> Option<String>,
     read: &dyn Fn(&str) -> io::Result<String>,
 ) -> Result<(), EntryProblem> {

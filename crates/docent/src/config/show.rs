@@ -115,7 +115,13 @@ fn expand_maps(
         (KeyType::Table(fields), Some(Value::Object(map))) if !map.is_empty() => {
             for (name, value) in map {
                 let Some(field) = fields.iter().find(|field| field.name == *name) else { continue };
-                expand_maps(settings, &join(path, name), (&field.kind, field.secret), Some(value), rows);
+                expand_maps(
+                    settings,
+                    &join(path, name),
+                    (&field.kind, field.secret),
+                    Some(value),
+                    rows,
+                );
             }
         }
         (plain, value) => rows.push(SettingRow {

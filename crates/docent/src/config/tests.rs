@@ -160,7 +160,9 @@ fn the_environment_sets_every_kind_of_key() {
     assert_eq!((key.name.as_str(), key.token.expose()), ("ci", "from-the-environment"));
     assert_eq!(key.scopes, [KeyScope::Suite("code".into()), KeyScope::Tool("repo_tree".into())]);
     assert_eq!(config.limits.tools["code_search"].timeout, Some(Duration::from_millis(9)));
-    let docent_registry::EntryTransport::Program { env, .. } = &config.servers[0].server.way else { panic!() };
+    let docent_registry::EntryTransport::Program { env, .. } = &config.servers[0].server.way else {
+        panic!()
+    };
     assert_eq!(env["KEY"], "sekrit");
     assert_eq!(config.warnings, Vec::<String>::new());
 }
@@ -213,7 +215,8 @@ fn the_shared_variables_work() {
 #[test]
 fn an_env_file_is_read_only_where_it_is_asked_for() {
     let text = "MCP_SERVER_PORT=8055\nMCP_API_KEY=\"from-the-file\" # ours\nDATABASE_URL=x\nDOCENT_SERVER_PORT=9\n";
-    let world = ConfigFixture::new().root_file(".env", text).env("MCP_API_KEY", "from-the-environment");
+    let world =
+        ConfigFixture::new().root_file(".env", text).env("MCP_API_KEY", "from-the-environment");
     let config = world.load();
     assert_eq!(config.server.port, 8001);
     let path = world.root().join(".env");
@@ -278,7 +281,9 @@ fn auth_is_required_once_a_key_is_configured() {
     let required = |world: ConfigFixture| world.load().server.auth.required;
     assert!(!required(ConfigFixture::new()));
     assert!(required(ConfigFixture::new().env("MCP_API_KEY", "k")));
-    assert!(!required(ConfigFixture::new().env("MCP_API_KEY", "k").env("MCP_AUTH_REQUIRED", "false")));
+    assert!(!required(
+        ConfigFixture::new().env("MCP_API_KEY", "k").env("MCP_AUTH_REQUIRED", "false")
+    ));
 }
 
 #[test]
@@ -643,7 +648,8 @@ fn hints_name_the_file_that_the_user_has() {
     let world = ConfigFixture::new().env("DOCENT_POLICY_NETWORK_HOSTS", "a.test");
     assert_eq!(setting(&world), "the environment variable DOCENT_POLICY_NETWORK_HOSTS");
     // A key set by a project file is not where hosts can be added.
-    let world = ConfigFixture::new().root_file("docent.toml", "policy.network.hosts = [\"a.test\"]");
+    let world =
+        ConfigFixture::new().root_file("docent.toml", "policy.network.hosts = [\"a.test\"]");
     assert_eq!(setting(&world), "~/.config/docent/docent.toml");
 }
 
@@ -690,7 +696,10 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
         let config = load(value);
         assert_eq!(config.servers, [], "{value}");
         assert!(!config.warnings.is_empty(), "{value}: no warning");
-        assert!(!config.warnings.iter().any(|warning| warning.contains("inbound-token")), "{value}");
+        assert!(
+            !config.warnings.iter().any(|warning| warning.contains("inbound-token")),
+            "{value}"
+        );
     }
     for entry in [
         "command = \"${SAME}\"",
@@ -701,8 +710,10 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
         let key =
             "server.auth.keys = [{name = \"ann\", token = \"inbound-token\", scopes = [\"*\"]}]";
         let text = format!("{key}\n[mcp_servers.a]\n{entry}");
-        let config =
-            ConfigFixture::new().user_file("docent.toml", &text).env("SAME", "inbound-token").load();
+        let config = ConfigFixture::new()
+            .user_file("docent.toml", &text)
+            .env("SAME", "inbound-token")
+            .load();
         assert_eq!(config.servers, [], "{entry}");
         assert!(config.warnings.iter().any(|warning| warning.contains("the key `ann`")), "{entry}");
     }
@@ -819,7 +830,9 @@ fn a_registry_leads_no_program_to_other_settings() {
     });
     let servers = json!({"a": {"command": "x", "env": env}});
     let given = |config: &Config| match &config.servers[0].server.way {
-        docent_registry::EntryTransport::Program { env, .. } => env.keys().cloned().collect::<Vec<_>>(),
+        docent_registry::EntryTransport::Program { env, .. } => {
+            env.keys().cloned().collect::<Vec<_>>()
+        }
         docent_registry::EntryTransport::Remote { .. } => Vec::new(),
     };
     let config = ConfigFixture::new()
@@ -852,10 +865,11 @@ fn a_secret_among_the_arguments_of_a_server_is_reported() {
 #[test]
 fn a_project_names_no_server_that_is_started() {
     let servers = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = \"${OWN}\" }";
-    let config = ConfigFixture::new().root_file("docent.toml", servers).env("OWN", "secret-of-mine").load();
+    let config =
+        ConfigFixture::new().root_file("docent.toml", servers).env("OWN", "secret-of-mine").load();
     assert!(config.servers[0].of_a_project);
     assert!(!format!("{:?}", config.servers).contains("secret-of-mine"));
-    assert_eq!(crate::servers::all(&config), []);
+    assert_eq!(crate::servers::all_specs(&config), []);
 }
 
 #[test]
@@ -921,7 +935,8 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
 #[test]
 fn another_secret_of_a_server_is_no_other_key() {
     let text = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = { file = \"secret\" } }";
-    let world = ConfigFixture::new().user_file("docent.toml", text).user_file("secret", "first-one");
+    let world =
+        ConfigFixture::new().user_file("docent.toml", text).user_file("secret", "first-one");
     let first = world.load();
     let world = world.user_file("secret", "second-one");
     assert_eq!(first.changed_keys(&world.load()), ["mcp_servers"]);

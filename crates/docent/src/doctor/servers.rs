@@ -2,18 +2,23 @@
 
 use super::{CheckStatus, DoctorReport, format_names};
 use crate::{
-    config::{Config, ConfigInputs, ConfiguredServer, Tightness as Level},
+    config::{Config, ConfigInputs, ConfiguredServer, SandboxLevel},
     sandbox::{self, GuardedAccess},
     servers,
 };
 use docent_net::Url;
 use docent_registry::EntryTransport;
-use docent_sandbox::{Confinement, ConfinementMode, SandboxSupport, PortSet};
+use docent_sandbox::{Confinement, ConfinementMode, PortSet, SandboxSupport};
 use docent_screen::one_line;
 use std::path::Path;
 
 /// Adds a line per server, and what all servers together can reach and change.
-pub(super) fn examine(config: &Config, inputs: &ConfigInputs, offered: &SandboxSupport, report: &mut DoctorReport) {
+pub(super) fn examine(
+    config: &Config,
+    inputs: &ConfigInputs,
+    offered: &SandboxSupport,
+    report: &mut DoctorReport,
+) {
     for entry in &config.servers {
         let (mark, detail) = server(config, entry, offered);
         report.add("server", mark, format!("{}: {detail}", entry.server.name));
@@ -78,7 +83,9 @@ fn blocked_tools(config: &Config) -> Vec<String> {
 }
 
 /// Returns the servers that are programs, with their sandboxes. Servers on the network have none.
-fn sandboxed_programs(config: &Config) -> impl Iterator<Item = (&ConfiguredServer, Option<&Path>, Confinement, ConfinementMode)> {
+fn sandboxed_programs(
+    config: &Config,
+) -> impl Iterator<Item = (&ConfiguredServer, Option<&Path>, Confinement, ConfinementMode)> {
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let places = sandbox::changeable_paths(config, &[]);
     used.filter_map(move |entry| {
@@ -132,7 +139,11 @@ fn network(config: &Config, report: &mut DoctorReport) {
 }
 
 /// Describes a server's sandbox, what it can still do, and what strict would block.
-fn server(config: &Config, entry: &ConfiguredServer, offered: &SandboxSupport) -> (CheckStatus, String) {
+fn server(
+    config: &Config,
+    entry: &ConfiguredServer,
+    offered: &SandboxSupport,
+) -> (CheckStatus, String) {
     if entry.of_a_project {
         let why = "not started: set by a project file, which could come from an untrusted repo";
         return (CheckStatus::Warn, why.to_owned());
@@ -158,8 +169,7 @@ fn server(config: &Config, entry: &ConfiguredServer, offered: &SandboxSupport) -
     let (confined, mode) =
         sandbox::of_a_server(config, &entry.extra, cwd, &GuardedAccess::default(), &places);
     if mode == ConfinementMode::Off {
-        let what =
-            "no sandbox (policy.sandbox.mode is off): it can read credentials and write wherever you can";
+        let what = "no sandbox (policy.sandbox.mode is off): it can read credentials and write wherever you can";
         return (CheckStatus::Warn, what.to_owned());
     }
     let (mark, holds) = match docent_sandbox::plan(&confined, mode, offered) {

@@ -6,9 +6,9 @@ use crate::{
     servers::{self, ServerDialer},
 };
 use docent_audit::AuditFilter;
-use docent_dial::{TransportListener, Running, pipes};
-use docent_hub::{Dialer as _, Hub, ServerSpec, ServerStatus, StderrTail, ServerTransport};
-use docent_inspector::{InspectorBackend, TargetConnection, CallSpan, InspectorTarget, Traces};
+use docent_dial::{Running, TransportListener, pipes};
+use docent_hub::{Dialer as _, Hub, ServerSpec, ServerStatus, ServerTransport, StderrTail};
+use docent_inspector::{CallSpan, InspectorBackend, InspectorTarget, TargetConnection, Traces};
 use docent_server::McpServer;
 use docent_tool::Object;
 use docent_traffic::Traffic;
@@ -75,11 +75,20 @@ impl LocalBackend {
         };
         let kind = if configured { "server" } else { kind };
         // The user who typed the command has seen its secrets.
-        InspectorTarget { name: spec.name.clone(), kind, way: describe_endpoint(spec, masks), asks: starts && !given }
+        InspectorTarget {
+            name: spec.name.clone(),
+            kind,
+            way: describe_endpoint(spec, masks),
+            asks: starts && !given,
+        }
     }
 
     /// Opens a session with docent's own server, as the user who started it.
-    fn open_docent(&self, inside: &LocalServer, listener: Arc<dyn TransportListener>) -> TargetConnection {
+    fn open_docent(
+        &self,
+        inside: &LocalServer,
+        listener: Arc<dyn TransportListener>,
+    ) -> TargetConnection {
         let bytes = self.dial.config().limits.message_bytes;
         let (here, there) = tokio::io::duplex(PIPE_BUFFER_BYTES);
         let (reader, writer) = tokio::io::split(there);
@@ -103,10 +112,18 @@ impl LocalBackend {
             stdio::serve_on(session, setup, reader, writer).await.unwrap_or_default();
         });
         let (reader, writer) = tokio::io::split(here);
-        TargetConnection { line: pipes::open(reader, writer, bytes, listener), via: None, stderr: None }
+        TargetConnection {
+            line: pipes::open(reader, writer, bytes, listener),
+            via: None,
+            stderr: None,
+        }
     }
 
-    async fn open_server(&self, spec: &ServerSpec, listener: Arc<dyn TransportListener>) -> Result<TargetConnection, String> {
+    async fn open_server(
+        &self,
+        spec: &ServerSpec,
+        listener: Arc<dyn TransportListener>,
+    ) -> Result<TargetConnection, String> {
         let tail = Arc::new(StderrTail::default());
         let line = self.dial.dial(spec, listener, Arc::clone(&tail)).await;
         let line = line.map_err(|failure| {
@@ -120,7 +137,11 @@ impl LocalBackend {
             seen = all;
             new.iter().map(|line| logging::mask_text(line)).collect()
         };
-        Ok(TargetConnection { line, via: Some(spec.transport.via()), stderr: Some(Box::new(stderr)) })
+        Ok(TargetConnection {
+            line,
+            via: Some(spec.transport.via()),
+            stderr: Some(Box::new(stderr)),
+        })
     }
 
     fn decide(
@@ -129,7 +150,8 @@ impl LocalBackend {
         tools: &[String],
         decide: impl Fn(&docent_hub::ServerStateStore) -> std::io::Result<Vec<String>>,
     ) -> Result<Vec<String>, String> {
-        let inside = self.inside.as_ref().ok_or("docent's own server does not run in this process")?;
+        let inside =
+            self.inside.as_ref().ok_or("docent's own server does not run in this process")?;
         let known =
             inside.hub.server(server).ok_or_else(|| format!("unknown server {server:?}"))?;
         let decided = decide(&servers::approval_memory(&self.dial.config()));
@@ -245,10 +267,13 @@ impl InspectorBackend for LocalBackend {
     }
 
     fn config(&self) -> Result<Value, String> {
-        let inside = self.inside.as_ref().ok_or("docent's own server does not run in this process")?;
+        let inside =
+            self.inside.as_ref().ok_or("docent's own server does not run in this process")?;
         let config = Config::load(&inside.inputs).map_err(|error| format!("{error:#}"))?;
         let values: Vec<Value> = match config.show_json() {
-            Value::Object(rows) => rows.into_iter().map(|(key, row)| mask_row(&key, &row)).collect(),
+            Value::Object(rows) => {
+                rows.into_iter().map(|(key, row)| mask_row(&key, &row)).collect()
+            }
             _ => Vec::new(),
         };
         let files: Vec<String> =

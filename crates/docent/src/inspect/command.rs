@@ -4,7 +4,7 @@ use super::{LocalBackend, address, pages, token, traffic};
 use crate::{
     config::{self, Config, ConfigInputs},
     logging, sandbox, serve,
-    servers::{self, ServerDialer, HubResources},
+    servers::{self, HubResources, ServerDialer},
     shell::{
         args::{ServerTarget, TargetFlags},
         spec,
@@ -100,7 +100,11 @@ pub(crate) fn open_browser(address: &str) {
     drop(command.spawn());
 }
 
-fn inspect_docent(config: &Config, inputs: ConfigInputs, opened: InspectorListener) -> anyhow::Result<()> {
+fn inspect_docent(
+    config: &Config,
+    inputs: ConfigInputs,
+    opened: InspectorListener,
+) -> anyhow::Result<()> {
     let means = servers::serving_resources(config, inputs.environment.clone())?;
     let in_force = sandbox::enter(config)?;
     let guard = logging::init(config)?;
@@ -110,10 +114,16 @@ fn inspect_docent(config: &Config, inputs: ConfigInputs, opened: InspectorListen
     Ok(())
 }
 
-fn inspect_server(target: &ServerTarget, config: &Config, inputs: ConfigInputs, opened: InspectorListener) -> anyhow::Result<()> {
+fn inspect_server(
+    target: &ServerTarget,
+    config: &Config,
+    inputs: ConfigInputs,
+    opened: InspectorListener,
+) -> anyhow::Result<()> {
     let given = spec(target, config)?;
     let starts = |way: &ServerTransport| matches!(way, ServerTransport::Program { .. });
-    let wanted = starts(&given.transport) || servers::all_specs(config).iter().any(|one| starts(&one.transport));
+    let wanted = starts(&given.transport)
+        || servers::all_specs(config).iter().any(|one| starts(&one.transport));
     let keeper = if wanted { Some(servers::keeper(config, &inputs.environment)?) } else { None };
     let means = HubResources::new(config, keeper, inputs.environment);
     let _guard = logging::init(config)?;

@@ -1,14 +1,14 @@
 //! Runs the inspector: `docent inspect`, and the page of a running `docent serve`.
 
-mod command;
 mod backend;
+mod command;
 
-pub(crate) use command::{InspectFlags, InspectorListener, open_browser, run};
 pub(crate) use backend::{LocalBackend, LocalServer};
+pub(crate) use command::{InspectFlags, InspectorListener, open_browser, run};
 
 use crate::{config::LogFormat, logging};
 use anyhow::Context as _;
-use docent_inspector::{PATH, InspectorToken};
+use docent_inspector::{InspectorToken, PATH};
 use docent_traffic::Traffic;
 use docent_transport::http::ExtraRoutes;
 use serde_json::json;
@@ -29,7 +29,11 @@ pub(crate) fn token() -> anyhow::Result<InspectorToken> {
 }
 
 /// Returns the inspector's pages for a listener.
-pub(crate) fn pages(token: InspectorToken, clerk: LocalBackend, traffic: Arc<Traffic>) -> ExtraRoutes {
+pub(crate) fn pages(
+    token: InspectorToken,
+    clerk: LocalBackend,
+    traffic: Arc<Traffic>,
+) -> ExtraRoutes {
     ExtraRoutes { below: PATH, routes: docent_inspector::router(token, Arc::new(clerk), traffic) }
 }
 
@@ -40,7 +44,12 @@ fn address(listener: SocketAddr, tls: bool, token: &InspectorToken) -> String {
 }
 
 /// Prints the address of a server's inspector. The log would mask the token, which the user needs.
-pub(crate) fn print_address(listener: SocketAddr, tls: bool, token: &InspectorToken, format: LogFormat) {
+pub(crate) fn print_address(
+    listener: SocketAddr,
+    tls: bool,
+    token: &InspectorToken,
+    format: LogFormat,
+) {
     let address = address(listener, tls, token);
     let line = match format {
         LogFormat::Text => format!("inspector: {address}"),

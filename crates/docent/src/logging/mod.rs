@@ -10,10 +10,10 @@ mod telemetry;
 
 pub(crate) use recent::lines_between;
 pub use redact::Redactor;
-pub use telemetry::{set_parent, parent_from};
+pub use telemetry::{parent_from, set_parent};
 
 use crate::{
-    config::{Config, LogLevel, LogFormat, LoggingConfig, SecretText, TransportKind},
+    config::{Config, LogFormat, LogLevel, LoggingConfig, SecretText, TransportKind},
     state::resolve_folder,
 };
 use anyhow::Context as _;
@@ -56,7 +56,8 @@ pub fn init(config: &Config) -> anyhow::Result<TelemetryGuard> {
     REDACTOR.set(redactor.clone()).unwrap_or_default();
     panics::install_hook();
     let colors = io::stderr().is_terminal() && !logging.no_color;
-    let mut layers: Vec<BoxedLayer> = vec![lines(logging, MaskedStderr(redactor.clone(), colors), colors)?];
+    let mut layers: Vec<BoxedLayer> =
+        vec![lines(logging, MaskedStderr(redactor.clone(), colors), colors)?];
     if let Some(path) = &logging.file {
         let path = resolve_folder(path);
         let file = open(&path).with_context(|| {
@@ -76,7 +77,8 @@ pub fn init(config: &Config) -> anyhow::Result<TelemetryGuard> {
             telemetry::start(endpoint, &config.telemetry).with_context(|| {
                 format!("cannot export spans to {endpoint} (telemetry.otlp_endpoint)")
             })?;
-        let ours = Targets::new().with_targets([("docent", LogLevel::Info), ("mcp", LogLevel::Info)]);
+        let ours =
+            Targets::new().with_targets([("docent", LogLevel::Info), ("mcp", LogLevel::Info)]);
         // Events inside spans are not exported: only log output is masked.
         let spans = filter_fn(move |metadata| {
             metadata.is_span() && ours.would_enable(metadata.target(), metadata.level())
@@ -115,9 +117,7 @@ where
     Ok(match &logging.rust_log {
         Some(text) => {
             let filter = EnvFilter::try_new(text).with_context(|| {
-                format!(
-                    "RUST_LOG={text} is not a valid filter; example: info,mcp::protocol=debug"
-                )
+                format!("RUST_LOG={text} is not a valid filter; example: info,mcp::protocol=debug")
             })?;
             layer.with_filter(filter).boxed()
         }
@@ -302,6 +302,9 @@ mod tests {
             };
             directives(&logging).would_enable("rmcp::service", &Tracing::ERROR)
         };
-        assert_eq!([LogLevel::Warn, LogLevel::Info, LogLevel::Debug].map(heard), [false, false, true]);
+        assert_eq!(
+            [LogLevel::Warn, LogLevel::Info, LogLevel::Debug].map(heard),
+            [false, false, true]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The last step of a log line: masks secrets, and keeps each event on one line of bounded length.
 
 use crate::config::SecretText;
-use docent_screen::{ScreenOptions, Screen, one_line};
+use docent_screen::{Screen, ScreenOptions, one_line};
 use serde_json::json;
 use std::{
     borrow::Cow,
@@ -177,9 +177,15 @@ mod tests {
             let line = format!("{before}{token} {after}\n");
             for (colors, end) in [(false, ""), (true, "\u{1b}[0m")] {
                 let output = written(&line, colors);
-                assert!(output.starts_with(&before) && !output.contains("ghp_"), "the token is cut");
+                assert!(
+                    output.starts_with(&before) && !output.contains("ghp_"),
+                    "the token is cut"
+                );
                 let end = format!("{end} … [cut: {} bytes in all]\n", line.len() - 1);
-                assert!(output.ends_with(&end) && output.len() <= MAX_LINE_BYTES + end.len(), "{end}");
+                assert!(
+                    output.ends_with(&end) && output.len() <= MAX_LINE_BYTES + end.len(),
+                    "{end}"
+                );
             }
         }
         let line = format!("{{\"message\":\"{before}{token} {before}\"}}\n");

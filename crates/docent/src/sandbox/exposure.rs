@@ -27,7 +27,9 @@ fn writable_paths<'a>(config: &'a Config, home: Option<&Path>) -> Vec<(&'a str, 
     let usable =
         config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let held = usable.filter_map(|entry| {
-        let docent_registry::EntryTransport::Program { cwd, .. } = &entry.server.way else { return None };
+        let docent_registry::EntryTransport::Program { cwd, .. } = &entry.server.way else {
+            return None;
+        };
         let cwd = cwd.as_deref().map(Path::new);
         let (confined, mode) = of_a_server(config, &entry.extra, cwd, &open, &places);
         let write = confined.write.into_iter();
@@ -69,7 +71,8 @@ pub(crate) fn exposed_files(config: &Config, inputs: &ConfigInputs) -> Vec<Expos
     let written = writable_paths(config, inputs.home.as_deref());
     let mut found: Vec<ExposedFile> = Vec::new();
     for file in own.chain(config.secret_files.iter().cloned()) {
-        let servers: Vec<String> = writers_in(&file, &written).into_iter().map(str::to_owned).collect();
+        let servers: Vec<String> =
+            writers_in(&file, &written).into_iter().map(str::to_owned).collect();
         if !servers.is_empty() && !found.iter().any(|known| known.file == file) {
             found.push(ExposedFile { file, servers });
         }

@@ -98,10 +98,13 @@ pub(crate) fn scan(config: &Config, search: &str) -> GuardedAccess {
     // A home directory of `/` counts as none.
     let own = home.map(resolve_links).filter(|own| own.parent().is_some());
     let (own, secrets) = (own.as_deref(), secrets(config));
-    let mut wide: Vec<PathBuf> = CLOSED_FOLDERS.iter().map(|place| resolve_links(Path::new(place))).collect();
+    let mut wide: Vec<PathBuf> =
+        CLOSED_FOLDERS.iter().map(|place| resolve_links(Path::new(place))).collect();
     let mut closed = wide.clone();
     wide.extend(own.map(Path::to_owned));
-    closed.extend(own.into_iter().flat_map(other_homes).chain(own.into_iter().flat_map(hidden_link_targets)));
+    closed.extend(
+        own.into_iter().flat_map(other_homes).chain(own.into_iter().flat_map(hidden_link_targets)),
+    );
     closed.extend(secrets.iter().filter(|secret| !is_hidden(secret, own)).cloned());
     // A root is fully open.
     let whole = PROGRAM_FOLDERS.map(|place| resolve_links(Path::new(place)));
@@ -127,7 +130,8 @@ pub(crate) fn scan(config: &Config, search: &str) -> GuardedAccess {
             && !secrets.iter().any(|secret| path.starts_with(secret))
     };
     let holds_secret = |path: &PathBuf| secrets.iter().any(|secret| secret.starts_with(path));
-    let write = caches(home).into_iter().map(|cache| (resolve_links_until(&cache, &config.roots), cache));
+    let write =
+        caches(home).into_iter().map(|cache| (resolve_links_until(&cache, &config.roots), cache));
     let (write, mut write_names): (Vec<PathBuf>, Vec<PathBuf>) =
         write.filter(|(cache, _)| may_be_named(cache) && !holds_secret(cache)).unzip();
     write_names.retain(|name| !write.contains(name));
@@ -307,7 +311,8 @@ fn programs(search: &str, homes: &[Option<&Path>]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
         let beside = folder.parent().filter(|beside| {
-            let is_home = *beside == Path::new("/root") || beside.parent().is_some_and(is_home_parent);
+            let is_home =
+                *beside == Path::new("/root") || beside.parent().is_some_and(is_home_parent);
             let is_of = |home: &&Path| beside.starts_with(home) || home.starts_with(beside);
             !is_home && beside.parent().is_some() && !homes.iter().flatten().any(is_of)
         });

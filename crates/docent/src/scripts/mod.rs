@@ -9,7 +9,10 @@ use crate::{
     sandbox,
     servers::{self, HubResources},
 };
-use docent_keeper::{SupervisedChild, Confinement, ProgramEnd, Supervisor, Launch, ConfinementMode, OWN_EXECUTABLE, SupervisedProcess};
+use docent_keeper::{
+    Confinement, ConfinementMode, Launch, OWN_EXECUTABLE, ProgramEnd, SupervisedChild,
+    SupervisedProcess, Supervisor,
+};
 use docent_script::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
 use docent_tool::BoxedFuture;
 use serde::{Deserialize, Serialize};
@@ -51,7 +54,8 @@ pub(crate) fn workers(config: &Config, means: &HubResources) -> Arc<Workers> {
         ConfinementMode::Strict => ConfinementMode::Strict,
         ConfinementMode::Auto | ConfinementMode::Off => ConfinementMode::Auto,
     };
-    let description = WorkerSettings { mode, memory_bytes: config.hub.settings.script.memory_bytes };
+    let description =
+        WorkerSettings { mode, memory_bytes: config.hub.settings.script.memory_bytes };
     Workers::new(Arc::new(KeeperWorkers {
         keeper: OnceCell::new_with(means.keeper.clone()),
         config: config.clone(),
@@ -170,7 +174,11 @@ mod tests {
     fn an_end_is_explained() {
         for (ended, said, want) in [
             (ProgramEnd::Signal(SIGXCPU), "", WorkerExit::OutOfTime),
-            (ProgramEnd::Signal(6), "memory allocation of 7 bytes failed\n", WorkerExit::OutOfMemory),
+            (
+                ProgramEnd::Signal(6),
+                "memory allocation of 7 bytes failed\n",
+                WorkerExit::OutOfMemory,
+            ),
             (
                 ProgramEnd::Signal(9),
                 "",

@@ -2,7 +2,7 @@
 
 use super::WorkerSettings;
 use docent_sandbox::{Confinement, ResourceLimits as SandboxLimits, confine};
-use docent_script::{ScriptLimits, MAX_WORKER_STACK_BYTES, serve_worker};
+use docent_script::{MAX_WORKER_STACK_BYTES, ScriptLimits, serve_worker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     ffi::OsStr,
@@ -34,7 +34,8 @@ pub(crate) fn run(description: Option<&OsStr>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             // If standard error is closed, the exit code must suffice.
-            writeln!(io::stderr(), "docent: {}: {problem}", super::WORKER_SUBCOMMAND).unwrap_or_default();
+            writeln!(io::stderr(), "docent: {}: {problem}", super::WORKER_SUBCOMMAND)
+                .unwrap_or_default();
             ExitCode::from(EXIT_NOT_STARTED)
         }
     }

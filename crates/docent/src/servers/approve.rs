@@ -1,8 +1,8 @@
 //! `docent servers approve`: shows how a tool's definition has changed, and approves it.
 
 use super::{
-    command::{ApproveFlags, entry},
     approval_memory,
+    command::{ApproveFlags, entry},
 };
 use crate::{analyze::Printed, cli};
 use anyhow::bail;
@@ -40,7 +40,8 @@ pub(super) fn approve(flags: &ApproveFlags) -> anyhow::Result<Printed> {
     // If no one can see or answer the question, naming the server counts as approval.
     let asks = !yes && io::stdin().is_terminal() && io::stderr().is_terminal();
     let agrees = |shown: &str| if asks { confirm(shown) } else { Ok(true) };
-    let ApprovalOutcome { shown, message: told: message, approved } = decide(&approval_memory(&config), name, tools, agrees)?;
+    let ApprovalOutcome { shown, message, approved } =
+        decide(&approval_memory(&config), name, tools, agrees)?;
     let text = if asks { message } else { shown + &message };
     Ok(common.printed(text, &json!({"server": name, "approved": approved})))
 }
@@ -55,12 +56,11 @@ fn decide(
     let known = memory.load_any(name).unwrap_or_default();
     let is_wanted = |tool: &str| tools.is_empty() || tools.iter().any(|wanted| wanted == tool);
     let (mut shown, mut seen) = (String::new(), BTreeMap::new());
-    for (tool, before, now) in known.held().filter(|held| is_wanted(held.0)) {
+    for (tool, before, now) in known.held_definitions().filter(|held| is_wanted(held.0)) {
         shown.push_str(&difference(tool, before, now));
         seen.insert(tool.to_owned(), now.clone());
     }
-    let nothing =
-        |message| ApprovalOutcome { shown: String::new(), message: told: message, approved: Vec::new() };
+    let nothing = |message| ApprovalOutcome { shown: String::new(), message, approved: Vec::new() };
     if seen.is_empty() && known.doubted && known.held_back.is_empty() {
         return Ok(nothing(format!(
             "The approval file of `{name}` is unreadable, and its tools are not known: run docent servers test {name}, then approve.\n"
@@ -83,7 +83,7 @@ fn decide(
         "Approved: {}. A running docent applies this with the next call or list.\n",
         names.join(", ")
     );
-    Ok(ApprovalOutcome { shown, message: told: message, approved })
+    Ok(ApprovalOutcome { shown, message, approved })
 }
 
 /// Returns the change of a definition as a unified diff, with hidden characters made visible.

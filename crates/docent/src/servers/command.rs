@@ -1,10 +1,13 @@
 //! `docent servers`: lists, adds, removes, imports, tests and approves other MCP servers, and signs in at them.
 
-use super::{ServerDialer, approve, edits, import, approval_memory, trial};
+use super::{ServerDialer, approval_memory, approve, edits, import, trial};
 use crate::{
     analyze::{Printed, UsageError},
     cli,
-    config::{self, Config, ServerEntryProblem, ConfigFlags, ConfigInputs, ServerSecretMask, ConfiguredServer},
+    config::{
+        self, Config, ConfigFlags, ConfigInputs, ConfiguredServer, ServerEntryProblem,
+        ServerSecretMask,
+    },
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
@@ -126,17 +129,12 @@ impl ServersCommonArgs {
 
     /// Returns the file to write to. `by_hand` is the advice for files that can't be edited.
     pub(super) fn file(&self, inputs: &ConfigInputs, by_hand: &str) -> anyhow::Result<PathBuf> {
-        let own = || {
-            config::user_file(inputs)
-                .context("no home directory; name a file with --config")
-        };
+        let own =
+            || config::user_file(inputs).context("no home directory; name a file with --config");
         let file =
             self.config.as_ref().map(|file| inputs.working_dir.join(file)).map_or_else(own, Ok)?;
         if file.extension().is_some_and(|extension| extension == "json") {
-            bail!(
-                "cannot edit {}, which is JSON: {by_hand}, or use docent.toml",
-                file.display()
-            );
+            bail!("cannot edit {}, which is JSON: {by_hand}, or use docent.toml", file.display());
         }
         Ok(file)
     }

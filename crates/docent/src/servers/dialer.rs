@@ -2,17 +2,21 @@
 
 use super::{HubResources, tokens};
 use crate::{
-    config::{self, Config, ServerExtension, SecretText},
+    config::{self, Config, SecretText, ServerExtension},
     sandbox,
 };
 use docent_dial::{
-    TransportEvent, TransportFailure, HttpSettings, ClientTransport, TransportListener, Outgoing, Running, http,
-    oauth::{Browser, OauthClient, FileTokenStore, MemoryTokenStore, OauthSettings, OauthSignIn, TokenStore},
+    ClientTransport, HttpSettings, Outgoing, Running, TransportEvent, TransportFailure,
+    TransportListener, http,
+    oauth::{
+        Browser, FileTokenStore, MemoryTokenStore, OauthClient, OauthSettings, OauthSignIn,
+        TokenStore,
+    },
     open_detecting, pipes, sse, websocket,
 };
-use docent_hub::{Dialer, LogThrottle, ServerSpec, StderrTail, ThrottleDecision, ServerTransport};
-use docent_keeper::{Supervisor, SupervisedProcess};
-use docent_sandbox::{Launch, ConfinementMode, VariableOrigin, clean_environment};
+use docent_hub::{Dialer, LogThrottle, ServerSpec, ServerTransport, StderrTail, ThrottleDecision};
+use docent_keeper::{SupervisedProcess, Supervisor};
+use docent_sandbox::{ConfinementMode, Launch, VariableOrigin, clean_environment};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
@@ -161,7 +165,9 @@ impl ServerDialer {
         let mut environment = clean_environment(inherited, configured);
         let depth = config::nesting_depth(own).saturating_add(1).to_string();
         environment.kept.insert(config::NESTING_VARIABLE.into(), depth.into());
-        for dropped in environment.dropped.iter().filter(|one| one.origin == VariableOrigin::Configured) {
+        for dropped in
+            environment.dropped.iter().filter(|one| one.origin == VariableOrigin::Configured)
+        {
             tracing::warn!(
                 server = spec.name,
                 variable = dropped.name,
@@ -185,7 +191,11 @@ impl ServerDialer {
     }
 
     /// Returns the OAuth settings of a server, unless its entry has a token of its own.
-    fn sign_in(&self, spec: &ServerSpec, url: &str) -> Result<Option<Arc<OauthSignIn>>, TransportFailure> {
+    fn sign_in(
+        &self,
+        spec: &ServerSpec,
+        url: &str,
+    ) -> Result<Option<Arc<OauthSignIn>>, TransportFailure> {
         let ServerTransport::Remote { headers, .. } = &spec.transport else { return Ok(None) };
         if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
             return Ok(None);
@@ -211,13 +221,15 @@ impl ServerDialer {
     /// Signs in to a server, whether or not it has asked for it yet.
     pub(crate) async fn login(&self, spec: &ServerSpec) -> Result<(), TransportFailure> {
         let ServerTransport::Remote { url, .. } = &spec.transport else {
-            return Err(TransportFailure::Unreachable("it is a program, and needs no sign-in".into()));
+            return Err(TransportFailure::Unreachable(
+                "it is a program, and needs no sign-in".into(),
+            ));
         };
         match self.sign_in(spec, url)? {
             Some(sign_in) => sign_in.login().await,
-            None => {
-                Err(TransportFailure::Unreachable("its entry has an Authorization header already".into()))
-            }
+            None => Err(TransportFailure::Unreachable(
+                "its entry has an Authorization header already".into(),
+            )),
         }
     }
 
@@ -353,7 +365,8 @@ mod tests {
 
     #[test]
     fn a_start_is_logged_with_the_names_of_its_variables() {
-        let mut launch = Launch::new("prog", ["--flag"], Confinement::default(), ConfinementMode::Auto);
+        let mut launch =
+            Launch::new("prog", ["--flag"], Confinement::default(), ConfinementMode::Auto);
         let configured = [("PLAIN", "qwerty"), ("LD_PRELOAD", "evil.so")];
         let configured = configured.map(|(name, value)| (name.into(), value.into()));
         launch.environment = clean_environment([], configured);

@@ -1,15 +1,15 @@
 //! `docent servers add` and `remove`: edits the entries in the user's own file.
 
 use super::{
-    command::{AddServerArgs, ServersCommonArgs},
     approval_memory,
+    command::{AddServerArgs, ServersCommonArgs},
 };
 use crate::{
     analyze::{Printed, UsageError},
     cli, config,
 };
 use anyhow::{Context as _, bail};
-use docent_registry::{RemoteKind, McpServerEntry, EntryTransport, with_table, without_table};
+use docent_registry::{EntryTransport, McpServerEntry, RemoteKind, with_table, without_table};
 use indexmap::IndexMap;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -59,7 +59,8 @@ fn endpoint(flags: &AddServerArgs) -> anyhow::Result<EntryTransport> {
             refuse(!flags.env.is_empty(), "--env", "a program")?;
             refuse(flags.cwd.is_some(), "--cwd", "a program")?;
             let lower = url.to_ascii_lowercase();
-            if !url.contains("${") && !SERVER_SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
+            if !url.contains("${") && !SERVER_SCHEMES.iter().any(|scheme| lower.starts_with(scheme))
+            {
                 bail!(UsageError(format!(
                     "invalid server address {url:?}: it must begin with {}",
                     SERVER_SCHEMES.join(", ")
@@ -67,7 +68,11 @@ fn endpoint(flags: &AddServerArgs) -> anyhow::Result<EntryTransport> {
             }
             refuse(flags.sse && lower.starts_with("ws"), "--sse", "an http or https address")?;
             let kind = flags.sse.then_some(RemoteKind::Sse);
-            Ok(EntryTransport::Remote { url: url.clone(), kind, headers: parse_pairs(&flags.header)? })
+            Ok(EntryTransport::Remote {
+                url: url.clone(),
+                kind,
+                headers: parse_pairs(&flags.header)?,
+            })
         }
         (None, Some((command, args))) => {
             refuse(!flags.header.is_empty(), "--header", "an address")?;

@@ -11,7 +11,8 @@ use crate::{
 };
 use anyhow::bail;
 use docent_registry::{
-    McpClient, ConfigFormat, ClientFolders, EntryProblem, ConfigScope, McpServerEntry, EntryTransport, candidates, expand, find, read, with_table,
+    ClientFolders, ConfigFormat, ConfigScope, EntryProblem, EntryTransport, McpClient,
+    McpServerEntry, candidates, expand, find, read, with_table,
 };
 use serde_json::{Value, json};
 use std::{
@@ -27,7 +28,11 @@ struct ImportSource {
     with_projects: bool,
 }
 
-pub(super) fn import(from: &[String], dry_run: bool, common: &ServersCommonArgs) -> anyhow::Result<Printed> {
+pub(super) fn import(
+    from: &[String],
+    dry_run: bool,
+    common: &ServersCommonArgs,
+) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
     // Reports what the project may not set. Servers are imported even if the configuration is invalid.
     drop(cli::load(&inputs));
@@ -45,7 +50,8 @@ pub(super) fn import(from: &[String], dry_run: bool, common: &ServersCommonArgs)
     for source in &sources {
         taking.take_all(source);
     }
-    let ServerImport { text, report: told: mut output, added, left_out, there_already, broken, .. } = taking;
+    let ServerImport { text, report: mut output, added, left_out, there_already, broken, .. } =
+        taking;
     if !added.is_empty() && !dry_run {
         config::write_file(&file, &text)?;
     }
@@ -80,7 +86,11 @@ fn sources(from: &[String], inputs: &ConfigInputs) -> anyhow::Result<Vec<ImportS
         let path = inputs.working_dir.join(word);
         match McpClient::parse(word) {
             _ if path.is_file() => {
-                sources.push(ImportSource { form: ConfigFormat::of(&path), path, with_projects: true });
+                sources.push(ImportSource {
+                    form: ConfigFormat::of(&path),
+                    path,
+                    with_projects: true,
+                });
             }
             Some(client) => {
                 let its = found.iter().filter(|source| source.client == client);
@@ -148,7 +158,9 @@ impl ServerImport<'_> {
             match &server.project {
                 Some(project) if !source.with_projects => {
                     let (name, path) = (&server.name, source.path.display());
-                    self.leave_out(format!("{name} of {project}: only for that project; name {path} to import it"));
+                    self.leave_out(format!(
+                        "{name} of {project}: only for that project; name {path} to import it"
+                    ));
                 }
                 _ => self.take(server, &source.path),
             }

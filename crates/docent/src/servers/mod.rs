@@ -20,7 +20,7 @@ use crate::{
 };
 use anyhow::Context as _;
 use docent_hub::{Hub, ServerStateStore};
-use docent_keeper::{UnconfiguredSupervisor, CommandPolicy, Supervisor};
+use docent_keeper::{CommandPolicy, Supervisor, UnconfiguredSupervisor};
 use docent_registry::EntryTransport;
 use docent_traffic::Traffic;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
@@ -36,7 +36,10 @@ pub(crate) struct HubResources {
 }
 
 /// The same for serving: servers may be added later, when the sandbox no longer lets this process start programs.
-pub(crate) fn serving_resources(config: &Config, environment: ConfigEnvironment) -> anyhow::Result<HubResources> {
+pub(crate) fn serving_resources(
+    config: &Config,
+    environment: ConfigEnvironment,
+) -> anyhow::Result<HubResources> {
     let means = hub_resources(config, environment)?;
     if means.keeper.is_some() {
         return Ok(means);
@@ -47,7 +50,10 @@ pub(crate) fn serving_resources(config: &Config, environment: ConfigEnvironment)
 }
 
 /// Starts the supervisor process if there are programs to start.
-pub(crate) fn hub_resources(config: &Config, environment: ConfigEnvironment) -> anyhow::Result<HubResources> {
+pub(crate) fn hub_resources(
+    config: &Config,
+    environment: ConfigEnvironment,
+) -> anyhow::Result<HubResources> {
     let program = |way: &EntryTransport| matches!(way, EntryTransport::Program { .. });
     let wanted =
         config.servers.iter().any(|entry| !entry.of_a_project && program(&entry.server.way));
@@ -57,7 +63,11 @@ pub(crate) fn hub_resources(config: &Config, environment: ConfigEnvironment) -> 
 
 impl HubResources {
     /// Scans the machine. Must be called before the sandbox is entered.
-    pub(crate) fn new(config: &Config, keeper: Option<Supervisor>, environment: ConfigEnvironment) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        keeper: Option<Supervisor>,
+        environment: ConfigEnvironment,
+    ) -> Self {
         let search = environment.get("PATH").unwrap_or_default();
         let open = match keeper {
             Some(_) => sandbox::scan(config, search),
@@ -68,13 +78,17 @@ impl HubResources {
 }
 
 /// Starts the supervisor process. Must be called while this process has one thread.
-pub(crate) fn keeper(config: &Config, environment: &ConfigEnvironment) -> anyhow::Result<Supervisor> {
+pub(crate) fn keeper(
+    config: &Config,
+    environment: &ConfigEnvironment,
+) -> anyhow::Result<Supervisor> {
     start_supervisor(begin_supervisor()?, config, environment)
 }
 
 /// Begins to start the supervisor before the configuration is loaded.
 pub(crate) fn begin_supervisor() -> anyhow::Result<UnconfiguredSupervisor> {
-    UnconfiguredSupervisor::start(&executable()?).context("can't start the process that starts servers")
+    UnconfiguredSupervisor::start(&executable()?)
+        .context("can't start the process that starts servers")
 }
 
 fn executable() -> anyhow::Result<PathBuf> {

@@ -1,8 +1,8 @@
 //! Converts configured servers to the hub's specs.
 
-use crate::config::{Config, ServerExtension, SecretText, ConfiguredServer};
-use docent_hub::{ServerDescription, RetryPolicy, ServerSpec, ServerTransport};
-use docent_registry::{RemoteKind, Sensitivity, EntryVisibility};
+use crate::config::{Config, ConfiguredServer, SecretText, ServerExtension};
+use docent_hub::{RetryPolicy, ServerDescription, ServerSpec, ServerTransport};
+use docent_registry::{EntryVisibility, RemoteKind, Sensitivity};
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -80,12 +80,14 @@ fn drop_invalid_renames(specs: &mut [ServerSpec]) -> Vec<String> {
 pub(crate) fn spec_of(entry: &ConfiguredServer, config: &Config) -> ServerSpec {
     let ConfiguredServer { server, extra, .. } = entry.clone();
     let way = match &server.way {
-        docent_registry::EntryTransport::Program { command, args, env, cwd, .. } => ServerTransport::Program {
-            command: command.clone(),
-            args: args.clone(),
-            env: env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-            cwd: cwd.as_ref().map(PathBuf::from),
-        },
+        docent_registry::EntryTransport::Program { command, args, env, cwd, .. } => {
+            ServerTransport::Program {
+                command: command.clone(),
+                args: args.clone(),
+                env: env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+                cwd: cwd.as_ref().map(PathBuf::from),
+            }
+        }
         docent_registry::EntryTransport::Remote { url, kind, headers } => ServerTransport::Remote {
             url: url.clone(),
             sse: kind.map(|kind| kind == RemoteKind::Sse),
@@ -159,7 +161,8 @@ mod tests {
     #[test]
     fn what_a_program_is_held_to_is_part_of_it() {
         let place = tempfile::tempdir().unwrap();
-        let inputs = ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
+        let inputs =
+            ConfigInputs { working_dir: place.path().to_owned(), ..ConfigInputs::default() };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
         let extra = ServerExtension::default();
         let with = |change: fn(&mut Config)| {
@@ -180,7 +183,8 @@ mod tests {
     fn invalid_new_names_are_dropped_and_reported() {
         let server = |name: &str, renames: &[(&str, &str)]| {
             let (url, headers) = (String::new(), BTreeMap::new());
-            let mut spec = ServerSpec::new(name, ServerTransport::Remote { url, sse: None, headers });
+            let mut spec =
+                ServerSpec::new(name, ServerTransport::Remote { url, sse: None, headers });
             let pair = |(tool, name): &(&str, &str)| ((*tool).to_owned(), (*name).to_owned());
             spec.rename = renames.iter().map(pair).collect();
             spec
@@ -218,7 +222,10 @@ mod tests {
         let means = crate::servers::HubResources::new(&config, None, inputs.environment.clone());
         let (hub, _dial) = crate::servers::hub(&config, means, None);
         let headers = BTreeMap::new();
-        hub.configure(vec![ServerSpec::new("s", Way::Remote { url: String::new(), sse: None, headers })]);
+        hub.configure(vec![ServerSpec::new(
+            "s",
+            ServerTransport::Remote { url: String::new(), sse: None, headers },
+        )]);
         let providers = crate::serve::suites(&config).unwrap().providers;
         let own = providers.iter().flat_map(|provider| provider.tools()).chain(hub.tools());
         let mut own: Vec<String> = own.map(|tool| tool.name().to_owned()).collect();
@@ -238,7 +245,11 @@ mod tests {
             ("DOCENT_MCP_SERVERS", r#"{"b": {"command": "y"}}"#),
         ];
         let environment = environment.into_iter().collect();
-        let inputs = ConfigInputs { working_dir: place.path().into(), environment, ..ConfigInputs::default() };
+        let inputs = ConfigInputs {
+            working_dir: place.path().into(),
+            environment,
+            ..ConfigInputs::default()
+        };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
         let specs = all_specs(&config);
         let kept: Vec<(&str, bool)> =
@@ -260,7 +271,8 @@ mod tests {
             );
             std::fs::write(&file, text).unwrap();
             let home = Some(place.path().to_owned());
-            let inputs = ConfigInputs { working_dir: place.path().into(), home, ..ConfigInputs::default() };
+            let inputs =
+                ConfigInputs { working_dir: place.path().into(), home, ..ConfigInputs::default() };
             let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
             all_specs(&config).remove(0)
         };

@@ -1,9 +1,9 @@
 //! `docent servers test`: starts each server, lists its tools, and stops it.
 
 use super::{
-    ServerDialer,
-    command::{ServersCommonArgs, NO_SERVERS, entry, skip_reason},
-    keeper, approval_memory, spec_of,
+    ServerDialer, approval_memory,
+    command::{NO_SERVERS, ServersCommonArgs, entry, skip_reason},
+    keeper, spec_of,
 };
 use crate::{
     analyze::Printed,
@@ -54,8 +54,7 @@ pub(super) fn test(names: &[String], common: &ServersCommonArgs) -> anyhow::Resu
     }
     let failed = statuses.iter().any(|status| status.state != ServerState::Ready)
         || faults.iter().any(|fault| fault.fatal);
-    let problem =
-        |fault: &&ServerEntryProblem| json!({"server": fault.server, "what": fault.message, "fatal": fault.fatal});
+    let problem = |fault: &&ServerEntryProblem| json!({"server": fault.server, "what": fault.message, "fatal": fault.fatal});
     let problems: Vec<_> = faults.iter().map(problem).collect();
     Ok(common.printed_with(text, &json!({"servers": statuses, "problems": problems}), failed))
 }
@@ -64,7 +63,11 @@ fn is_broken(name: &str, faults: &[&ServerEntryProblem]) -> bool {
     faults.iter().any(|fault| fault.fatal && fault.server.as_deref() == Some(name))
 }
 
-fn test_servers(config: &Config, specs: Vec<ServerSpec>, dial: Arc<ServerDialer>) -> anyhow::Result<Vec<ServerStatus>> {
+fn test_servers(
+    config: &Config,
+    specs: Vec<ServerSpec>,
+    dial: Arc<ServerDialer>,
+) -> anyhow::Result<Vec<ServerStatus>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     Ok(runtime.block_on(async {
         let hub = Hub::new(config.hub.settings.clone(), dial, approval_memory(config));

@@ -133,7 +133,9 @@ impl CallFlags {
         let mut given = self.json.iter().filter(|given| !given.is_empty());
         let first = given.next();
         if given.next().is_some() {
-            return Err(UsageError("--json was given twice; it takes all arguments at once".into()));
+            return Err(UsageError(
+                "--json was given twice; it takes all arguments at once".into(),
+            ));
         }
         Ok(first.map(String::as_str))
     }

@@ -5,7 +5,7 @@
 
 use super::{
     console::{ShellConsole, read_bounded},
-    schema::{SchemaProperty, ArgumentSchema, nearest},
+    schema::{ArgumentSchema, SchemaProperty, nearest},
     typing,
 };
 use crate::{analyze::UsageError, config::regular};
@@ -64,9 +64,7 @@ impl<'a> ArgumentSources<'a> {
     fn file(&self, path: &str, hint: &str) -> Outcome<Vec<u8>> {
         let place = self.folder.join(path);
         let read = regular::open_argument(&place).and_then(|mut file| read_bounded(&mut file));
-        read.map_err(|error| {
-            UsageError(format!("cannot read {}: {error}{hint}", place.display()))
-        })
+        read.map_err(|error| UsageError(format!("cannot read {}: {error}{hint}", place.display())))
     }
 
     /// Returns the object given with `--json`: as text, `@file`, or `-`.
@@ -78,7 +76,9 @@ impl<'a> ArgumentSources<'a> {
         };
         match serde_json::from_slice(&text) {
             Ok(Value::Object(object)) => Ok(object),
-            Ok(_) => usage_error("--json takes an object of arguments, such as '{\"path\": \".\"}'"),
+            Ok(_) => {
+                usage_error("--json takes an object of arguments, such as '{\"path\": \".\"}'")
+            }
             Err(error) => usage_error(format!("invalid JSON in --json: {error}")),
         }
     }
@@ -158,7 +158,8 @@ pub(crate) fn add(
     }
     for entry in entries {
         let key = entry.path.join(".");
-        let value = single_value(&entry).map_err(|problem| UsageError(format!("{key} {problem}")))?;
+        let value =
+            single_value(&entry).map_err(|problem| UsageError(format!("{key} {problem}")))?;
         put(arguments, &entry.path, value).map_err(|()| {
             UsageError(format!(
                 "{key} conflicts with another argument that contains it or is part of it: give one of them"
@@ -175,7 +176,9 @@ fn single_value(entry: &ArgumentEntry<'_>) -> Result<Value, String> {
     }
     let texts = entry.given.iter().map(|given| match given {
         ArgumentText::Text(text) => Ok(text.clone()),
-        ArgumentText::Raw(_) => Err("is given more than once, but := sets the whole value".to_owned()),
+        ArgumentText::Raw(_) => {
+            Err("is given more than once, but := sets the whole value".to_owned())
+        }
     });
     typing::values(entry.schema, &texts.collect::<Result<Vec<_>, _>>()?)
 }

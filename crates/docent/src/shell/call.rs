@@ -68,9 +68,7 @@ fn misplaced_server(flags: &CallFlags) -> UsageError {
     let server = &flags.tool;
     let tool = flags.words.iter().find(|word| !word.contains('='));
     let tool = tool.map_or("TOOL", String::as_str);
-    UsageError(format!(
-        "{server} is a server; put the tool first: docent call {tool} -s {server}"
-    ))
+    UsageError(format!("{server} is a server; put the tool first: docent call {tool} -s {server}"))
 }
 
 /// Returns the error for an unknown tool, with the known ones; `servers` if a server may have been meant.

@@ -15,7 +15,8 @@ const MAX_LIST_ENTRIES: usize = 100_000;
 const MAX_INPUT_ROUNDS: usize = 16;
 
 /// The pending result of a request.
-pub(crate) type ReplyFuture<'a> = Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send + 'a>>;
+pub(crate) type ReplyFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send + 'a>>;
 
 /// An open connection to a server.
 pub(crate) trait ServerConnection: Send + Sync {
@@ -181,9 +182,7 @@ impl RpcError {
     /// Returns advice for the user.
     pub(crate) fn advice(&self) -> &'static str {
         match self.code {
-            -32700 | -32600 => {
-                "The server rejected the message: check that it is an MCP server."
-            }
+            -32700 | -32600 => "The server rejected the message: check that it is an MCP server.",
             -32601 => {
                 "Not found on the server: `docent tools`, `docent resources` and `docent prompts` list what is available."
             }
@@ -247,7 +246,11 @@ pub(crate) async fn ask(
 }
 
 /// Fetches a whole list, page by page. Empty if the server lacks the method.
-pub(crate) async fn list(peer: &dyn ServerConnection, method: &str, key: &str) -> anyhow::Result<Vec<Value>> {
+pub(crate) async fn list(
+    peer: &dyn ServerConnection,
+    method: &str,
+    key: &str,
+) -> anyhow::Result<Vec<Value>> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
     let mut params = json!({});
@@ -269,5 +272,7 @@ pub(crate) async fn list(peer: &dyn ServerConnection, method: &str, key: &str) -
         }
         params = json!({"cursor": next});
     }
-    bail!("endless pagination in {method}: stopped after {MAX_LIST_PAGES} pages; the server may be faulty")
+    bail!(
+        "endless pagination in {method}: stopped after {MAX_LIST_PAGES} pages; the server may be faulty"
+    )
 }

@@ -76,7 +76,8 @@ impl ShellConsole {
     pub(crate) fn of_process(no_color: bool, verbose: bool) -> Self {
         let input = Box::new(io::BufReader::new(io::stdin()));
         let terminal = TerminalState::of_process(no_color);
-        Self::with_streams(terminal, Box::new(io::stdout()), Box::new(io::stderr()), input).verbose(verbose)
+        Self::with_streams(terminal, Box::new(io::stdout()), Box::new(io::stderr()), input)
+            .verbose(verbose)
     }
 
     /// A console on the given streams.
@@ -139,7 +140,9 @@ impl ShellConsole {
                 let data = log_line(data);
                 self.print_error(&one_line(&format!("[{level}]{logger} {data}")));
             }
-            ServerNotice::Other(message) if self.verbose => self.print_error(&one_line(&message.to_string())),
+            ServerNotice::Other(message) if self.verbose => {
+                self.print_error(&one_line(&message.to_string()))
+            }
             ServerNotice::Log { .. } | ServerNotice::Other(_) => {}
         }
     }

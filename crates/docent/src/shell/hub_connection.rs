@@ -7,13 +7,13 @@
 use super::{
     ConfiguredServers,
     args::ServerTarget,
-    connection::{ReplyFuture, ServerNotice, ServerConnection, RpcError, ServerCard},
+    connection::{ReplyFuture, RpcError, ServerCard, ServerConnection, ServerNotice},
     questions::ClientRequestHandler,
     remote,
 };
 use crate::{in_process::LocalSession, servers};
 use anyhow::{Context as _, anyhow};
-use docent_hub::{DownstreamServer, CatalogExposure, Hub, PublicName};
+use docent_hub::{CatalogExposure, DownstreamServer, Hub, PublicName};
 use docent_tool::{ProviderChange, ToolProvider};
 use serde_json::Value;
 use std::sync::Arc;
@@ -55,8 +55,10 @@ impl HubConnection {
         let spec = remote::spec(target, config)?;
         let name = spec.name.clone();
         let dial = configured.dial(&spec)?;
-        let settings =
-            docent_hub::HubSettings { exposure: CatalogExposure::Direct, ..config.hub.settings.clone() };
+        let settings = docent_hub::HubSettings {
+            exposure: CatalogExposure::Direct,
+            ..config.hub.settings.clone()
+        };
         let hub = Hub::new(settings, Arc::new(dial), servers::approval_memory(config));
         hub.configure(vec![spec]);
         let server = hub.server(&name).context("the server was just configured")?;

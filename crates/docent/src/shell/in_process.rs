@@ -1,7 +1,7 @@
 //! Connects to docent itself, with its downstream servers, in this process.
 
 use super::{
-    connection::{ReplyFuture, ListCost, ServerNotice, ServerConnection, ServerCard},
+    connection::{ListCost, ReplyFuture, ServerCard, ServerConnection, ServerNotice},
     questions::ClientRequestHandler,
 };
 use crate::in_process::LocalSession;
@@ -64,7 +64,8 @@ impl ServerConnection for InProcessConnection {
             CatalogExposure::Discover => "discover",
             CatalogExposure::Auto => "auto",
         };
-        let now = if self.hub.discovers() { CatalogExposure::Discover } else { CatalogExposure::Direct };
+        let now =
+            if self.hub.discovers() { CatalogExposure::Discover } else { CatalogExposure::Direct };
         Some(ListCost { direct, discover, set: word(self.exposure), now: word(now) })
     }
 }

@@ -1,9 +1,9 @@
 //! Lays out lists and tables for a terminal or a file. Escapes all text that comes from a server.
 
 use super::{
-    console::TerminalState,
     connection::ServerCard,
-    schema::{SchemaProperty, ArgumentSchema, display_value},
+    console::TerminalState,
+    schema::{ArgumentSchema, SchemaProperty, display_value},
 };
 use docent_screen::{one_line, visible};
 use std::fmt::Write as _;
@@ -110,7 +110,10 @@ pub(crate) fn table(lines: &[Vec<String>], terminal: &TerminalState) -> String {
         let mut want = 0;
         for (cell, width) in line.iter().zip(&widths) {
             let have = console::measure_text_width(&out);
-            out.extend(std::iter::repeat_n(' ', (want + COLUMN_GAP).saturating_sub(have).max(COLUMN_GAP)));
+            out.extend(std::iter::repeat_n(
+                ' ',
+                (want + COLUMN_GAP).saturating_sub(have).max(COLUMN_GAP),
+            ));
             out.push_str(cell);
             want += COLUMN_GAP + width;
         }

@@ -9,11 +9,11 @@ pub(crate) mod args;
 mod arguments;
 mod call;
 pub(crate) mod completion;
+pub(crate) mod connection;
 mod console;
 mod hub_connection;
 mod in_process;
 mod layout;
-pub(crate) mod connection;
 mod pretty;
 mod prompts;
 pub(crate) mod questions;
@@ -35,11 +35,12 @@ use crate::{
     cli,
     config::{Config, ConfigEnvironment, ConfigInputs},
     logging, serve,
-    servers::{self, ServerDialer, HubResources},
+    servers::{self, HubResources, ServerDialer},
 };
 use anyhow::{Context as _, anyhow, bail};
-use args::{DOCENT_TARGET, ShellCommand, ServerTarget, ToolsFlags};
+use args::{DOCENT_TARGET, ServerTarget, ShellCommand, ToolsFlags};
 use completion::lists::{self, CompletionCache};
+use connection::{RpcError, ServerConnection};
 use console::ShellConsole;
 use docent_hub::{ServerSpec, ServerTransport};
 use docent_keeper::UnconfiguredSupervisor;
@@ -47,7 +48,6 @@ use docent_server::ServerSetup;
 use docent_tool::ToolProvider;
 use hub_connection::HubConnection;
 use in_process::InProcessConnection;
-use connection::{ServerConnection, RpcError};
 use questions::ClientRequestHandler;
 use remote::RemoteConnection;
 use serde_json::{Value, json};
@@ -84,7 +84,10 @@ impl ShellContext {
 }
 
 /// Runs one command to its exit code.
-pub(crate) fn run(command: &ShellCommand, environment: ConfigEnvironment) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    command: &ShellCommand,
+    environment: ConfigEnvironment,
+) -> anyhow::Result<ExitCode> {
     let typed = command.target();
     // Start the supervisor while the configuration is loaded.
     let begun = if typed.is_program() { Some(servers::begin_supervisor()?) } else { None };
@@ -105,9 +108,15 @@ pub(crate) fn run(command: &ShellCommand, environment: ConfigEnvironment) -> any
     }
     let console = Arc::new(ShellConsole::of_process(no_color, typed.verbose));
     let questions = Arc::new(ClientRequestHandler::new(Arc::clone(&console), config.roots.clone()));
-    let servers = ConfiguredServers { config, environment: inputs.environment, begun: Mutex::new(begun) };
-    let desk =
-        ShellContext { console, questions, folder: working_dir, servers: servers.names(), memory: None };
+    let servers =
+        ConfiguredServers { config, environment: inputs.environment, begun: Mutex::new(begun) };
+    let desk = ShellContext {
+        console,
+        questions,
+        folder: working_dir,
+        servers: servers.names(),
+        memory: None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(perform(command, &servers, desk));
     // A pending question must not keep the process alive.
@@ -146,7 +155,11 @@ trait ServerDirectory {
     /// Returns the names of configured servers.
     fn names(&self) -> Vec<String>;
     /// Opens a connection.
-    fn open<'a>(&'a self, target: &'a ServerTarget, questions: Arc<ClientRequestHandler>) -> OpenFuture<'a>;
+    fn open<'a>(
+        &'a self,
+        target: &'a ServerTarget,
+        questions: Arc<ClientRequestHandler>,
+    ) -> OpenFuture<'a>;
     /// Returns the file that caches a server's tools.
     fn memory(&self, target: &ServerTarget) -> Option<PathBuf>;
 }
@@ -164,7 +177,11 @@ impl ServerDirectory for ConfiguredServers {
         self.config.servers.iter().map(|entry| entry.server.name.clone()).collect()
     }
 
-    fn open<'a>(&'a self, target: &'a ServerTarget, questions: Arc<ClientRequestHandler>) -> OpenFuture<'a> {
+    fn open<'a>(
+        &'a self,
+        target: &'a ServerTarget,
+        questions: Arc<ClientRequestHandler>,
+    ) -> OpenFuture<'a> {
         Box::pin(self.connect(target, questions))
     }
 
@@ -198,7 +215,11 @@ async fn perform(
 }
 
 /// Reports a server's error response, with advice.
-fn report_refusal(error: anyhow::Error, console: &ShellConsole, prints_json: bool) -> anyhow::Result<ExitCode> {
+fn report_refusal(
+    error: anyhow::Error,
+    console: &ShellConsole,
+    prints_json: bool,
+) -> anyhow::Result<ExitCode> {
     let error = error.downcast::<RpcError>()?;
     if prints_json {
         results::print_json(console, &json!({"error": error.json()}))?;
@@ -285,11 +306,12 @@ fn label(target: &ServerTarget) -> String {
 fn target_name(target: &ServerTarget) -> String {
     match target {
         ServerTarget::Docent => String::new(),
-        ServerTarget::Server(name) => format!(" --server {}", tools::quoted(name)),
-        ServerTarget::Url { url, .. } => format!(" --url {}", tools::quoted(url)),
+        ServerTarget::Server(name) => format!(" --server {}", tools::shell_quote(name)),
+        ServerTarget::Url { url, .. } => format!(" --url {}", tools::shell_quote(url)),
         ServerTarget::Program(words) => {
-            let words =
-                words.iter().map(|word| format!(" {}", tools::quoted(&word.to_string_lossy())));
+            let words = words
+                .iter()
+                .map(|word| format!(" {}", tools::shell_quote(&word.to_string_lossy())));
             format!(" --{}", words.collect::<String>())
         }
     }
@@ -328,7 +350,9 @@ impl ConfiguredServers {
                 let setup = self.setup(providers)?;
                 Box::new(InProcessConnection::open(setup, (hub, exposure), questions).await?)
             }
-            ServerTarget::Server(_) => Box::new(HubConnection::open(target, self, questions).await?),
+            ServerTarget::Server(_) => {
+                Box::new(HubConnection::open(target, self, questions).await?)
+            }
             ServerTarget::Url { .. } | ServerTarget::Program(_) => {
                 let spec = spec(target, config)?;
                 let dial = self.dial(&spec)?;
@@ -348,7 +372,10 @@ impl ConfiguredServers {
             }
             ServerTransport::Remote { .. } => None,
         };
-        Ok(ServerDialer::new(config.clone(), HubResources::new(config, keeper, environment.clone())))
+        Ok(ServerDialer::new(
+            config.clone(),
+            HubResources::new(config, keeper, environment.clone()),
+        ))
     }
 
     /// The setup of docent for the local user: the operator's policy and the audit log apply, but no rate limits and no

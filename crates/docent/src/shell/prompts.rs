@@ -4,8 +4,8 @@ use super::{
     ShellContext,
     args::PromptsFlags,
     arguments::{self, ArgumentSources},
-    layout::{self, ListRow},
     connection::{self, ServerConnection},
+    layout::{self, ListRow},
     results::{BinaryOutput, ResultView, print_json},
     schema::{ArgumentSchema, nearest},
 };

@@ -3,9 +3,9 @@
 //! The user is asked only at a terminal. Without one, every elicitation is declined with a message.
 
 use super::{
-    console::ShellConsole,
     connection::RpcError,
-    schema::{JsonType, SchemaProperty, ArgumentSchema, display_value},
+    console::ShellConsole,
+    schema::{ArgumentSchema, JsonType, SchemaProperty, display_value},
     typing,
 };
 use serde_json::{Map, Value, json};
@@ -90,9 +90,8 @@ impl ClientRequestHandler {
     fn elicit(&self, params: &Value) -> Value {
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
         if !self.console.is_interactive() {
-            self.console.print_error(&format!(
-                "The server asked: {message}\nDeclined: not a terminal."
-            ));
+            self.console
+                .print_error(&format!("The server asked: {message}\nDeclined: not a terminal."));
             return json!({"action": "decline"});
         }
         self.console.print_error(&format!("The server asks: {message}"));
@@ -108,8 +107,7 @@ impl ClientRequestHandler {
         let parsed = Url::parse(address).ok();
         let web = parsed.filter(|url| matches!(url.scheme(), "http" | "https"));
         let Some(url) = web else {
-            self.console
-                .print_error(&format!("{address:?} is not a web address. Declined."));
+            self.console.print_error(&format!("{address:?} is not a web address. Declined."));
             return json!({"action": "decline"});
         };
         let host = url.host_str().unwrap_or_default();
@@ -140,7 +138,8 @@ impl ClientRequestHandler {
                 }
             }
             if !fields.is_empty() {
-                self.console.print_error(&format!("To be sent: {:#}", Value::Object(answers.clone())));
+                self.console
+                    .print_error(&format!("To be sent: {:#}", Value::Object(answers.clone())));
             }
             match self.ask_form_end() {
                 FormEnd::Send => return json!({"action": "accept", "content": answers}),
@@ -175,14 +174,15 @@ impl ClientRequestHandler {
         let about =
             schema.text("description").map_or_else(String::new, |about| format!("  {about}\n"));
         let choices = choices(schema);
-        let listed =
-            choices.iter().map(|(value, title)| ["    ", &display_value(value), title, "\n"].concat());
+        let listed = choices
+            .iter()
+            .map(|(value, title)| ["    ", &display_value(value), title, "\n"].concat());
         let listed: String = listed.collect();
         let kind = if choices.is_empty() { schema.kind_words() } else { "one of these".into() };
         let kind =
             if is_many(schema) && !choices.is_empty() { "some, with commas".into() } else { kind };
         let needed = match (&fallback, required) {
-            (Some(value), _) => format!(" [{}]", display_value(value)),
+            (Some(value), _) => format!(" [{}]", display_values(value)),
             (None, true) => ", required".into(),
             (None, false) => ", may be left out".into(),
         };
@@ -208,7 +208,7 @@ fn is_many(schema: ArgumentSchema<'_>) -> bool {
     schema.branches().iter().any(|branch| branch.kind == JsonType::Array)
 }
 
-fn display_value(value: &Value) -> String {
+fn display_values(value: &Value) -> String {
     match value {
         Value::Array(all) => all.iter().map(display_value).collect::<Vec<_>>().join(","),
         other => display_value(other),
@@ -232,7 +232,11 @@ fn choices(schema: ArgumentSchema<'_>) -> Vec<(Value, String)> {
     all
 }
 
-fn read(schema: ArgumentSchema<'_>, choices: &[(Value, String)], typed: &str) -> Result<Value, String> {
+fn read(
+    schema: ArgumentSchema<'_>,
+    choices: &[(Value, String)],
+    typed: &str,
+) -> Result<Value, String> {
     // Users type what they read: accept the title as well as the value.
     let by_title = |typed: &str| {
         let named = |(_, title): &&(Value, String)| title.trim().eq_ignore_ascii_case(typed.trim());

@@ -2,7 +2,7 @@
 
 use super::{
     args::ServerTarget,
-    connection::{ReplyFuture, ServerNotice, ServerConnection, RpcError, ServerCard},
+    connection::{ReplyFuture, RpcError, ServerCard, ServerConnection, ServerNotice},
     questions::ClientRequestHandler,
 };
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
 use anyhow::{anyhow, bail};
 use docent_dial::TransportFailure;
 use docent_hub::{
-    Dialer as _, ServerEvents, HandshakeResult, PeerRequest, RequestError, ServerSpec, StreamOwner, StderrTail, ServerTransport, handshake,
+    Dialer as _, HandshakeResult, PeerRequest, RequestError, ServerEvents, ServerSpec,
+    ServerTransport, StderrTail, StreamOwner, handshake,
 };
 use serde_json::Value;
 use std::{
@@ -53,14 +54,20 @@ pub(crate) fn spec(target: &ServerTarget, config: &Config) -> anyhow::Result<Ser
         }
         ServerTarget::Url { url, headers } => {
             let headers = headers.iter().cloned().collect();
-            ServerSpec::new("server", ServerTransport::Remote { url: url.clone(), sse: None, headers })
+            ServerSpec::new(
+                "server",
+                ServerTransport::Remote { url: url.clone(), sse: None, headers },
+            )
         }
         ServerTarget::Program(words) => {
             let Some((command, args)) = words.split_first() else {
                 bail!(UsageError("name a program after --".into()));
             };
             let (command, args) = (text(command), args.iter().map(text).collect());
-            ServerSpec::new("server", ServerTransport::Program { command, args, env: BTreeMap::new(), cwd: None })
+            ServerSpec::new(
+                "server",
+                ServerTransport::Program { command, args, env: BTreeMap::new(), cwd: None },
+            )
         }
     })
 }
@@ -73,11 +80,13 @@ impl RemoteConnection {
     ) -> anyhow::Result<Self> {
         let stderr = Arc::new(StderrTail::default());
         let capabilities = questions.capabilities();
-        let ear = Arc::new(RemoteEvents { questions, peer: OnceLock::new(), notes: Mutex::default() });
+        let ear =
+            Arc::new(RemoteEvents { questions, peer: OnceLock::new(), notes: Mutex::default() });
         let opening = async {
             let line = |listener| dial.dial(&spec, listener, Arc::clone(&stderr));
             let hears = Arc::clone(&ear) as Arc<dyn ServerEvents>;
-            let opening = docent_hub::DownstreamPeer::open(&spec.name, hears, capabilities, None, line);
+            let opening =
+                docent_hub::DownstreamPeer::open(&spec.name, hears, capabilities, None, line);
             let peer = Arc::new(opening.await?);
             ear.peer.get_or_init(|| Arc::downgrade(&peer));
             let opened = handshake(&peer, None).await?;
@@ -92,7 +101,9 @@ impl RemoteConnection {
         match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
             Ok(Ok((peer, opened))) => Ok(Self { peer, card: card(&opened), ear, _dial: dial }),
             Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(_) => Err(failed(format!("it did not start within {} s", CONNECT_TIMEOUT.as_secs()))),
+            Err(_) => {
+                Err(failed(format!("it did not start within {} s", CONNECT_TIMEOUT.as_secs())))
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::{
     ShellContext,
     args::ResourcesFlags,
-    layout::{self, ListRow},
     connection::{self, ServerConnection},
+    layout::{self, ListRow},
     results::{BinaryOutput, ResultView, print_json},
 };
 use crate::analyze::UsageError;
@@ -25,7 +25,11 @@ pub(crate) async fn run(
     }
 }
 
-async fn list(peer: &dyn ServerConnection, desk: &ShellContext, flags: &ResourcesFlags) -> anyhow::Result<ExitCode> {
+async fn list(
+    peer: &dyn ServerConnection,
+    desk: &ShellContext,
+    flags: &ResourcesFlags,
+) -> anyhow::Result<ExitCode> {
     let resources = connection::list(peer, "resources/list", "resources").await?;
     let templates = connection::list(peer, "resources/templates/list", "resourceTemplates").await?;
     if flags.json {
@@ -34,7 +38,8 @@ async fn list(peer: &dyn ServerConnection, desk: &ShellContext, flags: &Resource
         return Ok(ExitCode::SUCCESS);
     }
     if resources.is_empty() && templates.is_empty() {
-        desk.console.print_error(&format!("{} has no resources", layout::server_name(peer.server())));
+        desk.console
+            .print_error(&format!("{} has no resources", layout::server_name(peer.server())));
         return Ok(ExitCode::SUCCESS);
     }
     let terminal = &desk.console.terminal;
@@ -56,7 +61,11 @@ fn row(one: &Value, key: &str) -> ListRow {
     let mut notes: Vec<String> = text("mimeType").into_iter().map(str::to_owned).collect();
     notes.extend(one.get("size").and_then(Value::as_u64).map(|size| format!("{size} bytes")));
     let about = text("description").or(text("title")).or(text("name")).unwrap_or_default();
-    ListRow { name: text(key).unwrap_or_default().into(), about: about.into(), notes: notes.join(", ") }
+    ListRow {
+        name: text(key).unwrap_or_default().into(),
+        about: about.into(),
+        notes: notes.join(", "),
+    }
 }
 
 async fn read(

@@ -178,7 +178,12 @@ impl<'a> ArgumentSchema<'a> {
         all
     }
 
-    fn collect_properties(self, certain: bool, left: &mut usize, all: &mut Vec<SchemaProperty<'a>>) {
+    fn collect_properties(
+        self,
+        certain: bool,
+        left: &mut usize,
+        all: &mut Vec<SchemaProperty<'a>>,
+    ) {
         let needed = self.items("required");
         let own = self.get("properties").and_then(Value::as_object);
         for (name, node) in own.into_iter().flat_map(Map::iter) {

@@ -2,11 +2,11 @@
 
 use super::{
     args::ToolsFlags,
+    connection::{ListCost, ServerCard},
     console::ShellConsole,
     layout::{self, ListRow},
-    connection::{ListCost, ServerCard},
     results::print_json,
-    schema::{JsonType, SchemaProperty, ArgumentSchema, display_value},
+    schema::{ArgumentSchema, JsonType, SchemaProperty, display_value},
 };
 use docent_hub::estimate_tokens;
 use serde_json::{Map, Value, json};
@@ -266,7 +266,9 @@ fn fields(schema: ArgumentSchema<'_>, prefix: &str, depth: usize, lines: &mut Ve
         about.extend(schema.text("description").map(str::to_owned));
         let accepted = schema.accepted();
         about.extend((!accepted.is_empty()).then(|| format!("({accepted})")));
-        about.extend(schema.get("default").map(|value| format!("[default: {}]", display_value(value))));
+        about.extend(
+            schema.get("default").map(|value| format!("[default: {}]", display_value(value))),
+        );
         let needed = if required { "required" } else { "" };
         lines.push(vec![path.clone(), schema.kind_words(), needed.to_owned(), about.join(" ")]);
         if depth > 0 {
@@ -283,7 +285,8 @@ fn example(tool: &Value, named: &str) -> String {
     let required =
         ArgumentSchema::of(input_schema(tool)).properties().into_iter().filter(|one| one.required);
     let words: Vec<String> = required.map(|one| word(&one)).collect();
-    let all = [&["docent".to_owned(), "call".to_owned(), shell_quote(name(tool))][..], &words].concat();
+    let all =
+        [&["docent".to_owned(), "call".to_owned(), shell_quote(name(tool))][..], &words].concat();
     docent_screen::one_line(&format!("{}{named}", all.join(" "))).into_owned()
 }
 

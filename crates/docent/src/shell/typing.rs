@@ -1,6 +1,6 @@
 //! Converts typed text to the value that a schema expects.
 
-use super::schema::{SchemaBranch, JsonType, ArgumentSchema, nearest, display_value};
+use super::schema::{ArgumentSchema, JsonType, SchemaBranch, display_value, nearest};
 use serde_json::{Number, Value};
 
 /// Maximum number of choices that an error lists.

@@ -146,8 +146,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` denies it");
     place.run(&["run", "unknown"]).ends(2).says("put it after --");
     // A repository says of no program what it is.
-    let theirs =
-        "mcp_servers.printer.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";
+    let theirs = "mcp_servers.printer.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";
     place.write("docent.toml", theirs);
     let run = place.run(&["run", "printer"]);
     assert_eq!(serde_json::from_str::<Value>(&run.ends(0).out).unwrap()[1]["PLAIN"], "1");

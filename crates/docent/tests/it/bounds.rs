@@ -1,7 +1,7 @@
 //! What one call, message or client may take, and that clients don't meet.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, audit_lines, call, endless, endless_call, ends_well, listen, serve, ticks},
 };
 use docent_testkit::{HttpTestClient, TestClient, TestTransport, WsTestClient};
@@ -106,7 +106,10 @@ async fn a_cancelled_call_stops_its_work_and_says_nothing_more() {
 }
 
 /// Asks both at the same time, with the same id and the same progress token.
-async fn ask_both<A: TestTransport, B: TestTransport>(one: &mut TestClient<A>, two: &mut TestClient<B>) {
+async fn ask_both<A: TestTransport, B: TestTransport>(
+    one: &mut TestClient<A>,
+    two: &mut TestClient<B>,
+) {
     let request = |path: &str| {
         json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
             "name": "analyze_repository", "arguments": {"path": path, "depth": "deep"},
@@ -140,9 +143,12 @@ async fn clients_that_choose_the_same_id_never_meet() {
     let timeout = [("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "2000")];
     let (_server, address) = listen(&place, &["--transport", "http,websocket"], &timeout).await;
     let (http, socket) = (format!("http://{address}/mcp"), format!("ws://{address}/ws"));
-    let mut peers = [HttpTestClient::new_http(&http).unwrap(), HttpTestClient::new_http(&http).unwrap()];
-    let mut sockets =
-        [WsTestClient::connect_ws(&socket).await.unwrap(), WsTestClient::connect_ws(&socket).await.unwrap()];
+    let mut peers =
+        [HttpTestClient::new_http(&http).unwrap(), HttpTestClient::new_http(&http).unwrap()];
+    let mut sockets = [
+        WsTestClient::connect_ws(&socket).await.unwrap(),
+        WsTestClient::connect_ws(&socket).await.unwrap(),
+    ];
     for (peer, socket) in peers.iter_mut().zip(&mut sockets) {
         peer.open(LEGACY).await.unwrap();
         socket.open(LEGACY).await.unwrap();

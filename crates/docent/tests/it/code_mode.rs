@@ -42,7 +42,9 @@ fn served(place: &TestHome, top: &str) -> ChildTestClient {
     place.write("server.sh", SERVER);
     place.settings(&settings(place, top));
     let accepts = json!({"action": "accept", "content": {"name": "Ann"}});
-    serve(place, &[], &[]).with_capabilities(json!({"elicitation": {}})).reply_with("elicitation/create", accepts)
+    serve(place, &[], &[])
+        .with_capabilities(json!({"elicitation": {}}))
+        .reply_with("elicitation/create", accepts)
 }
 
 fn run(code: &str) -> Value {

@@ -113,7 +113,11 @@ async fn opened(place: &TestHome, args: &[&str]) -> ChildTestClient {
     opened_with(place, args, &[]).await
 }
 
-async fn opened_with(place: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> ChildTestClient {
+async fn opened_with(
+    place: &TestHome,
+    args: &[&str],
+    environment: &[(&str, &str)],
+) -> ChildTestClient {
     let mut server = serve(place, args, environment);
     server.open(LEGACY).await.unwrap();
     // Servers are started when a client lists tools.

@@ -2,7 +2,10 @@
 //! a run from nothing makes.
 
 use crate::TestHome;
-use docent_index::{EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexStore as _, embed::EmbeddingTable, search};
+use docent_index::{
+    EmbeddedStore, EmbeddedStoreSettings, IndexQuery, IndexStore as _, embed::EmbeddingTable,
+    search,
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -121,7 +124,8 @@ fn change(root: &Path, dice: &mut Lcg) {
 /// What an index holds: digests by collection, kinds by file, and what some questions find.
 fn contents(folder: &Path) -> Option<Value> {
     let embedder = EmbeddingTable::built_in();
-    let store = EmbeddedStore::open(folder, embedder.clone(), EmbeddedStoreSettings::default()).ok()?;
+    let store =
+        EmbeddedStore::open(folder, embedder.clone(), EmbeddedStoreSettings::default()).ok()?;
     let mut all = BTreeMap::new();
     for collection in ["code", "docs"] {
         let digests = store.digests(collection).ok()?;

@@ -102,7 +102,7 @@ async fn a_socket_and_pipes_take_the_key_in_initialize() {
         assert!(refused.get("error").is_some(), "{refused}");
         let opened = peer.ask("initialize", params("reader-token-0123456789")).await.unwrap();
         assert_eq!(opened["result"]["serverInfo"]["name"], "docent", "{opened}");
-        peer.tell("notifications/initialized", json!({})).await.unwrap();
+        peer.notify("notifications/initialized", json!({})).await.unwrap();
         let list = peer.ask("tools/list", json!({})).await.unwrap();
         assert_eq!(names(&list), ["search_documentation", "get_document", "list_collections"]);
     }

@@ -1,9 +1,11 @@
 //! Each operation on a file of `docent docs sync` fails once, and the next start answers rightly. The pages of sites
 //! have their own test, `fault_injection_crawl` in `net`.
 
-use crate::{TestHome, CliRun};
+use crate::{CliRun, TestHome};
 use docent_files::{FileOperation, faults::FileFaults};
-use docent_index::{EmbeddedStore, IndexQuery, EmbeddedStoreSettings, embed::EmbeddingTable, search};
+use docent_index::{
+    EmbeddedStore, EmbeddedStoreSettings, IndexQuery, embed::EmbeddingTable, search,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -44,7 +46,8 @@ fn next_start(args: &[&str]) -> CliRun {
 /// Returns what the current index has about zebras, without updating it first.
 fn indexed(index: &Path) -> String {
     let embedder = EmbeddingTable::built_in();
-    let store = EmbeddedStore::open(index, embedder.clone(), EmbeddedStoreSettings::default()).unwrap();
+    let store =
+        EmbeddedStore::open(index, embedder.clone(), EmbeddedStoreSettings::default()).unwrap();
     let answer = search(&store, embedder.as_ref(), &IndexQuery::new("zebra")).unwrap();
     let zebra = answer.hits.iter().find(|hit| hit.found.unit.name == "Zebra");
     zebra.map(|hit| hit.found.unit.body.clone()).unwrap_or_default()

@@ -89,7 +89,9 @@ async fn until_idle(server: &ChildTestClient) -> u64 {
             before = now;
         }
     };
-    tokio::time::timeout(EVENT_TIMEOUT, idle).await.expect("the work goes on after the call has ended")
+    tokio::time::timeout(EVENT_TIMEOUT, idle)
+        .await
+        .expect("the work goes on after the call has ended")
 }
 
 /// A call that is cancelled, one that runs into its deadline, and one that is quick.

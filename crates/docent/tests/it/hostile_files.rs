@@ -10,7 +10,9 @@ mod schema;
 mod walks;
 
 use crate::{TestHome, serving::LEGACY};
-use docent_testkit::{ChildTestClient, HttpTestClient, TestClient, SseTestClient, TestTransport, WsTestClient};
+use docent_testkit::{
+    ChildTestClient, HttpTestClient, SseTestClient, TestClient, TestTransport, WsTestClient,
+};
 use serde_json::{Value, json};
 use std::{
     fs::{self, OpenOptions},
@@ -221,7 +223,7 @@ impl HostileSession {
     async fn open(place: &TestHome, roots: &[String], way: TransportUnderTest) -> Self {
         let mut args: Vec<&str> = vec!["serve"];
         args.extend(roots.iter().map(String::as_str));
-        if !matches!(way, Way::Stdio) {
+        if !matches!(way, TransportUnderTest::Stdio) {
             args.extend(["--port", "0", "--transport", "http,sse,websocket"]);
         }
         let mut server =
@@ -232,9 +234,14 @@ impl HostileSession {
             let line = server.log_line("listening on http://").await.unwrap();
             let address = line.split_once("http://").unwrap().1.trim().to_owned();
             let peer = match way {
-                TransportUnderTest::Http => HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed(),
+                TransportUnderTest::Http => {
+                    HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed()
+                }
                 TransportUnderTest::Sse => {
-                    SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed()
+                    SseTestClient::connect_sse(&format!("http://{address}/sse"))
+                        .await
+                        .unwrap()
+                        .boxed()
                 }
                 _ => WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed(),
             };

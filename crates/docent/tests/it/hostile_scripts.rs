@@ -95,8 +95,9 @@ async fn serve(place: &TestHome, mode: &str) -> ChildTestClient {
     command.arg("serve").current_dir(place.project()).env_clear().env("HOME", place.0.path());
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env("PATH", path);
-    let mut server =
-        ChildTestClient::spawn(tokio::process::Command::from(command)).unwrap().patience(EVENT_TIMEOUT * 4);
+    let mut server = ChildTestClient::spawn(tokio::process::Command::from(command))
+        .unwrap()
+        .with_timeout(EVENT_TIMEOUT * 4);
     server.open(LEGACY).await.unwrap();
     server
 }
@@ -171,7 +172,7 @@ async fn until_idle(server: &ChildTestClient) {
             assert!(!is_release || is_soon, "workers went on for {used} ticks");
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "workers go on: {now:?}");
+        assert!(began.elapsed() < EVENT_TIMEOUT, "workers go on: {now:?}");
         before = now;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -180,7 +181,7 @@ async fn until_idle(server: &ChildTestClient) {
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < PATIENCE, "{what} never came");
+        assert!(began.elapsed() < EVENT_TIMEOUT, "{what} never came");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -4,7 +4,9 @@ use crate::{
     TestHome,
     serving::{LEGACY, MODERN, exchange, listen},
 };
-use docent_testkit::{ChildTestClient, HttpTestClient, TestClient, SseTestClient, TestTransport, WsTestClient};
+use docent_testkit::{
+    ChildTestClient, HttpTestClient, SseTestClient, TestClient, TestTransport, WsTestClient,
+};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader},
@@ -146,7 +148,11 @@ fn behind(place: &TestHome) {
 }
 
 /// Asks for a proxied call, and gives what was recorded of it: the client's hop and the server's, request and answer.
-async fn proxied<W: TestTransport>(site: &InspectedServer, mut peer: TestClient<W>, revision: &str) -> [Value; 4] {
+async fn proxied<W: TestTransport>(
+    site: &InspectedServer,
+    mut peer: TestClient<W>,
+    revision: &str,
+) -> [Value; 4] {
     let seen = site.entries().await.last().map_or(0, |entry| entry["seq"].as_u64().unwrap());
     peer.open(revision).await.unwrap();
     let params = json!({"name": "inner__list_collections", "arguments": {}});
@@ -188,7 +194,8 @@ async fn both_hops_of_a_call_are_paired_on_every_transport() {
     let address = &site.address;
     let http = || HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed();
     let socket = WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed();
-    let events = SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed();
+    let events =
+        SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed();
     for (peer, via, revision) in [
         (http(), "http", LEGACY),
         (http(), "http", MODERN),
@@ -231,7 +238,8 @@ async fn both_hops_of_a_call_are_paired_on_every_transport() {
 async fn payloads_are_kept_when_asked_for_and_secrets_are_not() {
     let place = TestHome::new();
     let key = "a-key-of-some-length";
-    let site = InspectedServer::open(&place, &["--transport", "websocket"], &[("MCP_API_KEY", key)]).await;
+    let site =
+        InspectedServer::open(&place, &["--transport", "websocket"], &[("MCP_API_KEY", key)]).await;
     let mut quiet = WsTestClient::connect_ws_with(
         &format!("ws://{}/ws", site.address),
         &[("authorization", &format!("Bearer {key}"))],
@@ -278,7 +286,10 @@ async fn what_a_server_says_is_shown_without_its_secrets() {
     let server = &health["servers"][0];
     assert_eq!(server["stderr"][0], "password=[redacted: password]", "{health}");
     let failure = server["health"]["last_failure"].as_str().unwrap();
-    assert!(failure.contains("last lines of its stderr: password=[redacted: password]"), "{failure}");
+    assert!(
+        failure.contains("last lines of its stderr: password=[redacted: password]"),
+        "{failure}"
+    );
     assert!(!health.to_string().contains("hunter2"), "{health}");
 }
 
@@ -295,7 +306,8 @@ async fn a_page_speaks_to_docent_and_starts_nothing_unasked() {
     let said =
         page.await_message("docent's answer", |message| message["m"]["id"] == 1).await.unwrap();
     assert_eq!(said["m"]["result"]["protocolVersion"], LEGACY);
-    let mut refused = WsTestClient::connect_ws_with(&line("?target=inner"), &headers).await.unwrap();
+    let mut refused =
+        WsTestClient::connect_ws_with(&line("?target=inner"), &headers).await.unwrap();
     let said =
         refused.await_message("a refusal", |message| message["closed"].is_string()).await.unwrap();
     assert!(said["closed"].as_str().unwrap().contains("agreed"), "{said}");

@@ -1,6 +1,6 @@
 //! `docent install` as people run it: what it shows, asks, writes, refuses and takes back.
 
-use crate::{TestHome, CliRun};
+use crate::{CliRun, TestHome};
 use std::{
     fs,
     io::Write as _,

@@ -4,14 +4,13 @@
 
 mod analyze;
 mod attacks;
-mod nested;
 mod bounds;
 mod code_mode;
 mod confined;
 mod container;
+mod convergence;
 mod docs;
 mod endpoints;
-mod shutdown;
 mod faults;
 mod hostile_deadline;
 #[cfg(target_os = "linux")]
@@ -20,7 +19,9 @@ mod hostile_scripts;
 mod inspect;
 mod install;
 mod links;
+mod masking;
 mod modes;
+mod nested;
 mod peers;
 mod policy;
 mod records;
@@ -33,9 +34,8 @@ mod seed_004;
 mod seeds;
 mod servers;
 mod serving;
-mod convergence;
 mod shell;
-mod masking;
+mod shutdown;
 mod sign_in;
 mod teams;
 mod waiting;
@@ -118,7 +118,7 @@ fn program() -> PathBuf {
 
 /// Whether the kernel has all that the sandbox uses; the error is the reason to skip a test of what it refuses.
 fn kernel_can_confine() -> Result<(), String> {
-    use docent_sandbox::{Confinement, ConfinementMode, SandboxSupport, PortSet, plan};
+    use docent_sandbox::{Confinement, ConfinementMode, PortSet, SandboxSupport, plan};
     let everything = Confinement::default().connect(PortSet::Some(vec![443])).unix_sockets(true);
     let planned = plan(&everything, ConfinementMode::Strict, &SandboxSupport::look());
     planned.map(drop).map_err(|refused| refused.to_string())
@@ -383,8 +383,7 @@ fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
     let (project, none) = (place.project(), place.0.path().join("none"));
     let (project, none) = (project.display(), none.display());
     let writes = format!("and caches and to {project}, {none}, /srv, and has no network");
-    let ineffective =
-        format!("`mcp_servers.more.sandbox.write` cannot open {none} to servers");
+    let ineffective = format!("`mcp_servers.more.sandbox.write` cannot open {none} to servers");
     run.prints(&writes).prints(&ineffective);
     for want in [
         "guarded: guarded; ",

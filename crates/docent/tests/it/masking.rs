@@ -1,7 +1,7 @@
 //! Where secrets could be read by others: the process list, and what commands print of the configuration.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, listen},
 };
 use docent_testkit::HttpTestClient;

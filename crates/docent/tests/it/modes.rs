@@ -1,7 +1,7 @@
 //! Modes of everything that docent creates where the umask takes nothing away.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, call, ends_well},
 };
 use docent_testkit::ChildTestClient;

@@ -92,10 +92,7 @@ async fn a_server_that_the_policy_closes_is_closed_to_scripts() {
     server.open(LEGACY).await.unwrap();
     for (arguments, want) in [
         (json!({"code": "import \"mcp-clients/inner\"; return 1"}), "mcp-clients/inner"),
-        (
-            json!({"code": "return 1", "allowedMcpIds": ["inner"]}),
-            "no server named",
-        ),
+        (json!({"code": "return 1", "allowedMcpIds": ["inner"]}), "no server named"),
         (json!({"code": "return Object.keys(mcp).length"}), "0"),
     ] {
         let said = call_text(&mut server, "execute_mcp_code", arguments).await;
@@ -136,6 +133,6 @@ async fn a_misspelt_argument_is_reported_with_a_suggestion() {
             "Error: argument `id`: no server named \"nope\" is available to you; available: [\"inner\"]",
         ),
     ] {
-        assert_eq!(told(&mut server, tool, arguments).await, want);
+        assert_eq!(call_text(&mut server, tool, arguments).await, want);
     }
 }

@@ -2,7 +2,7 @@
 //! name and by its address.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{audit_lines, listen},
 };
 use serde_json::Value;

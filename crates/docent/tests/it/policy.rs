@@ -1,7 +1,7 @@
 //! The policy in the user's own settings: what it denies, how that is reported, and what a reload changes.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, call, serve, signal},
     web::ProviderServer,
 };
@@ -180,7 +180,11 @@ fn a_call_is_judged_without_being_made() {
         (&["web_search", "query=x", "--key", "reader"], 1, "by the scopes of `reader`"),
         (&["web_search", "query=x"], 1, "denied: web_search for anonymous"),
         (&["analyze_repository", "path=.", "--key", "ops"], 0, "allowed once approved"),
-        (&["parse_files", "{\"files\": [\"main.rs\"]}", "--key", "reader"], 0, "7 calls per minute"),
+        (
+            &["parse_files", "{\"files\": [\"main.rs\"]}", "--key", "reader"],
+            0,
+            "7 calls per minute",
+        ),
         (&["parse_files", "files=drafts/a.rs", "--key", "reader"], 1, "policy.filesystem.deny"),
         (&["parse_files", "files=../x", "--key", "reader"], 1, "denied: files = \"../x\""),
         (
@@ -228,7 +232,9 @@ fn a_tool_that_is_off_is_not_allowed() {
             .ends(1)
             .prints(&format!("off: {tool} for anonymous\n  because the network is off"))
             .prints("~/.config/docent/docent.toml")
-            .prints("note: once enabled: allowed (the scope \"*\" of `anonymous`; no matching rule)");
+            .prints(
+                "note: once enabled: allowed (the scope \"*\" of `anonymous`; no matching rule)",
+            );
         let answer = test(&[tool, "--json"]).ends(1).json();
         assert_eq!(answer["allowed"], false, "{answer}");
         assert_eq!(answer["rulings"][0]["verdict"], "off", "{answer}");

@@ -173,7 +173,7 @@ async fn protocol_traces_go_to_stderr_both_ways_and_masked() {
     assert_eq!(traced("[MCP ←]", "\"tools\":["), 1, "{log:#?}");
     assert!(!log.concat().contains("sekrit"), "{log:#?}");
     assert!(traced("[MCP →]", "\"token\":\"[redacted: ") == 2, "{log:#?}");
-    assert!(server.heard().is_empty());
+    assert!(server.take_messages().is_empty());
 }
 
 #[tokio::test]

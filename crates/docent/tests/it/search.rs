@@ -1,6 +1,6 @@
 //! `docent index` and `docent search`: a small project in three languages, every exit code, and an embedding endpoint.
 
-use crate::{TestHome, CliRun};
+use crate::{CliRun, TestHome};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{

@@ -82,8 +82,13 @@ async fn post(address: &str, path: &str, headers: &str, body: &str) -> (u16, Str
 async fn seed_002() {
     let place = project();
     let client = serve(&place, &["--transport", "stdio"], &[]);
-    let mut seed =
-        SeedProject { walk: SeedTable::of("002"), place, client, opened: Value::Null, tools: Value::Null };
+    let mut seed = SeedProject {
+        walk: SeedTable::of("002"),
+        place,
+        client,
+        opened: Value::Null,
+        tools: Value::Null,
+    };
     seed.protocol_information().await;
     seed.handshake().await;
     seed.all_resources().await;

@@ -7,7 +7,7 @@ mod curl;
 mod manual;
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     seeds::SeedTable,
     serving::{audit_lines, get, listen, serve},
 };

@@ -1,6 +1,6 @@
 //! The tables of docs/seeds.md, for the tests that walk the seed documents, and what several of these walks need.
 
-use crate::{TestHome, CliRun};
+use crate::{CliRun, TestHome};
 use docent_testkit::ChildTestClient;
 use serde_json::{Value, json};
 use std::{collections::VecDeque, fs, io::Write as _, path::Path, process::Stdio};
@@ -90,8 +90,11 @@ pub(crate) async fn notify(server: &mut ChildTestClient, notification: &str) {
     server.send_text(notification).await.unwrap();
     let pong = server.ask("ping", json!({})).await.unwrap();
     assert_eq!(pong["result"], json!({}), "{pong}");
-    let answers: Vec<Value> =
-        server.take_messages().into_iter().filter(|message| message.get("method").is_none()).collect();
+    let answers: Vec<Value> = server
+        .take_messages()
+        .into_iter()
+        .filter(|message| message.get("method").is_none())
+        .collect();
     assert!(answers.is_empty(), "{notification} is answered: {answers:?}");
 }
 

@@ -1,6 +1,6 @@
 //! `docent servers` as it is typed. The server behind docent is another docent.
 
-use crate::{TestHome, CliRun};
+use crate::{CliRun, TestHome};
 use docent_testenv::or_skip;
 use serde_json::json;
 use std::{
@@ -73,10 +73,7 @@ fn what_is_added_is_said_and_nothing_is_dropped() {
     assert_eq!(settings(&place), "");
     let added = place.run(&["servers", "add", "a", "--json", "--", "true"]).ends(0).json();
     assert_eq!(added["added"], "a");
-    place
-        .run(&["servers", "add", "a", "--", "false"])
-        .ends(2)
-        .says("replace it with --replace");
+    place.run(&["servers", "add", "a", "--", "false"]).ends(2).says("replace it with --replace");
     place.run(&["servers", "add", "a", "--replace", "--", "false"]).ends(0);
     place
         .run(&["servers", "add", "b", "--env", "K=${NOPE}", "--", "true"])
@@ -119,10 +116,7 @@ fn broken_entries_are_reported_and_fail() {
         .prints("FAIL  \"loose\", sandbox: invalid value; expected off, guarded or strict");
     place.run(&["servers", "test", "b"]).ends(1).prints("neither a command nor an address");
     place.run(&["servers", "test", "off"]).ends(1).says("is disabled");
-    place
-        .run(&["servers", "test", "nope"])
-        .ends(2)
-        .says("unknown server \"nope\"; known: off");
+    place.run(&["servers", "test", "nope"]).ends(2).says("unknown server \"nope\"; known: off");
     place
         .run(&["servers", "list"])
         .ends(0)
@@ -454,7 +448,10 @@ fn what_is_approved_is_shown_first_with_nothing_hidden_in_it() {
     hold("And once more.");
     let approved = place.run(&["servers", "approve", "s", "t_one", "--json"]).ends(0).json();
     assert_eq!(approved, json!({"server": "s", "approved": ["t_one"]}));
-    place.run(&["servers", "approve", "s", "t_one"]).ends(0).prints("No tools of `s` are held back");
+    place
+        .run(&["servers", "approve", "s", "t_one"])
+        .ends(0)
+        .prints("No tools of `s` are held back");
 }
 
 #[test]
@@ -552,7 +549,9 @@ fn what_loosens_is_not_imported_and_reported() {
         .run(&["servers", "import", "theirs.json"])
         .ends(0)
         .prints("note: \"a\", sandbox: dropped, because an imported file can't loosen the sandbox")
-        .prints("note: \"a\", pinned: dropped, because an imported file can't turn off definition pins")
+        .prints(
+            "note: \"a\", pinned: dropped, because an imported file can't turn off definition pins",
+        )
         .prints("note: \"a\", rename: dropped, because an imported file can't rename tools")
         .prints("note: \"b\", sandbox: dropped, because an imported file can't loosen the sandbox")
         .prints("note: it gets the contents of \"~/.token\": check that this is intended");

@@ -17,7 +17,11 @@ pub(crate) const MODERN: &str = "2026-07-28";
 pub(crate) const LEGACY: &str = "2025-11-25";
 
 /// Starts `docent serve` in the place's project.
-pub(crate) fn serve(place: &TestHome, args: &[&str], environment: &[(&str, &str)]) -> ChildTestClient {
+pub(crate) fn serve(
+    place: &TestHome,
+    args: &[&str],
+    environment: &[(&str, &str)],
+) -> ChildTestClient {
     let args: Vec<&str> = std::iter::once("serve").chain(args.iter().copied()).collect();
     let mut command = place.command(&args);
     command.envs(environment.iter().copied());

@@ -1,6 +1,6 @@
 //! The shell client on docent itself, and what shells are offered to type.
 
-use crate::{TestHome, CliRun};
+use crate::{CliRun, TestHome};
 use std::{
     io::Write as _,
     process::{Command, Stdio},
@@ -58,7 +58,10 @@ fn calls_end_with_their_codes() {
         .run(&["call", "analyze_repository", ".", "depth=-5"])
         .ends(2)
         .says("expects one of quick, standard, deep");
-    place.run(&["call", "analyze_repository", "--json", "{"]).ends(2).says("invalid JSON in --json");
+    place
+        .run(&["call", "analyze_repository", "--json", "{"])
+        .ends(2)
+        .says("invalid JSON in --json");
     place.run(&["resources", "ast://project/none.py"]).ends(1).says("error: ");
     place.run(&["tools", "--server", "none"]).ends(2).says("unknown server none");
 }

@@ -45,7 +45,10 @@ async fn a_running_call_on_pipes_is_answered_before_the_end() {
         end(&mut server);
         answered(&mut server, &id).await;
         ends_well(&mut server).await;
-        assert!(server.heard().iter().all(|message| message.get("method").is_some()), "{how}");
+        assert!(
+            server.take_messages().iter().all(|message| message.get("method").is_some()),
+            "{how}"
+        );
     }
 }
 
@@ -53,7 +56,8 @@ async fn a_running_call_on_pipes_is_answered_before_the_end() {
 async fn a_call_that_would_run_on_hands_over_what_it_has() {
     let place = TestHome::new();
     endless(&place);
-    let ends: [EndSignal; 2] = [|server| signal(server, Signal::TERM), ChildTestClient::close_input];
+    let ends: [EndSignal; 2] =
+        [|server| signal(server, Signal::TERM), ChildTestClient::close_input];
     for end in ends {
         let mut server = serve(&place, &[], &TEN_MINUTES);
         server.open(LEGACY).await.unwrap();
@@ -93,7 +97,8 @@ async fn a_running_call_on_the_network_is_answered_before_the_end() {
 async fn an_open_subscription_keeps_nothing_alive() {
     let place = TestHome::new();
     let wanted = || json!({"notifications": {"toolsListChanged": true}});
-    let ends: [EndSignal; 2] = [ChildTestClient::close_input, |server| signal(server, Signal::TERM)];
+    let ends: [EndSignal; 2] =
+        [ChildTestClient::close_input, |server| signal(server, Signal::TERM)];
     for end in ends {
         let mut server = serve(&place, &[], &[]);
         server.open(MODERN).await.unwrap();

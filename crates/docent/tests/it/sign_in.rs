@@ -2,7 +2,7 @@
 //! and what becomes of it in `docent serve`.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, call, ends_well, serve},
 };
 use serde_json::{Value, json};
@@ -278,7 +278,8 @@ fn a_login_is_kept_and_used() {
 
 #[test]
 fn a_login_that_is_refused_says_why_and_keeps_nothing() {
-    let authority = OauthAuthority::start(AuthorityBehavior { denies: true, ..AuthorityBehavior::default() });
+    let authority =
+        OauthAuthority::start(AuthorityBehavior { denies: true, ..AuthorityBehavior::default() });
     let place = place_for(&authority);
     let (run, page) = log_in(&place);
     run.ends(1).says("access_denied");
@@ -291,7 +292,8 @@ fn a_login_that_is_refused_says_why_and_keeps_nothing() {
 /// anybody, and what is new is kept where the next docent finds it.
 #[tokio::test]
 async fn a_token_is_refreshed_while_serving() {
-    let authority = OauthAuthority::start(AuthorityBehavior { lasts: Some(1), ..AuthorityBehavior::default() });
+    let authority =
+        OauthAuthority::start(AuthorityBehavior { lasts: Some(1), ..AuthorityBehavior::default() });
     let place = place_for(&authority);
     let (run, _) = log_in(&place);
     run.ends(0);
@@ -320,7 +322,8 @@ async fn a_token_is_refreshed_while_serving() {
 /// that nothing but scripts needs a program to be started.
 #[tokio::test]
 async fn a_script_calls_a_server_that_needs_a_login() {
-    let authority = OauthAuthority::start(AuthorityBehavior { lasts: Some(1), ..AuthorityBehavior::default() });
+    let authority =
+        OauthAuthority::start(AuthorityBehavior { lasts: Some(1), ..AuthorityBehavior::default() });
     let place = place_for(&authority);
     let code =
         "import { $call } from 'mcp-clients/acme'; return (await $call('whoami')).content[0].text";

@@ -1,7 +1,7 @@
 //! Callers of a team: access tokens of an issuer, and client certificates, through the real binary.
 
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, MODERN, call, ends_well, listen, serve, signal},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -268,7 +268,8 @@ async fn a_socket_ends_with_its_own_token() {
     let connect = async |seconds| {
         let bearer = format!("Bearer {}", issuer.token(RESOURCE, "docent.all", seconds));
         let uri = format!("ws://{address}/ws");
-        let mut peer = WsTestClient::connect_ws_with(&uri, &[("authorization", &bearer)]).await.ok()?;
+        let mut peer =
+            WsTestClient::connect_ws_with(&uri, &[("authorization", &bearer)]).await.ok()?;
         peer.open(LEGACY).await.ok()?;
         Some(peer)
     };
@@ -306,7 +307,8 @@ async fn a_narrower_map_of_scopes_holds_on_an_open_socket() {
     let (mut server, address) = listen(&place, &["--transport", "http,websocket"], &[]).await;
     let bearer = format!("Bearer {}", issuer.token(RESOURCE, "docent.all", 600));
     let uri = format!("ws://{address}/ws");
-    let mut peer = WsTestClient::connect_ws_with(&uri, &[("authorization", &bearer)]).await.unwrap();
+    let mut peer =
+        WsTestClient::connect_ws_with(&uri, &[("authorization", &bearer)]).await.unwrap();
     peer.open(LEGACY).await.unwrap();
     let list = peer.ask("tools/list", json!({})).await.unwrap().to_string();
     assert!(list.contains("search_documentation") && list.contains("parse_files"), "{list}");

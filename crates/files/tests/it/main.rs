@@ -1,7 +1,7 @@
 //! Links, modes and failing operations in real folders.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
-use docent_files::{FileAccess, Durability, ManagedFolder, LinkError, is_link_error};
+use docent_files::{Durability, FileAccess, LinkError, ManagedFolder, is_link_error};
 use std::{
     fs, io,
     io::{Read as _, Write as _},

@@ -2,7 +2,7 @@
 
 use super::HubHandle;
 use docent_tool::{
-    AnyTool, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, ToolInfo, argument_schema,
+    AnyTool, BoxedFuture, CallContext, Object, ToolError, ToolInfo, ToolOutcome, argument_schema,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,14 +1,19 @@
 //! Scripts that call tools. Their calls go through the same checks and audit as a client's own calls.
 
 use super::{
-    HubHandle, script_client,
+    HubHandle,
     parked::{ParkedScript, ParkedScripts},
+    script_client,
 };
 use crate::{Hub, server::ServerCatalog};
 use docent_script::{
-    CallError, CallReply, ToolCaller, ScriptLimits, ScriptOutcome, ScriptRequest, ScriptCall, ScriptError, RunStep,
+    CallError, CallReply, RunStep, ScriptCall, ScriptError, ScriptLimits, ScriptOutcome,
+    ScriptRequest, ToolCaller,
 };
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, InnerRound, InputNeeded, ToolOutcome, TypedTool, ToolError};
+use docent_tool::{
+    AnswerBlock, CallContext, InnerRound, InputNeeded, ToolAnswer, ToolError, ToolOutcome,
+    TypedTool,
+};
 use futures::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,7 +132,8 @@ impl ExecuteCodeTool {
             .start(&script, context.cancel_token())
             .await
             .map_err(|error| ToolError::failed(script_failure_message(&error, &limits)))?;
-        let pending = SuspendedScriptCalls { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
+        let pending =
+            SuspendedScriptCalls { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
         let pending = Arc::new(pending);
         let client = context.client_key().to_owned();
         Ok(ParkedScript { client, code: args.code, limits, run, pending })
@@ -156,7 +162,9 @@ async fn proceed(
     let calls: Arc<dyn ToolCaller> = Arc::new(calls);
     match script.run.next(&calls, context.cancel_token()).await {
         RunStep::Ended(Ok(ran)) => Ok(answer(ran, &limits)),
-        RunStep::Ended(Err(error)) => Err(ToolError::failed(script_failure_message(&error, &limits))),
+        RunStep::Ended(Err(error)) => {
+            Err(ToolError::failed(script_failure_message(&error, &limits)))
+        }
         RunStep::Suspended => {
             let asks = script.pending.asks();
             let state = Some(parked.park(script)?);
@@ -305,9 +313,15 @@ fn result(outcome: ToolOutcome) -> Value {
     let block = |block: AnswerBlock| match block {
         AnswerBlock::Raw(value) => value,
         AnswerBlock::Text { text, .. } => json!({"type": "text", "text": text}),
-        AnswerBlock::Image { data, mime } => json!({"type": "image", "data": data, "mimeType": mime}),
-        AnswerBlock::Audio { data, mime } => json!({"type": "audio", "data": data, "mimeType": mime}),
-        AnswerBlock::Link(info) => json!({"type": "resource_link", "uri": info.uri, "name": info.name}),
+        AnswerBlock::Image { data, mime } => {
+            json!({"type": "image", "data": data, "mimeType": mime})
+        }
+        AnswerBlock::Audio { data, mime } => {
+            json!({"type": "audio", "data": data, "mimeType": mime})
+        }
+        AnswerBlock::Link(info) => {
+            json!({"type": "resource_link", "uri": info.uri, "name": info.name})
+        }
         AnswerBlock::Embedded(_) => json!({"type": "text", "text": "(an embedded resource)"}),
     };
     let content: Vec<Value> = outcome.content.into_iter().map(block).collect();

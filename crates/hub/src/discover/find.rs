@@ -1,9 +1,9 @@
 //! Finds a capability among all servers and describes it.
 
 use super::{HubHandle, server_description};
-use crate::{DownstreamServer, Hub, DiscoveryVisibility, server::ToolDefinition};
-use docent_index::{ShortlistItem, Shortlist, embed::EmbeddingTable};
-use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
+use crate::{DiscoveryVisibility, DownstreamServer, Hub, server::ToolDefinition};
+use docent_index::{Shortlist, ShortlistItem, embed::EmbeddingTable};
+use docent_tool::{CallContext, ToolAnswer, ToolError, TypedTool};
 use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,10 @@ impl TypedTool for ListCapabilitiesTool {
         context: &CallContext,
     ) -> Result<ToolAnswer<Capabilities>, ToolError> {
         let hub = self.0.hub()?;
-        join_all(hub.servers().iter().map(|server| server.wait_until_known(hub.settings().patience))).await;
+        join_all(
+            hub.servers().iter().map(|server| server.wait_until_known(hub.settings().patience)),
+        )
+        .await;
         let query = args.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         let entries = entries(&hub, query.unwrap_or_default(), context);
         let most = args.limit.unwrap_or(DEFAULT_TOOL_LIMIT).clamp(1, 100);
@@ -106,7 +109,8 @@ fn entries(hub: &Hub, query: &str, context: &CallContext) -> Vec<CapabilityEntry
         all.push(CapabilityEntry { server: Arc::clone(&server), tool: None });
         for tool in known.tools.iter().filter(|tool| super::may_use(&server, tool, context)) {
             let about = tool.about(server.spec()).unwrap_or_default();
-            let brief = Brief { name: tool.discovery_name.clone(), about: shorten_description(about) };
+            let brief =
+                Brief { name: tool.discovery_name.clone(), about: shorten_description(about) };
             all.push(CapabilityEntry { server: Arc::clone(&server), tool: Some(brief) });
         }
     }
@@ -163,7 +167,12 @@ fn search_item(entry: &CapabilityEntry) -> ShortlistItem {
 }
 
 /// Finds matching tools, grouped by server, the server with the best hit first.
-fn search_entries(entries: Vec<CapabilityEntry>, query: &str, most: usize, context: &CallContext) -> Vec<Capability> {
+fn search_entries(
+    entries: Vec<CapabilityEntry>,
+    query: &str,
+    most: usize,
+    context: &CallContext,
+) -> Vec<Capability> {
     let items: Vec<ShortlistItem> = entries.iter().map(search_item).collect();
     let mut hits = Shortlist::new(EmbeddingTable::built_in(), &items).search(query, most);
     // Among equal scores, the server with the higher configured priority comes first.

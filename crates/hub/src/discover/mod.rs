@@ -1,20 +1,20 @@
 //! Four tools in place of hundreds: find a capability, describe it, call it, or run a script that calls several.
 
+mod call_tool;
 mod code;
 mod find;
 mod parked;
-mod call_tool;
 
 pub(crate) use parked::ParkedScripts;
 
 use crate::{
     DownstreamServer, Hub,
-    server::{ToolDefinition, ServerCatalog},
+    server::{ServerCatalog, ToolDefinition},
 };
 use docent_script::{ScriptClient, ToolDoc};
 use docent_tool::{
-    AnyTool, CallContext, Contents, Object, ToolOutcome, ResourceReading, ResourceInfo, BoxedFuture, ToolError,
-    ToolInfo, erase,
+    AnyTool, BoxedFuture, CallContext, Contents, Object, ResourceInfo, ResourceReading, ToolError,
+    ToolInfo, ToolOutcome, erase,
 };
 use serde_json::Value;
 use std::sync::{Arc, Weak};
@@ -34,7 +34,9 @@ impl DiscoveryTools {
             Arc::new(call_tool::CallServerTool(weak())),
             erase(code::ExecuteCodeTool(weak())),
         ];
-        all.into_iter().map(|tool| Arc::new(DiscoveryTool { tool, hidden }) as Arc<dyn AnyTool>).collect()
+        all.into_iter()
+            .map(|tool| Arc::new(DiscoveryTool { tool, hidden }) as Arc<dyn AnyTool>)
+            .collect()
     }
 }
 
@@ -96,8 +98,7 @@ impl HubHandle {
             .filter(|server| server.spec().about.visibility.is_none() && is_seen(server, context))
             .map(|server| server.name().to_owned())
             .collect();
-        let problem =
-            format!("no server named {name:?} is available to you; available: {names:?}");
+        let problem = format!("no server named {name:?} is available to you; available: {names:?}");
         Err(ToolError::argument(argument, problem))
     }
 }

@@ -95,7 +95,8 @@ impl Addresses {
     pub(crate) fn public_address(&self, address: &str, server: &str) -> String {
         let is_own = self.is_owned_by(address, server);
         if !is_own
-            && (self.is_owned_by_another(address, server) || self.is_in_other_family(address, server))
+            && (self.is_owned_by_another(address, server)
+                || self.is_in_other_family(address, server))
         {
             format!("{}{address}", prefix(server))
         } else {
@@ -129,11 +130,19 @@ mod tests {
         addresses.claim_seen("a:b", "three");
         addresses.claim_listed("a:b", "one");
         addresses.claim_listed("a:b", "two");
-        assert_eq!(addresses.public_address("a:b", "one"), "a:b", "a listing takes precedence over a mention");
+        assert_eq!(
+            addresses.public_address("a:b", "one"),
+            "a:b",
+            "a listing takes precedence over a mention"
+        );
         assert_eq!(addresses.public_address("a:b", "two"), "docent+two:a:b");
         addresses.set_order(vec!["one".into(), "two".into()]);
         addresses.release("one");
-        assert_eq!(addresses.public_address("a:b", "two"), "docent+two:a:b", "another `one` took its place");
+        assert_eq!(
+            addresses.public_address("a:b", "two"),
+            "docent+two:a:b",
+            "another `one` took its place"
+        );
         addresses.set_order(vec!["two".into()]);
         addresses.release("one");
         assert_eq!(addresses.public_address("a:b", "two"), "a:b");

@@ -1,12 +1,12 @@
 //! Tools of downstream servers, as docent's own clients call them.
 
-use super::{DownstreamServer, cache, exchange::ExchangeRequest, catalog::ToolDefinition};
+use super::{DownstreamServer, cache, catalog::ToolDefinition, exchange::ExchangeRequest};
 use crate::parts::{CollectedParts, MAX_BLOCKS, content_blocks};
 use docent_dial::headers;
 use docent_screen::{visible, visible_json};
 use docent_tool::{
-    AnyTool, AnswerBlock, CallContext, EXTRA, ToolFailure, FailureKind, Object, ToolOutcome, BoxedFuture, ToolError,
-    ToolInfo,
+    AnswerBlock, AnyTool, BoxedFuture, CallContext, EXTRA, FailureKind, Object, ToolError,
+    ToolFailure, ToolInfo, ToolOutcome,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A snapshot of what a server offers, replaced as a whole.
 
 use super::{address::Addresses, lists::json_bytes};
-use crate::{StoredServerState, ServerSpec, estimate_tokens, spec::digest};
+use crate::{ServerSpec, StoredServerState, estimate_tokens, spec::digest};
 use docent_screen::{one_line, suspicious};
 use docent_tool::{Object, UriTemplate};
 use serde_json::Value;
@@ -97,7 +97,11 @@ impl ToolDefinition {
 }
 
 impl ServerCatalog {
-    pub(crate) fn new(remembered: StoredServerState, spec: &ServerSpec, addresses: &Addresses) -> Self {
+    pub(crate) fn new(
+        remembered: StoredServerState,
+        spec: &ServerSpec,
+        addresses: &Addresses,
+    ) -> Self {
         let mut taken = HashSet::new();
         let own: HashSet<&str> = remembered.tools.iter().filter_map(name_of).collect();
         // A new name that equals another tool's own name would be ambiguous.
@@ -114,13 +118,22 @@ impl ServerCatalog {
             }
             let public = public_name(spec, &name);
             // Two names that become equal would shadow each other: a digest makes the second one unique.
-            let public = if taken.insert(public.clone()) { public } else { append_digest(&public, &name) };
+            let public =
+                if taken.insert(public.clone()) { public } else { append_digest(&public, &name) };
             let shown = if is_renamed(&name) { &public } else { &name }.clone();
             let changed = remembered.held_back.contains_key(&name);
             let (fields, flags) = (fields.clone(), OnceLock::new());
-            Some(Arc::new(ToolDefinition { name, public, discovery_name: shown, fields, changed, flags }))
+            Some(Arc::new(ToolDefinition {
+                name,
+                public,
+                discovery_name: shown,
+                fields,
+                changed,
+                flags,
+            }))
         });
-        let tools: Vec<Arc<ToolDefinition>> = tools.filter(|tool| spec.offers(&tool.name)).collect();
+        let tools: Vec<Arc<ToolDefinition>> =
+            tools.filter(|tool| spec.offers(&tool.name)).collect();
         let uri = |fields: &Object| fields.get("uri").and_then(Value::as_str).map(str::to_owned);
         for address in remembered.resources.iter().filter_map(uri) {
             addresses.claim_listed(&address, &spec.name);
@@ -169,7 +182,8 @@ impl ServerCatalog {
 
     /// Finds a tool by its discovery name, its public name or the server's own name.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<ToolDefinition>> {
-        let named = |of: fn(&ToolDefinition) -> &str| self.tools.iter().find(|tool| of(tool) == name);
+        let named =
+            |of: fn(&ToolDefinition) -> &str| self.tools.iter().find(|tool| of(tool) == name);
         named(|tool| &tool.discovery_name)
             .or_else(|| named(|tool| &tool.public))
             .or_else(|| named(|tool| &tool.name))
@@ -251,7 +265,11 @@ pub(crate) struct PinComparison {
 /// Compares a server's list with its pins. A known tool keeps its approved definition until a person approves the new
 /// one. A new tool is held back as well, unless the server has no approved tools: otherwise a changed definition could
 /// be offered, unseen, under another name.
-pub(crate) fn compare_with_pins(approved: &StoredServerState, listed: Vec<Object>, spec: &ServerSpec) -> PinComparison {
+pub(crate) fn compare_with_pins(
+    approved: &StoredServerState,
+    listed: Vec<Object>,
+    spec: &ServerSpec,
+) -> PinComparison {
     let pinned = spec.pinned;
     let name = |fields: &Object| name_of(fields).map(str::to_owned);
     let before: HashMap<String, &Object> = approved
@@ -319,8 +337,10 @@ mod tests {
 
     #[test]
     fn a_definition_that_is_changed_or_new_is_held_back() {
-        let approved =
-            StoredServerState { tools: vec![tool("a", "one"), tool("b", "one")], ..StoredServerState::default() };
+        let approved = StoredServerState {
+            tools: vec![tool("a", "one"), tool("b", "one")],
+            ..StoredServerState::default()
+        };
         let now = vec![tool("a", "two"), tool("c", "new")];
         let PinComparison { tools, vanished, held_back, .. } =
             compare_with_pins(&approved, now.clone(), &pins(true, false));
@@ -339,15 +359,20 @@ mod tests {
     #[test]
     fn another_name_makes_no_definition_a_first_one() {
         for spec in [pins(true, false), pins(true, true)] {
-            let approved = StoredServerState { tools: vec![tool("pay", "one")], ..StoredServerState::default() };
+            let approved = StoredServerState {
+                tools: vec![tool("pay", "one")],
+                ..StoredServerState::default()
+            };
             // Nothing is offered under the old name, and under the new one only if the user allows new tools.
             let now = compare_with_pins(&approved, vec![tool("pay2", "two")], &spec);
             assert_eq!(now.held_back.contains_key("pay2"), !spec.accepts_new_tools);
             assert_eq!(now.tools.is_empty(), !spec.accepts_new_tools);
             // All of its tools are gone by now, which does not make it a new server.
-            let PinComparison { tools, vanished, .. } = compare_with_pins(&approved, Vec::new(), &spec);
+            let PinComparison { tools, vanished, .. } =
+                compare_with_pins(&approved, Vec::new(), &spec);
             let empty = StoredServerState { tools, vanished, ..StoredServerState::default() };
-            let now = compare_with_pins(&empty, vec![tool("pay", "two"), tool("pay3", "two")], &spec);
+            let now =
+                compare_with_pins(&empty, vec![tool("pay", "two"), tool("pay3", "two")], &spec);
             assert_eq!(now.held_back.contains_key("pay3"), !spec.accepts_new_tools);
             assert!(now.held_back.contains_key("pay"), "a change is held back in any case");
         }
@@ -357,12 +382,14 @@ mod tests {
     fn a_configured_name_makes_no_definition_a_new_one() {
         let mut renamed = pins(true, false);
         renamed.rename.insert("pay".into(), "give".into());
-        let approved = StoredServerState { tools: vec![tool("pay", "one")], ..StoredServerState::default() };
+        let approved =
+            StoredServerState { tools: vec![tool("pay", "one")], ..StoredServerState::default() };
         let PinComparison { tools, held_back, .. } =
             compare_with_pins(&approved, vec![tool("pay", "two")], &renamed);
         assert_eq!((&tools, held_back.contains_key("pay")), (&vec![tool("pay", "one")], true));
         // A tool that really has that name is a different one, and not approved by it.
-        let other = compare_with_pins(&approved, vec![tool("pay", "one"), tool("give", "one")], &renamed);
+        let other =
+            compare_with_pins(&approved, vec![tool("pay", "one"), tool("give", "one")], &renamed);
         assert_eq!(other.held_back.keys().collect::<Vec<_>>(), ["give"]);
         let known = StoredServerState { tools, held_back, ..StoredServerState::default() };
         let known = ServerCatalog::new(known, &renamed, &Addresses::default());
@@ -371,8 +398,10 @@ mod tests {
 
     #[test]
     fn no_server_crowds_out_what_was_approved() {
-        let mut approved = StoredServerState { tools: vec![tool("pay", "one")], ..StoredServerState::default() };
-        let many = (0..MAX_PINNED_TOOLS).map(|number| tool(&format!("other{number}"), "")).collect();
+        let mut approved =
+            StoredServerState { tools: vec![tool("pay", "one")], ..StoredServerState::default() };
+        let many =
+            (0..MAX_PINNED_TOOLS).map(|number| tool(&format!("other{number}"), "")).collect();
         for listed in [many, vec![tool("x", "")]] {
             let PinComparison { tools, vanished, is_full, .. } =
                 compare_with_pins(&approved, listed, &pins(true, true));
@@ -400,7 +429,11 @@ mod tests {
     #[test]
     fn while_approvals_are_missing_nothing_is_approved_by_being_seen() {
         let tools = vec![tool("a", "one")];
-        let approved = StoredServerState { tools: tools.clone(), doubted: true, ..StoredServerState::default() };
+        let approved = StoredServerState {
+            tools: tools.clone(),
+            doubted: true,
+            ..StoredServerState::default()
+        };
         let now = vec![tool("a", "one"), tool("b", "one")];
         let compared = compare_with_pins(&approved, now.clone(), &pins(true, true));
         assert_eq!(compared.tools, tools);
@@ -449,7 +482,8 @@ mod tests {
         for (name, want) in cases {
             assert_eq!(known.tool(name).map(|tool| tool.name.as_str()), want, "{name}");
         }
-        let shown: Vec<&str> = known.tools.iter().map(|tool| tool.discovery_name.as_str()).collect();
+        let shown: Vec<&str> =
+            known.tools.iter().map(|tool| tool.discovery_name.as_str()).collect();
         assert_eq!(shown, ["b", "a", "plus", "d", "e"]);
     }
 

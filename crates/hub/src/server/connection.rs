@@ -3,15 +3,18 @@
 use super::{
     DownstreamServer, ServerCatalog,
     backoff::{Backoff, FIRST_BACKOFF},
-    catalog::{PinComparison, MAX_PINNED_TOOLS, MAX_PINNED_BYTES, compare_with_pins},
+    catalog::{MAX_PINNED_BYTES, MAX_PINNED_TOOLS, PinComparison, compare_with_pins},
     lists::ServerList,
     locked,
     pages::ELICITATION_COMPLETE,
     usable::check_tool,
 };
-use crate::{ProtocolMode, ServerEvents, HandshakeResult, DownstreamPeer, StoredServerState, RequestError, StreamOwner, handshake};
+use crate::{
+    DownstreamPeer, HandshakeResult, ProtocolMode, RequestError, ServerEvents, StoredServerState,
+    StreamOwner, handshake,
+};
 use docent_dial::TransportFailure;
-use docent_tool::{ProviderChange, SyslogLevel, Object};
+use docent_tool::{Object, ProviderChange, SyslogLevel};
 use docent_traffic::Hop;
 use serde_json::{Value, json};
 use std::{
@@ -189,10 +192,13 @@ impl DownstreamServer {
         format!("{why}; last lines of its stderr: {}", last.join(" | "))
     }
 
-    async fn open(self: &Arc<Self>) -> Result<(Arc<DownstreamPeer>, HandshakeResult, StoredServerState), RequestError> {
+    async fn open(
+        self: &Arc<Self>,
+    ) -> Result<(Arc<DownstreamPeer>, HandshakeResult, StoredServerState), RequestError> {
         let (_, seen) = self.stderr.since(usize::MAX);
         self.stderr_start.store(seen, Ordering::Relaxed);
-        let ear = Arc::new(ServerEventHandler { server: Weak::clone(&self.this), peer: OnceLock::new() });
+        let ear =
+            Arc::new(ServerEventHandler { server: Weak::clone(&self.this), peer: OnceLock::new() });
         let dial =
             |listener| self.shared.dialer.dial(&self.spec, listener, Arc::clone(&self.stderr));
         let tap = self.shared.traffic.as_ref().map(|traffic| {
@@ -218,7 +224,11 @@ impl DownstreamServer {
         }
     }
 
-    async fn list_all(&self, peer: &DownstreamPeer, opened: &HandshakeResult) -> Result<StoredServerState, RequestError> {
+    async fn list_all(
+        &self,
+        peer: &DownstreamPeer,
+        opened: &HandshakeResult,
+    ) -> Result<StoredServerState, RequestError> {
         let can = |what: &str| opened.capabilities.get(what).is_some_and(|can| !can.is_null());
         // A server that announces no capabilities is asked for tools anyway.
         let tools = can("tools") || !(can("resources") || can("prompts"));
@@ -229,7 +239,8 @@ impl DownstreamServer {
             self.list(peer, can("prompts"), "prompts/list", "prompts"),
         );
         // `docent servers approve` may have changed the stored approvals in the meantime.
-        let kept = self.shared.memory.load_approved(&self.spec).filter(StoredServerState::is_learned);
+        let kept =
+            self.shared.memory.load_approved(&self.spec).filter(StoredServerState::is_learned);
         let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
         let ServerList { items, left_out } = self.usable_tools(tools?);
         let PinComparison { tools, vanished, held_back, is_full } =
@@ -295,7 +306,8 @@ impl DownstreamServer {
             return;
         }
         let held_before = &before.remembered.held_back;
-        for (name, approved, _) in now.held_definitions().filter(|(name, ..)| !held_before.contains_key(*name))
+        for (name, approved, _) in
+            now.held_definitions().filter(|(name, ..)| !held_before.contains_key(*name))
         {
             let why = now.hold_reason(approved);
             tracing::warn!(
@@ -320,7 +332,10 @@ impl DownstreamServer {
         let (old, new) = (&before.remembered, &next.remembered);
         let changes = [
             (old.tools != new.tools || old.held_back != new.held_back, ProviderChange::Tools),
-            (old.resources != new.resources || old.templates != new.templates, ProviderChange::Resources),
+            (
+                old.resources != new.resources || old.templates != new.templates,
+                ProviderChange::Resources,
+            ),
             (old.prompts != new.prompts, ProviderChange::Prompts),
         ];
         self.shared.memory.save(self.name(), new);
@@ -348,7 +363,14 @@ impl DownstreamServer {
         let (Some(kept), ours) = (kept, &known.remembered) else { return };
         if kept.held_back.len() < ours.held_back.len() || kept.refused != ours.refused {
             let StoredServerState { tools, vanished, held_back, refused, doubted, .. } = kept;
-            self.learn(StoredServerState { tools, vanished, held_back, refused, doubted, ..ours.clone() });
+            self.learn(StoredServerState {
+                tools,
+                vanished,
+                held_back,
+                refused,
+                doubted,
+                ..ours.clone()
+            });
         }
     }
 
@@ -377,7 +399,9 @@ impl DownstreamServer {
                 Ok(Err(error)) => {
                     tracing::debug!(server = this.name(), %error, "failed to refresh the server's lists");
                 }
-                Err(_) => tracing::warn!(server = this.name(), "timed out refreshing the server's lists"),
+                Err(_) => {
+                    tracing::warn!(server = this.name(), "timed out refreshing the server's lists")
+                }
             }
         });
     }
@@ -423,7 +447,11 @@ impl DownstreamServer {
     }
 
     /// Drops an unreachable connection whose transport does not close by itself.
-    pub(super) fn drop_unreachable(&self, connection: &DownstreamConnection, failure: &TransportFailure) {
+    pub(super) fn drop_unreachable(
+        &self,
+        connection: &DownstreamConnection,
+        failure: &TransportFailure,
+    ) {
         if let Some(listening) = locked(&connection.listening).take() {
             listening.abort();
         }
@@ -518,7 +546,9 @@ impl ServerEvents for ServerEventHandler {
                     connection.acknowledged.notify_one();
                 }
             }
-            _ => tracing::debug!(server = server.name(), method, "ignoring an unknown notification"),
+            _ => {
+                tracing::debug!(server = server.name(), method, "ignoring an unknown notification")
+            }
         }
     }
 
@@ -536,7 +566,9 @@ impl ServerEvents for ServerEventHandler {
     fn on_session_lost(&self) {
         let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) else { return };
         server.clear_current(&peer);
-        server.handle_disconnect(&TransportFailure::Lost("the server no longer knows the session".into()));
+        server.handle_disconnect(&TransportFailure::Lost(
+            "the server no longer knows the session".into(),
+        ));
         close_later(peer);
     }
 

@@ -3,18 +3,20 @@
 
 use super::{
     DownstreamServer,
-    questions::{OpenCallGuard, ServerQuestion, level_name},
     connection::{DownstreamConnection, ServerUnavailable, capabilities},
     locked,
     pages::URL_ELICITATION_REQUIRED,
+    questions::{OpenCallGuard, ServerQuestion, level_name},
 };
 use crate::{
-    ProtocolMode, PeerRequest, RequestError, TimeLimit,
+    PeerRequest, ProtocolMode, RequestError, TimeLimit,
     parts::CollectedParts,
     spec::{digest, hex},
 };
 use docent_dial::TransportFailure;
-use docent_tool::{ClientQuery, CallContext, InputNeeded, SyslogLevel, Object, Progress, ToolError};
+use docent_tool::{
+    CallContext, ClientQuery, InputNeeded, Object, Progress, SyslogLevel, ToolError,
+};
 use docent_traffic::TrafficDetails;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -170,7 +172,10 @@ impl DownstreamServer {
             *extra = self.answers(requests, state, context).await?;
             result = self.exchange_with_retries(asking, extra, context).await?;
         }
-        Err(ToolError::failed(format!("the server `{}` did not stop asking for input", self.name())))
+        Err(ToolError::failed(format!(
+            "the server `{}` did not stop asking for input",
+            self.name()
+        )))
     }
 
     /// Drops a parked request whose client does not come back.
@@ -242,7 +247,12 @@ impl DownstreamServer {
                 Err(AttemptError::Lost(lost)) => lost,
             };
             let Some(pause) = self.pause_before_retry(asking, &lost, attempt) else {
-                if let ExchangeFailure::Request(RequestError::Rpc { code: URL_ELICITATION_REQUIRED, data, .. }) = &lost {
+                if let ExchangeFailure::Request(RequestError::Rpc {
+                    code: URL_ELICITATION_REQUIRED,
+                    data,
+                    ..
+                }) = &lost
+                {
                     self.pages.remember_all(data.as_ref(), context);
                 }
                 return Err(self.tool_error(lost));
@@ -260,7 +270,8 @@ impl DownstreamServer {
         attempt: u32,
     ) -> Option<Duration> {
         let retry = self.spec.retry.as_ref().filter(|_| asking.may_retry);
-        if let (Some(retry), ExchangeFailure::Request(RequestError::Rpc { code, .. })) = (retry, lost)
+        if let (Some(retry), ExchangeFailure::Request(RequestError::Rpc { code, .. })) =
+            (retry, lost)
             && retry.codes.contains(code)
         {
             return (attempt <= retry.attempts).then(|| retry.pause(attempt));
@@ -339,11 +350,25 @@ impl DownstreamServer {
             this.record_outcome(&connection, began, &result);
             result.map_err(ExchangeFailure::Request)
         });
-        Ok(OpenExchange { reply, open_call: asked, activity: heard, steps, limit, parked_at: None, questions: 0, permit })
+        Ok(OpenExchange {
+            reply,
+            open_call: asked,
+            activity: heard,
+            steps,
+            limit,
+            parked_at: None,
+            questions: 0,
+            permit,
+        })
     }
 
     /// Updates the server's health after an answer or a failure.
-    fn record_outcome(&self, connection: &DownstreamConnection, began: Instant, result: &Result<Value, RequestError>) {
+    fn record_outcome(
+        &self,
+        connection: &DownstreamConnection,
+        began: Instant,
+        result: &Result<Value, RequestError>,
+    ) {
         match result {
             Ok(result) if CollectedParts::is_partial(result) => {
                 self.counters.record_failure("the rest of an answer did not arrive".into());
@@ -361,7 +386,11 @@ impl DownstreamServer {
     }
 
     /// Waits for the answer, and forwards the server's questions to the client meanwhile.
-    async fn follow(&self, mut open: OpenExchange, context: &CallContext) -> Result<Value, AttemptError> {
+    async fn follow(
+        &self,
+        mut open: OpenExchange,
+        context: &CallContext,
+    ) -> Result<Value, AttemptError> {
         loop {
             tokio::select! {
                 biased;
@@ -394,7 +423,12 @@ impl DownstreamServer {
         }
     }
 
-    async fn ask_client(&self, question: &ServerQuestion, key: &str, context: &CallContext) -> QuestionOutcome {
+    async fn ask_client(
+        &self,
+        question: &ServerQuestion,
+        key: &str,
+        context: &CallContext,
+    ) -> QuestionOutcome {
         match context.ask(key, question.ask.clone()).await {
             Ok(answer) => QuestionOutcome::Answer(Ok(answer)),
             Err(ToolError::ClientLacks(_)) if question.ask == ClientQuery::Roots => {
@@ -489,7 +523,9 @@ impl DownstreamServer {
                 time.as_secs_f64()
             )),
             ExchangeFailure::Request(RequestError::Failed(failure @ TransportFailure::Lost(_))) => {
-                ToolError::failed(self.with_recent_stderr(&format!("the server `{name}`: {failure}")))
+                ToolError::failed(
+                    self.with_recent_stderr(&format!("the server `{name}`: {failure}")),
+                )
             }
             ExchangeFailure::Request(RequestError::Failed(failure)) => {
                 ToolError::failed(format!("the server `{name}`: {failure}"))
@@ -561,10 +597,12 @@ fn is_retryable(lost: &ExchangeFailure, may_repeat: bool) -> bool {
     let ExchangeFailure::Request(error) = lost else { return false };
     match error {
         // Nothing was sent, or the server did not know the session.
-        RequestError::Failed(TransportFailure::Unreachable(_) | TransportFailure::Refused { status: 404, .. }) => {
-            true
-        }
-        RequestError::Failed(TransportFailure::Lost(_) | TransportFailure::Refused { status: 502..=504, .. })
+        RequestError::Failed(
+            TransportFailure::Unreachable(_) | TransportFailure::Refused { status: 404, .. },
+        ) => true,
+        RequestError::Failed(
+            TransportFailure::Lost(_) | TransportFailure::Refused { status: 502..=504, .. },
+        )
         | RequestError::Rpc { code: -32603, .. } => may_repeat,
         _ => false,
     }

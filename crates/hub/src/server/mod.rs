@@ -1,37 +1,37 @@
 //! One downstream server: what it offers, its connection, and the requests to it.
 
 mod address;
-mod questions;
 mod backoff;
 mod cache;
 mod call;
+mod catalog;
 mod connection;
 mod exchange;
-mod catalog;
 mod lists;
 mod pages;
 mod provider;
+mod questions;
 mod status;
 mod tasks;
 mod usable;
 mod watching;
 
 pub(crate) use address::Addresses;
+pub(crate) use catalog::{ServerCatalog, ToolDefinition};
 pub(crate) use exchange::MAX_ATTEMPTS;
-pub(crate) use catalog::{ToolDefinition, ServerCatalog};
 pub use status::{Health, HeldDefinition, ServerState, ServerStatus};
 pub(crate) use tasks::TASK_TTL as TASK_TIME;
 pub use usable::SchemaCheck;
 
-use crate::{Dialer, ServerStateStore, HandshakeResult, StoredServerState, ServerSpec, StderrTail};
-use questions::OpenCalls;
+use crate::{Dialer, HandshakeResult, ServerSpec, ServerStateStore, StderrTail, StoredServerState};
 use backoff::Backoff;
 use cache::CallResultCache;
 use connection::DownstreamConnection;
-use docent_tool::{ProviderChange, SyslogLevel, Object};
+use docent_tool::{Object, ProviderChange, SyslogLevel};
 use docent_traffic::Traffic;
 use exchange::ParkedCalls;
 use pages::ElicitationPages;
+use questions::OpenCalls;
 use status::HealthCounters;
 use std::{
     collections::BTreeSet,
@@ -193,8 +193,10 @@ impl DownstreamServer {
     /// Returns the names of its tools.
     pub fn tool_names(&self) -> Vec<PublicName> {
         let known = self.known();
-        let named =
-            |tool: &Arc<ToolDefinition>| PublicName { own: tool.name.clone(), public: tool.public.clone() };
+        let named = |tool: &Arc<ToolDefinition>| PublicName {
+            own: tool.name.clone(),
+            public: tool.public.clone(),
+        };
         known.tools.iter().map(named).collect()
     }
 

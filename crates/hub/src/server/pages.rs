@@ -40,7 +40,11 @@ impl ElicitationPages {
         if pages.len() >= MAX_PAGES {
             pages.pop_front();
         }
-        pages.push_back(ElicitationPage { id: id.to_owned(), sent_at: Instant::now(), context: context.clone() });
+        pages.push_back(ElicitationPage {
+            id: id.to_owned(),
+            sent_at: Instant::now(),
+            context: context.clone(),
+        });
     }
 
     /// Remembers the pages in an error that requires visits first.

@@ -3,16 +3,16 @@
 use super::{
     DownstreamServer,
     address::prefix,
-    call::{ORIGIN_META_KEY, ProxiedTool, store_extra_fields, make_visible},
-    exchange::ExchangeRequest,
+    call::{ORIGIN_META_KEY, ProxiedTool, make_visible, store_extra_fields},
     catalog::public_name,
+    exchange::ExchangeRequest,
 };
-use crate::{ProtocolMode, PeerRequest};
+use crate::{PeerRequest, ProtocolMode};
 use docent_screen::visible;
 use docent_tool::{
-    AnyTool, AnswerBlock, CallContext, CompletionValues, CompletionRequest, CompletionTarget, Contents, SyslogLevel, Object,
-    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, ToolProvider, ResourceReading, ResourceInfo, PromptRole,
-    BoxedFuture, TemplateInfo, ToolError,
+    AnswerBlock, AnyTool, BoxedFuture, CallContext, CompletionRequest, CompletionTarget,
+    CompletionValues, Contents, Object, PromptAnswer, PromptArgument, PromptInfo, PromptMessage,
+    PromptRole, ResourceInfo, ResourceReading, SyslogLevel, TemplateInfo, ToolError, ToolProvider,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -55,12 +55,18 @@ impl ServerProvider {
     fn is_missing(&self, code: i32) -> bool {
         match &self.server.known().remembered.era {
             Some(ProtocolMode::Stateless) => matches!(code, -32602 | -32002),
-            Some(ProtocolMode::Session(version)) if version == PLAIN_REVISION => matches!(code, -32003 | -32002),
+            Some(ProtocolMode::Session(version)) if version == PLAIN_REVISION => {
+                matches!(code, -32003 | -32002)
+            }
             _ => code == -32002,
         }
     }
 
-    async fn read_own(&self, uri: &str, context: &CallContext) -> Result<ResourceReading, ToolError> {
+    async fn read_own(
+        &self,
+        uri: &str,
+        context: &CallContext,
+    ) -> Result<ResourceReading, ToolError> {
         let params = with_meta([("uri", uri.into())], context.meta());
         let asking = ExchangeRequest {
             method: "resources/read",
@@ -99,7 +105,8 @@ impl ServerProvider {
     fn own_template<'a>(&self, public: &'a str) -> Option<&'a str> {
         let (name, addresses) = (self.server.name(), &self.server.shared.addresses);
         let marked = public.strip_prefix(&prefix(name));
-        let own = marked.or_else(|| (!addresses.is_owned_by_another(public, name)).then_some(public))?;
+        let own =
+            marked.or_else(|| (!addresses.is_owned_by_another(public, name)).then_some(public))?;
         let known = self.server.known();
         let text = |fields: &Object| fields.get("uriTemplate").and_then(Value::as_str) == Some(own);
         known.remembered.templates.iter().any(text).then_some(own)

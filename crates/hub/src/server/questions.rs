@@ -2,7 +2,7 @@
 
 use super::{DownstreamServer, locked};
 use crate::{DownstreamPeer, RequestError, StreamOwner};
-use docent_tool::{ClientQuery, CallContext, SyslogLevel, Object};
+use docent_tool::{CallContext, ClientQuery, Object, SyslogLevel};
 use serde_json::{Value, json};
 use std::sync::{
     Arc, Mutex, Weak,
@@ -106,7 +106,8 @@ impl Drop for OpenCallGuard {
         let own = open.iter().position(|slot| slot.number == self.number);
         let client = own.map(|at| open.remove(at).client);
         while let Ok(question) = self.questions.try_recv() {
-            let is_next = |slot: &&OpenCallSlot| !slot.away && Some(&slot.client) == client.as_ref();
+            let is_next =
+                |slot: &&OpenCallSlot| !slot.away && Some(&slot.client) == client.as_ref();
             let next = open.iter().rev().find(is_next).map(|slot| slot.questions.clone());
             let refused = match next {
                 Some(next) => next.try_send(question).err().map(|error| match error {
@@ -203,7 +204,11 @@ impl DownstreamServer {
             "elicitation/create" => ClientQuery::Elicit(params),
             "roots/list" => ClientQuery::Roots,
             other => {
-                return reply(peer, id, Err(rpc_error(-32601, format!("Method not found: {other}"))));
+                return reply(
+                    peer,
+                    id,
+                    Err(rpc_error(-32601, format!("Method not found: {other}"))),
+                );
             }
         };
         let (caller, context) = match self.open_calls.target_of(stream) {
@@ -254,7 +259,9 @@ impl DownstreamServer {
             own.map_or_else(|| self.name().to_owned(), |own| format!("{}/{own}", self.name()));
         let data = params.get("data").cloned().unwrap_or_default();
         match self.open_calls.target_of(stream) {
-            QuestionTarget::Call(_, context) => return locked(&context).relay(level, &logger, data, extra),
+            QuestionTarget::Call(_, context) => {
+                return locked(&context).relay(level, &logger, data, extra);
+            }
             QuestionTarget::SeveralClients | QuestionTarget::ClientAway => return,
             QuestionTarget::NoCall => {}
         }
@@ -263,7 +270,13 @@ impl DownstreamServer {
             return;
         }
         let provider = self.name().to_owned();
-        self.publish_change(docent_tool::ProviderChange::Said { provider, level, logger, data, extra });
+        self.publish_change(docent_tool::ProviderChange::Said {
+            provider,
+            level,
+            logger,
+            data,
+            extra,
+        });
     }
 }
 
@@ -289,7 +302,10 @@ const LOG_LEVELS: [(&str, SyslogLevel); 8] = [
 ];
 
 fn level(name: &str) -> SyslogLevel {
-    LOG_LEVELS.iter().find(|(known, _)| *known == name).map_or(SyslogLevel::Info, |(_, level)| *level)
+    LOG_LEVELS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map_or(SyslogLevel::Info, |(_, level)| *level)
 }
 
 /// The protocol's name of a level.

@@ -30,13 +30,20 @@ impl DownstreamServer {
         let mut params = Object::new();
         params.insert("taskId".into(), id.into());
         let mut cancel = CancelTask { connection, id: id.to_owned(), done: false };
-        let fetch = PeerRequest { timeout: Some(TASK_TTL), activity: heard, limit, caller, ..PeerRequest::new(params) };
+        let fetch = PeerRequest {
+            timeout: Some(TASK_TTL),
+            activity: heard,
+            limit,
+            caller,
+            ..PeerRequest::new(params)
+        };
         let result = connection.peer.request("tasks/result", fetch).await;
         cancel.done = true;
         match result {
-            Err(RequestError::Rpc { code: -32601, .. }) => {
-                Err(TransportFailure::Malformed("it created a task but does not support tasks/result".into()).into())
-            }
+            Err(RequestError::Rpc { code: -32601, .. }) => Err(TransportFailure::Malformed(
+                "it created a task but does not support tasks/result".into(),
+            )
+            .into()),
             other => other,
         }
     }

@@ -1,11 +1,12 @@
 //! Watched addresses and the requested log level: sent to the server, and again whenever it reconnects.
 
 use super::{
-    DownstreamServer, address::prefix, questions::level_name, backoff::Backoff, connection::DownstreamConnection, locked,
+    DownstreamServer, address::prefix, backoff::Backoff, connection::DownstreamConnection, locked,
+    questions::level_name,
 };
-use crate::{ProtocolMode, PeerRequest, RequestError};
+use crate::{PeerRequest, ProtocolMode, RequestError};
 use docent_dial::TransportFailure;
-use docent_tool::{ProviderChange, SyslogLevel, Object};
+use docent_tool::{Object, ProviderChange, SyslogLevel};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -82,7 +83,10 @@ impl DownstreamServer {
 
     /// Updates the server's subscriptions and log level to the requested ones. One task at a time does so, until
     /// nothing is left to change.
-    pub(crate) async fn sync_subscriptions(self: &Arc<Self>, connection: &Arc<DownstreamConnection>) {
+    pub(crate) async fn sync_subscriptions(
+        self: &Arc<Self>,
+        connection: &Arc<DownstreamConnection>,
+    ) {
         let _one = self.subscription_lock.lock().await;
         if connection.era == ProtocolMode::Stateless {
             return self.listen(connection);
@@ -99,7 +103,8 @@ impl DownstreamServer {
             let subscribed = locked(&connection.watched).clone();
             let more = wanted.difference(&subscribed).find(|uri| !refused.contains(*uri));
             let more = more.map(|uri| ("resources/subscribe", uri));
-            let less = || subscribed.difference(&wanted).next().map(|uri| ("resources/unsubscribe", uri));
+            let less =
+                || subscribed.difference(&wanted).next().map(|uri| ("resources/unsubscribe", uri));
             let Some((method, uri)) = more.or_else(less) else { return };
             let is_heard = subscribe(self, connection, method, uri).await;
             let mut subscribed = locked(&connection.watched);
@@ -156,7 +161,9 @@ impl DownstreamServer {
         self.list_again();
         let watched = locked(&self.watched).clone();
         for uri in watched {
-            self.publish_change(ProviderChange::Updated(self.shared.addresses.public_address(&uri, self.name())));
+            self.publish_change(ProviderChange::Updated(
+                self.shared.addresses.public_address(&uri, self.name()),
+            ));
         }
     }
 
@@ -193,7 +200,11 @@ impl DownstreamServer {
 }
 
 /// Opens the stream of a server without sessions, and reopens it whenever it ends, for as long as the connection lasts.
-async fn keep_listening(server: Weak<DownstreamServer>, connection: Arc<DownstreamConnection>, wanted: Object) {
+async fn keep_listening(
+    server: Weak<DownstreamServer>,
+    connection: Arc<DownstreamConnection>,
+    wanted: Object,
+) {
     let (mut backoff, mut again) = (Backoff::default(), false);
     loop {
         let began = Instant::now();
@@ -218,7 +229,10 @@ async fn keep_listening(server: Weak<DownstreamServer>, connection: Arc<Downstre
         match ended {
             Ok(_) => tracing::debug!(server = server.name(), "the server closed its stream"),
             Err(RequestError::Rpc { code: -32601, .. }) => {
-                return tracing::debug!(server = server.name(), "the server does not support subscriptions");
+                return tracing::debug!(
+                    server = server.name(),
+                    "the server does not support subscriptions"
+                );
             }
             Err(RequestError::Failed(failure @ TransportFailure::Unreachable(_))) => {
                 return server.drop_unreachable(&connection, &failure);
@@ -238,7 +252,12 @@ async fn keep_listening(server: Weak<DownstreamServer>, connection: Arc<Downstre
 }
 
 /// Subscribes or unsubscribes; returns whether the server accepted.
-async fn subscribe(server: &DownstreamServer, connection: &DownstreamConnection, method: &str, uri: &str) -> bool {
+async fn subscribe(
+    server: &DownstreamServer,
+    connection: &DownstreamConnection,
+    method: &str,
+    uri: &str,
+) -> bool {
     let can = connection.capabilities.pointer("/resources/subscribe");
     if can.and_then(Value::as_bool) != Some(true) {
         return false;
@@ -255,7 +274,11 @@ async fn subscribe(server: &DownstreamServer, connection: &DownstreamConnection,
     }
 }
 
-async fn set_level(server: &DownstreamServer, connection: &DownstreamConnection, level: SyslogLevel) {
+async fn set_level(
+    server: &DownstreamServer,
+    connection: &DownstreamConnection,
+    level: SyslogLevel,
+) {
     if connection.capabilities.get("logging").is_none_or(Value::is_null) {
         return;
     }

@@ -1,12 +1,12 @@
 //! Calls: names, results, errors, retries, timeouts.
 
 use crate::stage::{
-    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, hub_with, result, session, spec, text, told, tool,
-    tools, until, words,
+    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, hub_with, result, session,
+    spec, text, told, tool, tools, until, words,
 };
-use docent_hub::{ServerStateStore, ServerSpec};
-use docent_tool::{ProviderChange, ToolProvider, ToolError, no_client};
-use docent_traffic::{Capture, Direction, TrafficKind, Traffic};
+use docent_hub::{ServerSpec, ServerStateStore};
+use docent_tool::{ProviderChange, ToolError, ToolProvider, no_client};
+use docent_traffic::{Capture, Direction, Traffic, TrafficKind};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
@@ -48,7 +48,8 @@ async fn an_error_keeps_code_message_and_data_and_names_the_server() {
         }),
     );
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
-    let Err(ToolError::Refused { code, message, data }) = call(&hub, "one__echo", &no_client()).await
+    let Err(ToolError::Refused { code, message, data }) =
+        call(&hub, "one__echo", &no_client()).await
     else {
         panic!()
     };
@@ -70,11 +71,14 @@ async fn an_error_names_the_server_whatever_its_data_are() {
             "one",
             session(json!([tool("echo")]), move |message| {
                 let error = json!({"code": -32042, "message": "no", "data": said});
-                CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+                CallBehavior::Says(vec![
+                    json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),
+                ])
             }),
         );
         let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
-        let Err(ToolError::Refused { data, .. }) = call(&hub, "one__echo", &no_client()).await else {
+        let Err(ToolError::Refused { data, .. }) = call(&hub, "one__echo", &no_client()).await
+        else {
             panic!()
         };
         assert_eq!(data, Some(want));
@@ -437,7 +441,12 @@ async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
         }),
     );
     let traffic = Traffic::new(str::to_owned);
-    let hub = hub_with(&scripts, ServerStateStore::disabled(), vec![spec("one")], Some(Arc::clone(&traffic)));
+    let hub = hub_with(
+        &scripts,
+        ServerStateStore::disabled(),
+        vec![spec("one")],
+        Some(Arc::clone(&traffic)),
+    );
     // The handshake is not recorded, but its outcome is known.
     tools(&hub).await;
     traffic.set(Capture { on: true, payloads: false });

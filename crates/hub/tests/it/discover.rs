@@ -1,12 +1,14 @@
 //! The four discovery tools, and whether a list shows them or all others.
 
 use crate::{
-    stage::{ScriptedClient, TestWorkerStarter, context, hub, hub_set, session, spec, text, tool, words},
+    stage::{
+        ScriptedClient, TestWorkerStarter, context, hub, hub_set, session, spec, text, tool, words,
+    },
     threads::Threads,
 };
-use docent_hub::{Dialer, CatalogExposure, Hub, ServerStateStore, HubSettings};
+use docent_hub::{CatalogExposure, Dialer, Hub, HubSettings, ServerStateStore};
 use docent_script::{StartWorker, Workers};
-use docent_tool::{AnyTool, ToolOutcome, ToolProvider, ToolError, no_client};
+use docent_tool::{AnyTool, ToolError, ToolOutcome, ToolProvider, no_client};
 use serde_json::{Value, json};
 use std::sync::{Arc, atomic::Ordering};
 
@@ -16,7 +18,8 @@ fn own(hub: &Arc<Hub>, name: &str) -> Arc<dyn AnyTool> {
 
 /// Calls one of the four for a client whose own calls reach the servers.
 async fn ask(hub: &Arc<Hub>, name: &str, arguments: Value) -> Result<ToolOutcome, ToolError> {
-    let person = Arc::new(ScriptedClient { hub: Some(Arc::clone(hub)), ..ScriptedClient::default() });
+    let person =
+        Arc::new(ScriptedClient { hub: Some(Arc::clone(hub)), ..ScriptedClient::default() });
     own(hub, name).call(arguments.as_object().unwrap().clone(), &context(&person)).await
 }
 
@@ -175,7 +178,8 @@ async fn scripts_of_all_sessions_of_a_client_count_as_its_own() {
     let settings = HubSettings { workers: Some(workers), ..HubSettings::default() };
     let scripts = Arc::new(TestWorkerStarter::default());
     scripts.put("py", session(json!([tool("add")]), |message| text(message, "ok")));
-    let hub = Hub::new(settings, Arc::clone(&scripts) as Arc<dyn Dialer>, ServerStateStore::disabled());
+    let hub =
+        Hub::new(settings, Arc::clone(&scripts) as Arc<dyn Dialer>, ServerStateStore::disabled());
     hub.configure(vec![spec("py")]);
     for (session, client, started) in
         [("ann#1", "ann", 1), ("ann#2", "ann", 1), ("bob#3", "bob", 2)]

@@ -1,10 +1,10 @@
 //! Servers with sessions and without, and lenient ones.
 
 use crate::stage::{
-    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, result, session, spec, text, told, tool, tools,
-    until, words,
+    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, result, session, spec,
+    text, told, tool, tools, until, words,
 };
-use docent_hub::{ServerStateStore, ServerSpec};
+use docent_hub::{ServerSpec, ServerStateStore};
 use docent_tool::{ProviderChange, SyslogLevel, ToolProvider, no_client};
 use serde_json::{Value, json};
 use std::sync::{
@@ -17,7 +17,9 @@ const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 fn stateless(message: &Value) -> CallBehavior {
     if message.pointer(VERSION) != Some(&json!("2026-07-28")) {
         let error = json!({"code": -32022, "message": "unsupported version"});
-        return CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})]);
+        return CallBehavior::Says(vec![
+            json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),
+        ]);
     }
     match message["method"].as_str() {
         Some("server/discover") => result(

@@ -1,10 +1,13 @@
 //! Starting, failing, restarting, changing, stopping.
 
 use crate::stage::{
-    CallBehavior, TestWorkerStarter, call, hub, hub_set, result, session, spec, text, told, tool, tools, until, words,
+    CallBehavior, TestWorkerStarter, call, hub, hub_set, result, session, spec, text, told, tool,
+    tools, until, words,
 };
 use crate::web::HttpTestServer;
-use docent_hub::{CatalogExposure, ServerStateStore, HubSettings, ServerSpec, ServerState, ServerTransport};
+use docent_hub::{
+    CatalogExposure, HubSettings, ServerSpec, ServerState, ServerStateStore, ServerTransport,
+};
 use docent_tool::{ProviderChange, ToolProvider, no_client};
 use serde_json::{Value, json};
 use std::{
@@ -30,7 +33,10 @@ async fn a_server_that_is_known_is_not_started_before_it_is_needed() {
     assert_eq!(tools(&second).await.len(), 1);
     assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (1, ServerState::Idle));
     assert_eq!(words(&call(&second, "one__a", &no_client()).await.unwrap()), "ok");
-    assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (2, ServerState::Ready));
+    assert_eq!(
+        (*scripts.starts.lock().unwrap(), second.status()[0].state),
+        (2, ServerState::Ready)
+    );
 }
 
 /// A server whose only tool has another description from its second start on.
@@ -322,7 +328,11 @@ async fn a_server_that_dies_comes_back_for_the_next_call() {
     scripts.put(
         "one",
         session(json!([tool("die"), tool("live")]), |message| {
-            if message["params"]["name"] == "die" { CallBehavior::Ends } else { text(message, "ok") }
+            if message["params"]["name"] == "die" {
+                CallBehavior::Ends
+            } else {
+                text(message, "ok")
+            }
         }),
     );
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
@@ -402,7 +412,11 @@ async fn nothing_waits_for_a_server_that_has_died() {
     scripts.put(
         "one",
         session(tools, |message| {
-            if message["params"]["name"] == "die" { CallBehavior::Ends } else { text(message, "ok") }
+            if message["params"]["name"] == "die" {
+                CallBehavior::Ends
+            } else {
+                text(message, "ok")
+            }
         }),
     );
     let mut patient = spec("one");

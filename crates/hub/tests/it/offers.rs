@@ -3,7 +3,8 @@
 use crate::stage::{CallBehavior, ScriptedClient, TestWorkerStarter, context, hub, result, spec};
 use docent_hub::{Hub, ServerStateStore};
 use docent_tool::{
-    AnswerBlock, CompletionRequest, CompletionTarget, Contents, FailureKind, Object, ToolProvider, ToolError, no_client,
+    AnswerBlock, CompletionRequest, CompletionTarget, Contents, FailureKind, Object, ToolError,
+    ToolProvider, no_client,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -11,7 +12,11 @@ use std::sync::Arc;
 const META: &str = "/params/_meta/note";
 
 /// A server of this version with a resource, a template and a prompt; `who` is what its resources hold.
-fn offering(version: &'static str, can: Value, who: &'static str) -> impl Fn(&Value) -> CallBehavior {
+fn offering(
+    version: &'static str,
+    can: Value,
+    who: &'static str,
+) -> impl Fn(&Value) -> CallBehavior {
     move |message: &Value| {
         let error = |code: i64| {
             let error = json!({"code": code, "message": "Resource not found"});
@@ -86,7 +91,8 @@ async fn what_has_no_place_travels_and_what_the_client_says_reaches_the_server()
     scripts.put("one", offering("2025-11-25", everything(), "one"));
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let part = parts(&hub).await.remove(0);
-    let person = Arc::new(ScriptedClient { meta: object(json!({"note": 1})), ..ScriptedClient::default() });
+    let person =
+        Arc::new(ScriptedClient { meta: object(json!({"note": 1})), ..ScriptedClient::default() });
     let context = context(&person);
 
     let reading = part.read("a:one", &context).await.unwrap().unwrap();
@@ -151,7 +157,8 @@ async fn a_missing_resource_is_missing_in_every_revision() {
         scripts.put("one", offering(version, everything(), "one"));
         let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
         let part = parts(&hub).await.remove(0);
-        let Err(ToolError::Failed(failure)) = part.read("t:none", &no_client()).await.unwrap() else {
+        let Err(ToolError::Failed(failure)) = part.read("t:none", &no_client()).await.unwrap()
+        else {
             panic!("{version}")
         };
         assert_eq!(failure.kind, FailureKind::NotFound, "{version}");

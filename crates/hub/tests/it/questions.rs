@@ -1,7 +1,8 @@
 //! Requests of servers, and the clients that answer them.
 
 use crate::stage::{
-    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, result, session, spec, text, tool, until, words,
+    CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, result, session, spec,
+    text, tool, until, words,
 };
 use crate::web::HttpTestServer;
 use docent_hub::ServerStateStore;
@@ -58,7 +59,11 @@ async fn no_client_is_asked_when_two_could_be_meant() {
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let people: Vec<_> = ["ann", "bob"]
         .map(|name| {
-            Arc::new(ScriptedClient { name: name.into(), at_once: Some(json!({})), ..ScriptedClient::default() })
+            Arc::new(ScriptedClient {
+                name: name.into(),
+                at_once: Some(json!({})),
+                ..ScriptedClient::default()
+            })
         })
         .into();
     for person in &people {
@@ -104,7 +109,8 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
     assert!(words(&outcome).contains("Bea"));
     assert_eq!(*second.steps.lock().unwrap(), [2.0]);
     assert_eq!(scripts.of("tools/call").len(), 1, "the same call went on");
-    let third = Arc::new(ScriptedClient { state: Mutex::new(needed.state), ..ScriptedClient::default() });
+    let third =
+        Arc::new(ScriptedClient { state: Mutex::new(needed.state), ..ScriptedClient::default() });
     let error = call(&hub, "one__ask", &context(&third)).await.unwrap_err();
     assert!(error.to_string().contains("call again"), "{error}");
 }
@@ -121,7 +127,8 @@ async fn a_result_that_needs_input_is_answered_and_asked_again() {
     }));
     let hub = hub(&scripts, ServerStateStore::disabled(), vec![spec("one")]);
     let answer = json!({"action": "accept", "content": {"name": "Cid"}});
-    let person = Arc::new(ScriptedClient { at_once: Some(answer.clone()), ..ScriptedClient::default() });
+    let person =
+        Arc::new(ScriptedClient { at_once: Some(answer.clone()), ..ScriptedClient::default() });
     assert_eq!(words(&call(&hub, "one__ask", &context(&person)).await.unwrap()), "\"Cid\"");
     let later = Arc::new(ScriptedClient::default());
     let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__ask", &context(&later)).await else {
@@ -295,7 +302,9 @@ async fn roots_are_asked_of_a_client_that_answers_by_asking_again() {
     scripts.put("one", move |message: &Value| {
         if message["method"] == "tools/call" {
             *open.lock().unwrap() = Some(message["id"].clone());
-            return CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"})]);
+            return CallBehavior::Says(vec![
+                json!({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"}),
+            ]);
         }
         if message["id"] == "q1" {
             let id = open.lock().unwrap().take().unwrap();

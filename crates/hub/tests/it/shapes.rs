@@ -2,10 +2,11 @@
 //! and the messages to a server of the plain dialect.
 
 use crate::stage::{
-    CallBehavior, TestWorkerStarter, call, hub, result, session, spec, text, tool, tools, until, words,
+    CallBehavior, TestWorkerStarter, call, hub, result, session, spec, text, tool, tools, until,
+    words,
 };
-use docent_hub::{ServerStateStore, RetryPolicy};
-use docent_tool::{AnswerBlock, EXTRA, ToolOutcome, ToolError, no_client};
+use docent_hub::{RetryPolicy, ServerStateStore};
+use docent_tool::{AnswerBlock, EXTRA, ToolError, ToolOutcome, no_client};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
@@ -175,7 +176,11 @@ async fn calls(annotations: Option<Value>, code: i64, retry: Option<RetryPolicy>
             CallBehavior::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
         }),
     );
-    let hub = hub(&scripts, ServerStateStore::disabled(), vec![docent_hub::ServerSpec { retry, ..spec("one") }]);
+    let hub = hub(
+        &scripts,
+        ServerStateStore::disabled(),
+        vec![docent_hub::ServerSpec { retry, ..spec("one") }],
+    );
     let failed = call(&hub, "one__act", &no_client()).await.unwrap_err();
     assert!(matches!(failed, ToolError::Refused { .. }), "{failed}");
     scripts.of("tools/call").len()

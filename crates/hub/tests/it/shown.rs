@@ -1,7 +1,7 @@
 //! Which servers lists and searches show.
 
 use crate::stage::{TestWorkerStarter, hub, session, spec, text, tool, tools};
-use docent_hub::{Hub, ServerStateStore, DiscoveryVisibility};
+use docent_hub::{DiscoveryVisibility, Hub, ServerStateStore};
 use docent_tool::{Object, ToolProvider, no_client};
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -1,12 +1,17 @@
 //! Servers made of a function, and a client that records what it receives.
 
 use crate::threads::Threads;
-use docent_dial::{TransportFailure, HttpSettings, ClientTransport, TransportListener, Running, http, pipes};
-use docent_hub::{Dialer, CatalogExposure, Hub, ServerStateStore, HubSettings, ServerSpec, StderrTail, ServerTransport};
+use docent_dial::{
+    ClientTransport, HttpSettings, Running, TransportFailure, TransportListener, http, pipes,
+};
+use docent_hub::{
+    CatalogExposure, Dialer, Hub, HubSettings, ServerSpec, ServerStateStore, ServerTransport,
+    StderrTail,
+};
 use docent_script::Workers;
 use docent_tool::{
-    AnyTool, ClientQuery, CallClient, AnswerBlock, CallContext, ProviderChange, InnerRound, InputNeeded, SyslogLevel, Object,
-    ToolOutcome, Progress, ToolProvider, ToolError, no_client,
+    AnswerBlock, AnyTool, CallClient, CallContext, ClientQuery, InnerRound, InputNeeded, Object,
+    Progress, ProviderChange, SyslogLevel, ToolError, ToolOutcome, ToolProvider, no_client,
 };
 use docent_traffic::Traffic;
 use serde_json::{Value, json};
@@ -47,7 +52,11 @@ pub(crate) struct TestWorkerStarter {
 }
 
 impl TestWorkerStarter {
-    pub(crate) fn put(&self, name: &str, script: impl Fn(&Value) -> CallBehavior + Send + Sync + 'static) {
+    pub(crate) fn put(
+        &self,
+        name: &str,
+        script: impl Fn(&Value) -> CallBehavior + Send + Sync + 'static,
+    ) {
         self.by_name.lock().unwrap().insert(name.into(), Arc::new(script));
     }
 
@@ -149,14 +158,22 @@ pub(crate) fn tool(name: &str) -> Value {
 }
 
 pub(crate) fn spec(name: &str) -> ServerSpec {
-    let way =
-        ServerTransport::Program { command: name.into(), args: Vec::new(), env: BTreeMap::new(), cwd: None };
+    let way = ServerTransport::Program {
+        command: name.into(),
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        cwd: None,
+    };
     let mut spec = ServerSpec::new(name, way);
     spec.timeout = Duration::from_secs(5);
     spec
 }
 
-pub(crate) fn hub(scripts: &Arc<TestWorkerStarter>, memory: ServerStateStore, specs: Vec<ServerSpec>) -> Arc<Hub> {
+pub(crate) fn hub(
+    scripts: &Arc<TestWorkerStarter>,
+    memory: ServerStateStore,
+    specs: Vec<ServerSpec>,
+) -> Arc<Hub> {
     hub_with(scripts, memory, specs, None)
 }
 
@@ -166,7 +183,8 @@ pub(crate) fn hub_with(
     specs: Vec<ServerSpec>,
     traffic: Option<Arc<Traffic>>,
 ) -> Arc<Hub> {
-    let settings = HubSettings { exposure: CatalogExposure::Direct, traffic, ..HubSettings::default() };
+    let settings =
+        HubSettings { exposure: CatalogExposure::Direct, traffic, ..HubSettings::default() };
     hub_set(scripts, memory, specs, settings)
 }
 
@@ -340,7 +358,10 @@ pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
 }
 
 /// Waits for a change.
-pub(crate) async fn told(changes: &mut tokio::sync::broadcast::Receiver<ProviderChange>, want: &ProviderChange) {
+pub(crate) async fn told(
+    changes: &mut tokio::sync::broadcast::Receiver<ProviderChange>,
+    want: &ProviderChange,
+) {
     let heard = async {
         loop {
             if changes.recv().await.unwrap() == *want {

@@ -54,7 +54,8 @@ impl HttpTestServer {
 
     pub(crate) fn spec(&self, name: &str) -> ServerSpec {
         let (url, headers) = (self.url.clone(), BTreeMap::new());
-        let mut spec = ServerSpec::new(name, ServerTransport::Remote { url, sse: Some(false), headers });
+        let mut spec =
+            ServerSpec::new(name, ServerTransport::Remote { url, sse: Some(false), headers });
         spec.timeout = Duration::from_secs(5);
         spec
     }

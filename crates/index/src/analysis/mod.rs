@@ -6,10 +6,12 @@
 
 mod question;
 mod terms;
-mod words;
 mod verbatim;
+mod words;
 
-pub(crate) use question::{content_words, content};
-pub(crate) use terms::{UnitField, TermCounts, UnitTerms, key, pair_key, stem_of, terms, written_term};
-pub(crate) use words::{identifiers, parts, words};
+pub(crate) use question::{content, content_words};
+pub(crate) use terms::{
+    TermCounts, UnitField, UnitTerms, key, pair_key, stem_of, terms, written_term,
+};
 pub(crate) use verbatim::{exact_names, for_each_verbatim_word};
+pub(crate) use words::{identifiers, parts, words};

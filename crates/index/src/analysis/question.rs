@@ -138,7 +138,8 @@ pub(crate) fn content(text: &str) -> Cow<'_, str> {
 
 fn is_question(text: &str) -> bool {
     let first = identifiers(text).next().map(str::to_lowercase);
-    first.is_some_and(|first| QUESTION_OPENERS.contains(&first.as_str())) || text.trim_end().ends_with('?')
+    first.is_some_and(|first| QUESTION_OPENERS.contains(&first.as_str()))
+        || text.trim_end().ends_with('?')
 }
 
 /// Marks the words on one side of an apostrophe.

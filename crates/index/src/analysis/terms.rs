@@ -1,8 +1,8 @@
 //! Terms, and their counts per field of a unit.
 
 use super::{
-    words::{identifiers, parts},
     verbatim::for_each_verbatim_word,
+    words::{identifiers, parts},
 };
 use crate::unit::{Genre, IndexUnit};
 use rust_stemmers::{Algorithm, Stemmer};

@@ -1,6 +1,6 @@
 //! Remote models with an `OpenAI`-compatible API: Ollama, LM Studio, vLLM and others.
 
-use super::{EmbeddingInput, EmbedError, Embedder, ModelIdentity, Vector};
+use super::{EmbedError, Embedder, EmbeddingInput, ModelIdentity, Vector};
 use serde::{Deserialize, Serialize};
 use std::{fmt, thread, time::Duration};
 use ureq::{Agent, http::StatusCode};
@@ -125,8 +125,11 @@ impl RemoteEmbedder {
 
     fn try_once(&self, texts: &[String]) -> Result<EmbeddingAttempt, EmbedError> {
         let url = self.url();
-        let request =
-            EmbeddingRequest { model: &self.endpoint.model, input: texts, encoding_format: "float" };
+        let request = EmbeddingRequest {
+            model: &self.endpoint.model,
+            input: texts,
+            encoding_format: "float",
+        };
         let mut call = self.agent.post(&url).content_type("application/json");
         if let Some(key) = &self.endpoint.key {
             call = call.header("authorization", format!("Bearer {key}"));

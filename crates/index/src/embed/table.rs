@@ -2,7 +2,7 @@
 //!
 //! `models/` describes how the table was trained.
 
-use super::{EmbeddingInput, EmbedError, Embedder, ModelIdentity, Vector};
+use super::{EmbedError, Embedder, EmbeddingInput, ModelIdentity, Vector};
 use crate::{
     analysis::{content, words},
     unit::{Genre, IndexUnit},

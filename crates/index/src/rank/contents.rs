@@ -41,7 +41,11 @@ pub(super) fn demote_contents(
 }
 
 /// The best section below a short one with as many of the query's words.
-fn best_below(candidates: &[CandidateUnit], ranked: &[RankedCandidate], at: usize) -> Option<usize> {
+fn best_below(
+    candidates: &[CandidateUnit],
+    ranked: &[RankedCandidate],
+    at: usize,
+) -> Option<usize> {
     let this = ranked.get(at)?;
     let list = candidates.get(this.at)?;
     let [.., body] = list.lengths;

@@ -1,6 +1,8 @@
 //! Headings that contain exactly the name in the query. Such units rank first.
 
-use crate::{analysis::for_each_verbatim_word, query::AnalyzedQuery, store::CandidateUnit, unit::Genre};
+use crate::{
+    analysis::for_each_verbatim_word, query::AnalyzedQuery, store::CandidateUnit, unit::Genre,
+};
 
 /// Separator of the headings that lead to a section.
 const HEADING_SEPARATOR: &str = " > ";
@@ -28,7 +30,8 @@ pub(super) fn exact(question: &AnalyzedQuery, candidate: &CandidateUnit) -> Exac
     let above: Vec<Vec<String>> = above.into_iter().map(words).collect();
     let mut exact = ExactMatch::default();
     for name in &question.exact {
-        let highest = above.iter().map(|words| HEADING_ABOVE_WEIGHT * share(name, words)).fold(0.0, f32::max);
+        let highest =
+            above.iter().map(|words| HEADING_ABOVE_WEIGHT * share(name, words)).fold(0.0, f32::max);
         let best = highest.max(share(name, &own));
         exact.names += f32::from(u8::from(best > 0.0));
         exact.nearness += best;

@@ -306,7 +306,8 @@ mod tests {
 
     #[test]
     fn features_are_where_they_are_looked_for() {
-        let places = [MEANING_FEATURE, ANYWHERE_FEATURE, EXACT_NAMES_FEATURE, EXACT_NEARNESS_FEATURE];
+        let places =
+            [MEANING_FEATURE, ANYWHERE_FEATURE, EXACT_NAMES_FEATURE, EXACT_NEARNESS_FEATURE];
         let names = places.map(|at| FEATURE_NAMES[at]);
         assert_eq!(names, ["meaning", "anywhere", "exact_names", "exact_nearness"]);
     }

@@ -16,15 +16,21 @@ pub(super) struct FoldedHit {
 }
 
 /// Folds copies into the best candidate, unless copies are requested.
-pub(super) fn fold(candidates: &[CandidateUnit], ranked: Vec<RankedCandidate>, copies: bool) -> Vec<FoldedHit> {
+pub(super) fn fold(
+    candidates: &[CandidateUnit],
+    ranked: Vec<RankedCandidate>,
+    copies: bool,
+) -> Vec<FoldedHit> {
     if copies {
         return ranked.into_iter().map(|ranked| FoldedHit { ranked, alike: Vec::new() }).collect();
     }
     let mut kept: Vec<FoldedHit> = Vec::with_capacity(ranked.len());
     for one in ranked {
         let this = &candidates[one.at];
-        let same =
-            kept.iter_mut().take(MAX_COMPARED_HITS).find(|kept| is_copy(&candidates[kept.ranked.at], this));
+        let same = kept
+            .iter_mut()
+            .take(MAX_COMPARED_HITS)
+            .find(|kept| is_copy(&candidates[kept.ranked.at], this));
         match same {
             Some(kept) => kept.alike.push(one.at),
             None => kept.push(FoldedHit { ranked: one, alike: Vec::new() }),

@@ -11,15 +11,21 @@ mod sources;
 mod spelling;
 mod weights;
 
-pub use features::{FEATURE_COUNT, Features, FEATURE_NAMES, features};
+pub use features::{FEATURE_COUNT, FEATURE_NAMES, Features, features};
 pub use weights::{Calibration, Weights};
 
 use self::exact::ExactMatch;
 use crate::{
     analysis::UnitField,
     embed::{Embedder, Vector},
-    query::{IndexSearchResults, UnitFilter, IndexHit, MatchedTerm, IndexQuery, AnalyzedQuery, ScoreParts, Snippet},
-    store::{CandidateUnit, CandidateUnits, FoundUnit, CorpusStatistics, IndexStore, IndexStoreError, StoreView},
+    query::{
+        AnalyzedQuery, IndexHit, IndexQuery, IndexSearchResults, MatchedTerm, ScoreParts, Snippet,
+        UnitFilter,
+    },
+    store::{
+        CandidateUnit, CandidateUnits, CorpusStatistics, FoundUnit, IndexStore, IndexStoreError,
+        StoreView,
+    },
     unit::Genre,
 };
 use std::sync::Arc;
@@ -53,7 +59,8 @@ pub fn search(
         folded = sources::limit_per_source(&candidates.units, folded, most, query.threshold);
     }
     let generation = view.status().generation;
-    let hit = |one: &fold::FoldedHit| hit(view.as_ref(), &question, &candidates, one, query.snippets);
+    let hit =
+        |one: &fold::FoldedHit| hit(view.as_ref(), &question, &candidates, one, query.snippets);
     let passing = folded.iter().take_while(|one| one.ranked.similarity >= query.threshold);
     let hits: Vec<IndexHit> =
         passing.clone().skip(query.offset).take(query.limit).map(hit).collect::<Result<_, _>>()?;
@@ -147,7 +154,11 @@ pub(crate) struct RankedCandidate {
 }
 
 /// Scores the candidates, best first.
-fn rank(question: &AnalyzedQuery, candidates: &CandidateUnits, embedder: &dyn Embedder) -> Vec<RankedCandidate> {
+fn rank(
+    question: &AnalyzedQuery,
+    candidates: &CandidateUnits,
+    embedder: &dyn Embedder,
+) -> Vec<RankedCandidate> {
     let all = features(question, candidates, embedder);
     let mut ranked: Vec<RankedCandidate> = Vec::with_capacity(all.len());
     for genre in [Genre::Code, Genre::Prose] {

@@ -2,8 +2,8 @@
 
 use crate::{
     analysis::{content_words, parts, stem_of, terms, words},
-    query::{UnitFilter, AnalyzedQuery},
-    store::{NearbyTerms, IndexStoreError, StoreView},
+    query::{AnalyzedQuery, UnitFilter},
+    store::{IndexStoreError, NearbyTerms, StoreView},
     synonyms::Synonyms,
     unit::Genre,
 };
@@ -82,10 +82,8 @@ pub(super) fn spell(
             spelled.text = format!("{before}{}{after}", best.word);
         }
         let words: Vec<String> = meant.iter().map(|one| format!("{:?}", one.word)).collect();
-        replaced.push(format!(
-            "No match for {word:?}; searched for {} instead.",
-            words.join(" and ")
-        ));
+        replaced
+            .push(format!("No match for {word:?}; searched for {} instead.", words.join(" and ")));
         let others = meant.iter().skip(1).map(|one| one.term.clone()).collect();
         spelled.others.push((best.term.clone(), others));
     }
@@ -130,7 +128,11 @@ fn unknown<'a>(
 }
 
 /// Possible corrections of a word, most likely first.
-fn spelling_candidates(view: &dyn StoreView, word: &str, filter: &UnitFilter) -> Result<Vec<SpellingCandidate>, IndexStoreError> {
+fn spelling_candidates(
+    view: &dyn StoreView,
+    word: &str,
+    filter: &UnitFilter,
+) -> Result<Vec<SpellingCandidate>, IndexStoreError> {
     let mut found = nearest(view, word, true, filter)?;
     if found.is_empty() && word.len() >= FIRST_LETTER_FREE_FROM_LETTERS {
         found = nearest(view, word, false, filter)?;
@@ -154,7 +156,12 @@ fn nearest(
     near_to.extend(beginnings.map(|start| (start, u8::from(start.len() > MIN_WORD_LETTERS))));
     let mut near: HashMap<String, u64> = HashMap::new();
     for (term, distance) in near_to {
-        near.extend(view.vocabulary(&NearbyTerms { term, distance, same_first, most: MAX_NEAR_TERMS })?);
+        near.extend(view.vocabulary(&NearbyTerms {
+            term,
+            distance,
+            same_first,
+            most: MAX_NEAR_TERMS,
+        })?);
     }
     let mut all: Vec<SpellingCandidate> = near
         .into_iter()

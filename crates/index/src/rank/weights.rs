@@ -1,13 +1,12 @@
 //! Learned weights of the features. `cargo xtask eval code --learn` and `docs --learn` write the file.
 
-use super::features::{FEATURE_COUNT, Features, FEATURE_NAMES};
+use super::features::{FEATURE_COUNT, FEATURE_NAMES, Features};
 use crate::unit::Genre;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 
 static LEARNED: LazyLock<LearnedWeights> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("weights.json"))
-        .expect("the built-in weights are valid")
+    serde_json::from_str(include_str!("weights.json")).expect("the built-in weights are valid")
 });
 
 #[derive(Debug, Deserialize)]

@@ -6,4 +6,4 @@ mod nearest;
 
 pub(crate) use dot::DotProduct;
 pub(crate) use graph::NeighborGraph;
-pub(crate) use nearest::{ScoredRow, NearestRows};
+pub(crate) use nearest::{NearestRows, ScoredRow};

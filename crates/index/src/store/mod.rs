@@ -6,8 +6,8 @@ pub(crate) mod embedded;
 use crate::{
     analysis::TermCounts,
     embed::{EmbedError, ModelIdentity, Vector},
-    query::{UnitFilter, AnalyzedQuery},
-    unit::{Digest, Genre, IndexedSource, IndexUnit},
+    query::{AnalyzedQuery, UnitFilter},
+    unit::{Digest, Genre, IndexUnit, IndexedSource},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -115,7 +115,10 @@ pub trait IndexStore: Send + Sync + fmt::Debug {
     /// The digest of every source of a collection, by path.
     fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, IndexStoreError>;
     /// Applies all changes atomically, as one generation.
-    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError>;
+    fn write(
+        &self,
+        changes: &mut dyn Iterator<Item = StoreChange>,
+    ) -> Result<StoreStatus, IndexStoreError>;
     /// The newest generation.
     fn view(&self) -> Result<Arc<dyn StoreView>, IndexStoreError>;
     /// Makes the store usable: clears it if it is corrupt or has another format, and recomputes its vectors if they are
@@ -139,7 +142,12 @@ pub trait StoreView: Send + Sync + fmt::Debug {
     /// Whether the filtered collections have units of a genre.
     fn has_genre(&self, genre: Genre, filter: &UnitFilter) -> bool;
     /// Whether a unit in the filtered collections has a term, of one genre or any.
-    fn has(&self, term: &str, genre: Option<Genre>, filter: &UnitFilter) -> Result<bool, IndexStoreError>;
+    fn has(
+        &self,
+        term: &str,
+        genre: Option<Genre>,
+        filter: &UnitFilter,
+    ) -> Result<bool, IndexStoreError>;
     /// Terms of only letters similar to a term, with the number of units that have each, in any collection; unordered.
     fn vocabulary(&self, near: &NearbyTerms<'_>) -> Result<Vec<(String, u64)>, IndexStoreError>;
     /// Reads a unit.

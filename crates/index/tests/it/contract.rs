@@ -2,9 +2,10 @@
 
 use crate::project::{hits, names, project, source, unit, write};
 use docent_index::{
-    StoreChange, UnitFilter, Genre, NearbyTerms, PathPatterns, IndexQuery, IndexedSource, IndexStore, IndexUnit,
-    embed::{EmbeddingInput, EmbedError, Embedder, ModelIdentity, EmbeddingTable, Vector},
-    units_named, search,
+    Genre, IndexQuery, IndexStore, IndexUnit, IndexedSource, NearbyTerms, PathPatterns,
+    StoreChange, UnitFilter,
+    embed::{EmbedError, Embedder, EmbeddingInput, EmbeddingTable, ModelIdentity, Vector},
+    search, units_named,
 };
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -193,7 +194,8 @@ pub(crate) fn filters_leave_in_what_they_name(place: &dyn StoreLocation) {
     let all = UnitFilter::default();
     let one = |text: &str| vec![text.to_owned()];
     let paths = |patterns: &[&str]| {
-        PathPatterns::parse(&patterns.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()).unwrap()
+        PathPatterns::parse(&patterns.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+            .unwrap()
     };
     let cases: Vec<(UnitFilter, &[&str])> = vec![
         (UnitFilter { kinds: one("struct"), ..all.clone() }, &["Canvas"]),
@@ -207,8 +209,10 @@ pub(crate) fn filters_leave_in_what_they_name(place: &dyn StoreLocation) {
         (UnitFilter { kinds: one("struct"), collections: one("lib"), ..all.clone() }, &[]),
     ];
     for (filter, want) in cases {
-        let query =
-            IndexQuery { filter: filter.clone(), ..IndexQuery::new("user logo paint retry parse login") };
+        let query = IndexQuery {
+            filter: filter.clone(),
+            ..IndexQuery::new("user logo paint retry parse login")
+        };
         let got: BTreeSet<String> =
             hits(store.as_ref(), &query).into_iter().map(|hit| hit.found.unit.name).collect();
         assert_eq!(got, want.iter().map(|name| (*name).to_owned()).collect(), "{filter:?}");
@@ -257,7 +261,9 @@ pub(crate) fn hits_say_why(place: &dyn StoreLocation) {
     let hit = &hits(store.as_ref(), &IndexQuery::new("verify the password of a user"))[0];
     assert_eq!(hit.found.path, "src/login.rs");
     assert_eq!(hit.found.collection, "app");
-    let StoreChange::Put(login) = project().remove(0) else { panic!("the project starts with a put") };
+    let StoreChange::Put(login) = project().remove(0) else {
+        panic!("the project starts with a put")
+    };
     assert_eq!(hit.found.unit, login.units[0]);
     let fields = |word: &str| {
         let matched = hit.matched.iter().find(|matched| matched.word == word);
@@ -273,7 +279,9 @@ pub(crate) fn hits_say_why(place: &dyn StoreLocation) {
 
 pub(crate) fn copies_are_folded(place: &dyn StoreLocation) {
     let store = filled_store(place);
-    let StoreChange::Put(login) = project().remove(0) else { panic!("the project starts with a put") };
+    let StoreChange::Put(login) = project().remove(0) else {
+        panic!("the project starts with a put")
+    };
     let copy = IndexedSource { path: "vendor/copy/login.rs".into(), ..login };
     write(store.as_ref(), vec![StoreChange::Put(copy)]);
     let found = hits(store.as_ref(), &IndexQuery::new("authenticate a user with email"));
@@ -305,7 +313,10 @@ pub(crate) fn any_text_can_be_asked_and_kept(place: &dyn StoreLocation) {
     let odd = ["", " ", "\0", "!!!", "the of and", "é", "日本語の検索", "\u{202e}x", "a\"b:c^2*"];
     for (n, text) in odd.iter().enumerate() {
         let kept = IndexUnit { id: String::new(), ..unit("function", text, text, text) };
-        write(store.as_ref(), vec![StoreChange::Put(source("odd", &format!("{text}{n}"), vec![kept]))]);
+        write(
+            store.as_ref(),
+            vec![StoreChange::Put(source("odd", &format!("{text}{n}"), vec![kept]))],
+        );
         hits(store.as_ref(), &IndexQuery::new(*text));
     }
     hits(store.as_ref(), &IndexQuery::new("word ".repeat(5_000)));
@@ -315,8 +326,9 @@ pub(crate) fn any_text_can_be_asked_and_kept(place: &dyn StoreLocation) {
 
 pub(crate) fn the_last_of_two_puts_counts(place: &dyn StoreLocation) {
     let store = open(place);
-    let put =
-        |name: &str| StoreChange::Put(source("app", "a.rs", vec![unit("function", name, "", "body")]));
+    let put = |name: &str| {
+        StoreChange::Put(source("app", "a.rs", vec![unit("function", name, "", "body")]))
+    };
     write(store.as_ref(), vec![put("first"), put("second"), put("third")]);
     assert_eq!(names(store.as_ref(), "first second third body"), ["third"]);
     let status = store.status().unwrap();
@@ -356,7 +368,8 @@ impl Embedder for LetterEmbedder {
 
 pub(crate) fn another_model_recomputes_vectors(place: &dyn StoreLocation) {
     drop(filled_store(place));
-    let letters = Arc::new(LetterEmbedder(ModelIdentity { model: "letters".into(), dimensions: 2 }));
+    let letters =
+        Arc::new(LetterEmbedder(ModelIdentity { model: "letters".into(), dimensions: 2 }));
     let store = place.open(Arc::clone(&letters) as Arc<dyn Embedder>);
     let before = search(store.as_ref(), letters.as_ref(), &IndexQuery::new("abc")).unwrap();
     assert!(before.notes[0].starts_with("Searched by words only"), "{:?}", before.notes);
@@ -392,7 +405,8 @@ pub(crate) fn a_word_is_as_rare_as_in_its_collection(place: &dyn StoreLocation) 
         let filter = UnitFilter { collections: vec!["app".into()], ..UnitFilter::default() };
         let query = IndexQuery { filter, ..IndexQuery::new("user token") };
         let answer = search(store.as_ref(), EmbeddingTable::built_in().as_ref(), &query).unwrap();
-        let pair = |hit: &docent_index::IndexHit| (hit.found.unit.id.clone(), hit.parts.words.to_bits());
+        let pair =
+            |hit: &docent_index::IndexHit| (hit.found.unit.id.clone(), hit.parts.words.to_bits());
         answer.hits.iter().map(pair).collect::<Vec<_>>()
     };
     let before = ask();

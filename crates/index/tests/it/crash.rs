@@ -1,7 +1,7 @@
 //! After a crash of a writer at any moment, the store has the old or the new generation.
 
 use crate::project::{open, source, unit, write};
-use docent_index::{StoreChange, Digest, IndexStore};
+use docent_index::{Digest, IndexStore, StoreChange};
 use std::{
     collections::BTreeSet,
     env,
@@ -112,7 +112,11 @@ fn an_end_at_any_point_leaves_the_old_or_the_new() {
             assert_eq!(repairs, docent_index::StoreRepairs::default(), "{point} after {passed}");
             assert_eq!(store.status().unwrap().units, 12, "{point} after {passed}");
             write(&store, version(99));
-            assert_eq!(stored_digests(&store), BTreeSet::from([digest(99)]), "{point} after {passed}");
+            assert_eq!(
+                stored_digests(&store),
+                BTreeSet::from([digest(99)]),
+                "{point} after {passed}"
+            );
         }
         assert!(reached, "no write passes {point}");
     }

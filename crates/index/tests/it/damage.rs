@@ -1,7 +1,9 @@
 //! Corrupt files are detected, reported and rebuilt; never used.
 
 use crate::project::{open, project, source, unit, write};
-use docent_index::{StoreChange, IndexQuery, IndexStore, IndexStoreError, embed::EmbeddingTable, search};
+use docent_index::{
+    IndexQuery, IndexStore, IndexStoreError, StoreChange, embed::EmbeddingTable, search,
+};
 use std::{
     env,
     fmt::Write as _,
@@ -140,8 +142,11 @@ fn damage_is_noticed_and_made_good() {
                 assert!(said.contains("damaged"), "{how}: {said}");
                 assert_eq!(store.status().unwrap().units, 0, "{how}");
                 write(&store, project());
-                let found =
-                    search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("draw the logo"));
+                let found = search(
+                    &store,
+                    EmbeddingTable::built_in().as_ref(),
+                    &IndexQuery::new("draw the logo"),
+                );
                 assert_eq!(found.unwrap().hits[0].found.unit.name, "draw_logo", "{how}");
             }
             Err(error) => panic!("{how}: {error}"),
@@ -196,13 +201,18 @@ fn a_missing_file_is_damage() {
 /// Opens a store with a small graph in a folder, repairs and fills it.
 #[cfg(unix)]
 fn fill_whatever_is_there(folder: &Path) {
-    let settings = docent_index::EmbeddedStoreSettings { graph_above: 3, ..docent_index::EmbeddedStoreSettings::default() };
-    let store = docent_index::EmbeddedStore::open(folder, EmbeddingTable::built_in(), settings).unwrap();
+    let settings = docent_index::EmbeddedStoreSettings {
+        graph_above: 3,
+        ..docent_index::EmbeddedStoreSettings::default()
+    };
+    let store =
+        docent_index::EmbeddedStore::open(folder, EmbeddingTable::built_in(), settings).unwrap();
     store.repair().unwrap();
     write(&store, project());
     let gone = StoreChange::Remove { collection: "app".into(), path: "src/retry.rs".into() };
     write(&store, vec![gone]);
-    let found = search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("draw the logo"));
+    let found =
+        search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("draw the logo"));
     assert_eq!(found.unwrap().hits[0].found.unit.name, "draw_logo");
 }
 

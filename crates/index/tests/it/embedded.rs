@@ -5,7 +5,7 @@ use crate::{
     project::{names, open, open_with, project, source, unit, write},
 };
 use docent_index::{
-    StoreChange, EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexStore,
+    EmbeddedStore, EmbeddedStoreSettings, IndexQuery, IndexStore, StoreChange,
     embed::{Embedder, EmbeddingTable},
 };
 use std::{collections::HashSet, fs, path::Path, sync::Arc};
@@ -71,14 +71,18 @@ fn a_graph_finds_what_a_scan_finds() {
     };
     let changes: Vec<StoreChange> = (0..1_200)
         .map(|n| {
-            StoreChange::Put(source("app", &format!("{n}.rs"), vec![unit("function", &name(n), "", "")]))
+            StoreChange::Put(source(
+                "app",
+                &format!("{n}.rs"),
+                vec![unit("function", &name(n), "", "")],
+            ))
         })
         .collect();
     for store in [&scan, &graph] {
         write(store, changes.clone());
         write(store, (0..50).map(|n| put(n, 1)).collect());
-        let gone =
-            (0..20).map(|n| StoreChange::Remove { collection: "app".into(), path: format!("{n}.rs") });
+        let gone = (0..20)
+            .map(|n| StoreChange::Remove { collection: "app".into(), path: format!("{n}.rs") });
         write(store, gone.collect());
     }
     assert!(files(linked.path()).iter().any(|file| file.starts_with("graph-")));
@@ -100,15 +104,21 @@ fn a_folder_that_can_t_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
-    let error = EmbeddedStore::open(file.join("index"), EmbeddingTable::built_in(), EmbeddedStoreSettings::default());
+    let error = EmbeddedStore::open(
+        file.join("index"),
+        EmbeddingTable::built_in(),
+        EmbeddedStoreSettings::default(),
+    );
     assert!(error.unwrap_err().to_string().contains("file/index"), "the path is in the message");
 }
 
 #[test]
 fn a_busy_writer_is_waited_for_and_then_named() {
     let folder = tempfile::tempdir().unwrap();
-    let settings =
-        EmbeddedStoreSettings { lock_timeout: std::time::Duration::from_millis(50), ..EmbeddedStoreSettings::default() };
+    let settings = EmbeddedStoreSettings {
+        lock_timeout: std::time::Duration::from_millis(50),
+        ..EmbeddedStoreSettings::default()
+    };
     let store = EmbeddedStore::open(folder.path(), EmbeddingTable::built_in(), settings).unwrap();
     write(&store, project());
     let lock = fs::File::options().write(true).open(folder.path().join("lock")).unwrap();

@@ -5,7 +5,10 @@ use crate::{
     project::names,
 };
 use docent_files::{FileOperation, faults::FileFaults};
-use docent_index::{StoreChange, Digest, EmbeddedStore, StoreRepairs, EmbeddedStoreSettings, IndexStore, IndexStoreError, embed::EmbeddingTable};
+use docent_index::{
+    Digest, EmbeddedStore, EmbeddedStoreSettings, IndexStore, IndexStoreError, StoreChange,
+    StoreRepairs, embed::EmbeddingTable,
+};
 use std::{
     collections::BTreeSet,
     fs, panic,
@@ -75,7 +78,12 @@ fn fail_each(faults: &FileFaults, before: &Path, old: Option<usize>) {
     assert!(failed > total / 3, "{failed} of {total} failures were noticed");
 }
 
-fn check_next_start(folder: &Path, ended: &Result<(), IndexStoreError>, old: Option<usize>, n: usize) {
+fn check_next_start(
+    folder: &Path,
+    ended: &Result<(), IndexStoreError>,
+    old: Option<usize>,
+    n: usize,
+) {
     let found = |store: &EmbeddedStore| -> BTreeSet<Digest> { stored_digests(store) };
     let store = open(folder).unwrap_or_else(|error| panic!("{n}: {error}"));
     assert_eq!(store.repair().unwrap(), StoreRepairs::default(), "{n}: damaged after {ended:?}");

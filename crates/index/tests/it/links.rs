@@ -78,7 +78,11 @@ fn a_folder_that_became_a_link_is_not_written_to() {
         // A store that is opened now refuses it as well; what is inside a link is not removed either.
         let real = fixture.place.path().canonicalize().unwrap();
         let folder = ManagedFolder::exact(real.join("state/index"));
-        let again = EmbeddedStore::open(folder, EmbeddingTable::built_in(), EmbeddedStoreSettings::default());
+        let again = EmbeddedStore::open(
+            folder,
+            EmbeddingTable::built_in(),
+            EmbeddedStoreSettings::default(),
+        );
         drop(again.and_then(|store| store.repair()));
         fixture.check_untouched(name);
     }

@@ -2,7 +2,8 @@
 
 use crate::project::{open, source, unit, write};
 use docent_index::{
-    IndexSearchResults, StoreChange, EmbeddedStore, UnitFilter, Genre, IndexQuery, IndexedSource, Synonyms, IndexUnit, embed::EmbeddingTable, search,
+    EmbeddedStore, Genre, IndexQuery, IndexSearchResults, IndexUnit, IndexedSource, StoreChange,
+    Synonyms, UnitFilter, embed::EmbeddingTable, search,
 };
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -218,7 +219,8 @@ fn a_synonym_counts_a_little_less_than_the_word() {
         groups.iter().map(|group| group.iter().map(|&word| word.to_owned()).collect()).collect();
     let synonyms = Arc::new(Synonyms::parse(&groups).unwrap());
     for (text, want) in [("k8s", "Clusters > Upgrades"), ("autovacuum", "Upkeep > Cleaning")] {
-        let with = ask(&store, &IndexQuery { synonyms: Arc::clone(&synonyms), ..IndexQuery::new(text) });
+        let with =
+            ask(&store, &IndexQuery { synonyms: Arc::clone(&synonyms), ..IndexQuery::new(text) });
         let hit = &with.hits[0];
         assert_eq!(hit.found.unit.signature, want, "{text}");
         assert!((0.5..1.0).contains(&hit.parts.words), "{text}: {:?}", hit.parts);
@@ -245,7 +247,8 @@ fn one_source_does_not_fill_the_answer() {
     pages.extend((0..3).map(few));
     let (_folder, store) = manual(pages);
     let paths = |per_source, limit, offset| -> Vec<String> {
-        let query = IndexQuery { per_source, limit, offset, ..IndexQuery::new("how are locks held") };
+        let query =
+            IndexQuery { per_source, limit, offset, ..IndexQuery::new("how are locks held") };
         ask(&store, &query).hits.into_iter().map(|hit| hit.found.path).collect()
     };
     let of_one = |paths: &[String]| paths.iter().filter(|path| *path == "locks.html").count();

@@ -1,7 +1,8 @@
 //! A small project to search, and stores to search it in.
 
 use docent_index::{
-    StoreChange, Digest, EmbeddedStore, Genre, IndexHit, IndexQuery, EmbeddedStoreSettings, IndexedSource, LineSpan, IndexStore, IndexUnit,
+    Digest, EmbeddedStore, EmbeddedStoreSettings, Genre, IndexHit, IndexQuery, IndexStore,
+    IndexUnit, IndexedSource, LineSpan, StoreChange,
     embed::{Embedder, EmbeddingTable},
     search,
 };
@@ -26,7 +27,13 @@ pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> IndexUnit {
 pub(crate) fn source(collection: &str, path: &str, units: Vec<IndexUnit>) -> IndexedSource {
     let text = serde_json::to_string(&units).unwrap();
     let digest = Digest::of(&[text.as_bytes()]);
-    IndexedSource { collection: collection.into(), path: path.into(), genre: Genre::Code, digest, units }
+    IndexedSource {
+        collection: collection.into(),
+        path: path.into(),
+        genre: Genre::Code,
+        digest,
+        units,
+    }
 }
 
 /// Three files of one project and one of another.
@@ -93,7 +100,10 @@ pub(crate) fn open(folder: &Path) -> EmbeddedStore {
 }
 
 pub(crate) fn open_with(folder: &Path, embedder: Arc<dyn Embedder>) -> EmbeddedStore {
-    let settings = EmbeddedStoreSettings { lock_timeout: Duration::from_secs(30), ..EmbeddedStoreSettings::default() };
+    let settings = EmbeddedStoreSettings {
+        lock_timeout: Duration::from_secs(30),
+        ..EmbeddedStoreSettings::default()
+    };
     EmbeddedStore::open(folder, embedder, settings).unwrap()
 }
 

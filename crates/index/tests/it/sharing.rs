@@ -4,7 +4,7 @@ use crate::{
     crash::child,
     project::{open, source, unit, write},
 };
-use docent_index::{StoreChange, IndexQuery, IndexStore, embed::EmbeddingTable, search};
+use docent_index::{IndexQuery, IndexStore, StoreChange, embed::EmbeddingTable, search};
 use std::{
     collections::BTreeSet,
     env,
@@ -64,7 +64,8 @@ fn child_reads() {
     let end = Instant::now() + Duration::from_secs(seconds());
     let (mut questions, mut generation) = (0, 0);
     while Instant::now() < end || questions < 20 {
-        let answer = search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("writer version"));
+        let answer =
+            search(&store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new("writer version"));
         let answer = answer.unwrap();
         assert!(answer.generation >= generation, "a reader goes back");
         generation = answer.generation;

@@ -7,7 +7,7 @@
 //! their memory.
 
 use super::family;
-use crate::{ProgramEnd, protocol::SupervisorNotice, packet};
+use crate::{ProgramEnd, packet, protocol::SupervisorNotice};
 use rustix::{
     io::Errno,
     process::{Pid, WaitOptions, getpid, set_child_subreaper, setsid, wait},

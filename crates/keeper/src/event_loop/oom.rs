@@ -26,7 +26,8 @@ pub(super) struct OomScores {
 impl OomScores {
     /// Lowers the score of this process if possible.
     pub(super) fn apply() -> Self {
-        let inherited = fs::read_to_string(OOM_SCORE_FILE).ok().and_then(|text| text.trim().parse().ok());
+        let inherited =
+            fs::read_to_string(OOM_SCORE_FILE).ok().and_then(|text| text.trim().parse().ok());
         let inherited: i32 = inherited.unwrap_or_default();
         let lower = (inherited - KEEPER_BONUS).max(MIN_SCORE);
         let keeper = if write(lower) { lower } else { inherited };

@@ -2,9 +2,9 @@
 
 use super::{marks::ProgramMark, start::StartedProgram};
 use crate::{
-    ProgramEnd, LaunchError,
-    protocol::SupervisorAnswer,
+    LaunchError, ProgramEnd,
     packet::{PacketInbox, parts},
+    protocol::SupervisorAnswer,
 };
 use rustix::{
     net::{Shutdown, shutdown},
@@ -77,7 +77,8 @@ impl SupervisedProgram {
     /// Records the start, and sends its pipes to docent.
     pub(super) fn record_start(&mut self, started: StartedProgram, grace: Duration) {
         let StartedProgram { pid, mark, pipes, warnings } = started;
-        self.state = ProgramState::Running(RunningProgram { pid, mark, terminate: None, kill: None });
+        self.state =
+            ProgramState::Running(RunningProgram { pid, mark, terminate: None, kill: None });
         let descriptors: Vec<BorrowedFd<'_>> = pipes.iter().map(AsFd::as_fd).collect();
         let number = pid.as_raw_pid().cast_unsigned();
         if !self.send_answer(&SupervisorAnswer::Started { pid: number, warnings }, &descriptors) {

@@ -5,10 +5,10 @@ use super::{
     oom::OomScores,
 };
 use crate::{
-    CommandPolicy, LaunchError, Launch, OWN_EXECUTABLE,
+    CommandPolicy, Launch, LaunchError, OWN_EXECUTABLE,
     protocol::{LaunchOrder, SupervisorSetup},
 };
-use docent_sandbox::{SandboxReport, SandboxSupport, SandboxError};
+use docent_sandbox::{SandboxError, SandboxReport, SandboxSupport};
 use rustix::process::Pid;
 use std::{
     error::Error,
@@ -64,7 +64,11 @@ impl ProgramStarter {
     }
 
     /// Starts an ordered program while `running` others are running.
-    pub(super) fn start(&mut self, order: LaunchOrder, running: usize) -> Result<StartedProgram, LaunchError> {
+    pub(super) fn start(
+        &mut self,
+        order: LaunchOrder,
+        running: usize,
+    ) -> Result<StartedProgram, LaunchError> {
         let launch = order.launch(&self.executable);
         if !self.is_own(&launch) {
             let path = launch.environment.kept.get(OsStr::new("PATH"));
@@ -77,8 +81,9 @@ impl ProgramStarter {
         if let Some(folder) = launch.cwd.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(LaunchError::NoFolder { folder: text(folder) });
         }
-        let ready =
-            launch.forked_with(&self.offered).map_err(|refused| start_failure(&launch, &refused))?;
+        let ready = launch
+            .forked_with(&self.offered)
+            .map_err(|refused| start_failure(&launch, &refused))?;
         let mut command = ready.command;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
@@ -147,7 +152,9 @@ fn missing(launch: &Launch) -> LaunchError {
     };
     places.retain(|place| place.exists());
     match places.first() {
-        Some(place) if by_path || place.is_file() => LaunchError::NotExecutable { program: text(place) },
+        Some(place) if by_path || place.is_file() => {
+            LaunchError::NotExecutable { program: text(place) }
+        }
         _ if by_path => LaunchError::NotFound { program: text(program) },
         _ => LaunchError::NotOnPath {
             program: text(program),

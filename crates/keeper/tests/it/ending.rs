@@ -1,7 +1,11 @@
 //! Programs end, by themselves or not, with all their descendants.
 
-use crate::stage::{TEST_TIMEOUT, PROBE, SupervisorFixture, alive, launch, lines, pids, wait_until_gone};
-use docent_keeper::{SupervisedChild, Confinement, ProgramEnd, LaunchError, SupervisorEvent, Launch, ConfinementMode};
+use crate::stage::{
+    PROBE, SupervisorFixture, TEST_TIMEOUT, alive, launch, lines, pids, wait_until_gone,
+};
+use docent_keeper::{
+    Confinement, ConfinementMode, Launch, LaunchError, ProgramEnd, SupervisedChild, SupervisorEvent,
+};
 use std::{process::Command, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -21,7 +25,10 @@ async fn an_end_is_reported_correctly() {
     let stage = SupervisorFixture::new();
     for code in [0, 1, 126, 255] {
         let child = stage.start(&["exit", &code.to_string()]).await;
-        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::Code(code));
+        assert_eq!(
+            timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(),
+            ProgramEnd::Code(code)
+        );
         // It is reported for every call, late ones included.
         assert_eq!(child.process.ended().await, ProgramEnd::Code(code));
         assert_eq!(child.end(SHORT_GRACE).await, ProgramEnd::Code(code));
@@ -72,12 +79,20 @@ async fn one_task_may_end_what_another_waits_for() {
     });
     drop(stdin);
     let (long, short) = tokio::join!(process.end(TEST_TIMEOUT * 9), process.end(SHORT_GRACE));
-    assert_eq!((long, short), (ProgramEnd::Signal(15), ProgramEnd::Signal(15)), "the earlier one counts");
+    assert_eq!(
+        (long, short),
+        (ProgramEnd::Signal(15), ProgramEnd::Signal(15)),
+        "the earlier one counts"
+    );
     assert_eq!(timeout(TEST_TIMEOUT, waiting).await.unwrap().unwrap(), ProgramEnd::Signal(15));
 }
 
 /// A program with five descendants, all of whom are alive.
-async fn brood(stage: &SupervisorFixture, role: &[&str], mode: ConfinementMode) -> (SupervisedChild, Vec<u32>) {
+async fn brood(
+    stage: &SupervisorFixture,
+    role: &[&str],
+    mode: ConfinementMode,
+) -> (SupervisedChild, Vec<u32>) {
     let confinement = Confinement::for_child([""; 0]).execute([PROBE]);
     let launch = Launch::new(PROBE, role.iter().copied(), confinement, mode);
     let mut child = stage.keeper.spawn(&launch).await.unwrap();
@@ -95,17 +110,26 @@ async fn descendants_end_with_their_program_whatever_they_did_to_get_away() {
         let (other, others) = brood(&stage, &["brood"], mode).await;
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
-        assert_ne!(timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap(), ProgramEnd::KeeperGone);
+        assert_ne!(
+            timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap(),
+            ProgramEnd::KeeperGone
+        );
         assert!(!family.iter().any(|pid| alive(*pid)), "nothing is left when `end` returns");
 
         let (mut child, family) = brood(&stage, &["brood", "leave"], mode).await;
         child.stdin.write_all(b"go\n").await.unwrap();
-        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::Code(0));
+        assert_eq!(
+            timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(),
+            ProgramEnd::Code(0)
+        );
         wait_until_gone(&family);
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
         kill(child.process.pid());
-        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::Signal(9));
+        assert_eq!(
+            timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(),
+            ProgramEnd::Signal(9)
+        );
         wait_until_gone(&family);
 
         let (child, family) = brood(&stage, &["brood"], mode).await;
@@ -156,7 +180,10 @@ async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
         if inner_keeper_is_killed {
             kill(family[0]);
         }
-        assert_eq!(timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap(), ProgramEnd::Signal(15));
+        assert_eq!(
+            timeout(TEST_TIMEOUT, child.end(SHORT_GRACE)).await.unwrap(),
+            ProgramEnd::Signal(15)
+        );
         assert!(!family.iter().any(|pid| alive(*pid)), "{said:?}");
     }
 }
@@ -221,8 +248,14 @@ async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
         // The guard reaps them before it reports, so not even zombies are left.
         assert!(left.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()));
         for child in running.into_iter().chain([brooding]) {
-            assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::KeeperGone);
-            assert_eq!(timeout(TEST_TIMEOUT, child.end(TEST_TIMEOUT)).await.unwrap(), ProgramEnd::KeeperGone);
+            assert_eq!(
+                timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(),
+                ProgramEnd::KeeperGone
+            );
+            assert_eq!(
+                timeout(TEST_TIMEOUT, child.end(TEST_TIMEOUT)).await.unwrap(),
+                ProgramEnd::KeeperGone
+            );
         }
         assert_ne!(stage.keeper_pid(), killed);
         let mut echo = stage.start(&["echo"]).await;
@@ -285,7 +318,10 @@ async fn a_killed_keeper_without_a_guard_is_reported_and_its_programs_end() {
     }
     assert_eq!(event, SupervisorEvent::Gone);
     for child in running {
-        assert_eq!(timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(), ProgramEnd::KeeperGone);
+        assert_eq!(
+            timeout(TEST_TIMEOUT, child.process.ended()).await.unwrap(),
+            ProgramEnd::KeeperGone
+        );
     }
     wait_until_gone(&pids);
     let failed = stage.refusal(&launch(PROBE, &["echo"])).await;

@@ -2,7 +2,8 @@
 
 use crate::stage::{PROBE, SupervisorFixture, launch, lines};
 use docent_keeper::{
-    CommandPolicy, Confinement, LaunchError, Supervisor, Launch, ConfinementMode, OWN_EXECUTABLE, SupervisorSettings,
+    CommandPolicy, Confinement, ConfinementMode, Launch, LaunchError, OWN_EXECUTABLE, Supervisor,
+    SupervisorSettings,
 };
 use docent_sandbox::{SandboxSupport, plan};
 use docent_testenv::{or_skip, skip};
@@ -36,14 +37,10 @@ async fn a_refusal_says_what_is_wrong_and_what_to_do() {
     };
     let on_path = |name: &str| {
         let searched = path("");
-        format!(
-            "\"{name}\" not found in PATH ({searched:?}); install it or use its absolute path"
-        )
+        format!("\"{name}\" not found in PATH ({searched:?}); install it or use its absolute path")
     };
     let not_executable = |path: &str| {
-        format!(
-            "\"{path}\" is not an executable file; run chmod +x on it or use another program"
-        )
+        format!("\"{path}\" is not an executable file; run chmod +x on it or use another program")
     };
     check("nothing", &on_path("nothing")).await;
     check("", &on_path("")).await;
@@ -67,7 +64,12 @@ async fn errors_of_the_kernel_are_reported() {
     let failed = stage.refusal(&launch("/bin/true", &[&"x".repeat(9 << 20)])).await;
     assert!(matches!(failed, LaunchError::Order { .. }), "{failed}");
     let odd = std::ffi::OsString::from_vec(b"/\xff".to_vec());
-    let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), ConfinementMode::Auto);
+    let asked = Launch::new(
+        "/bin/true",
+        [""; 0],
+        Confinement::default().read([odd]),
+        ConfinementMode::Auto,
+    );
     assert!(matches!(stage.refusal(&asked).await, LaunchError::Order { .. }));
     // A script whose interpreter is missing exists, but fails as not found.
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +82,11 @@ async fn errors_of_the_kernel_are_reported() {
 
 #[tokio::test]
 async fn an_unavailable_sandbox_is_refused_or_reported() {
-    or_skip!(plan(&Confinement::for_child([""; 0]), ConfinementMode::Strict, &SandboxSupport::look()));
+    or_skip!(plan(
+        &Confinement::for_child([""; 0]),
+        ConfinementMode::Strict,
+        &SandboxSupport::look()
+    ));
     let stage = SupervisorFixture::new();
     let order = |mode| {
         let confinement = Confinement::for_child([""; 0]);

@@ -1,6 +1,9 @@
 //! A supervisor to test, orders for it, and checks for live processes.
 
-use docent_keeper::{SupervisedChild, CommandPolicy, Confinement, LaunchError, Supervisor, Launch, ConfinementMode, SupervisorSettings};
+use docent_keeper::{
+    CommandPolicy, Confinement, ConfinementMode, Launch, LaunchError, SupervisedChild, Supervisor,
+    SupervisorSettings,
+};
 use std::{
     fs, thread,
     time::{Duration, Instant},
@@ -24,7 +27,8 @@ impl SupervisorFixture {
     }
 
     pub(crate) fn with(commands: CommandPolicy, most: usize) -> Self {
-        let settings = SupervisorSettings { commands, max_programs: most, ..SupervisorSettings::new(PROBE) };
+        let settings =
+            SupervisorSettings { commands, max_programs: most, ..SupervisorSettings::new(PROBE) };
         Self { keeper: Supervisor::start(settings).unwrap() }
     }
 

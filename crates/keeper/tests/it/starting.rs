@@ -1,7 +1,10 @@
 //! The environment of a started program, and the limit of programs.
 
-use crate::stage::{TEST_TIMEOUT, PROBE, SupervisorFixture, launch, lines};
-use docent_keeper::{UnconfiguredSupervisor, SupervisedChild, Confinement, ProgramEnd, Launch, ConfinementMode, SupervisorSettings};
+use crate::stage::{PROBE, SupervisorFixture, TEST_TIMEOUT, launch, lines};
+use docent_keeper::{
+    Confinement, ConfinementMode, Launch, ProgramEnd, SupervisedChild, SupervisorSettings,
+    UnconfiguredSupervisor,
+};
 use docent_sandbox::{SandboxSupport, plan};
 use docent_testenv::or_skip;
 use std::{
@@ -57,7 +60,11 @@ async fn a_program_has_three_descriptors() {
 
 #[tokio::test]
 async fn a_program_is_confined_as_ordered() {
-    or_skip!(plan(&Confinement::for_child([""; 0]), ConfinementMode::Strict, &SandboxSupport::look()));
+    or_skip!(plan(
+        &Confinement::for_child([""; 0]),
+        ConfinementMode::Strict,
+        &SandboxSupport::look()
+    ));
     let stage = SupervisorFixture::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
@@ -73,9 +80,11 @@ async fn a_program_is_confined_as_ordered() {
 #[tokio::test]
 async fn a_confined_program_is_a_copy_of_the_keeper_until_it_runs() {
     // If another executable were loaded in between, it would have to exist.
-    let nowhere = SupervisorSettings { executable: "/nowhere".into(), ..SupervisorSettings::new(PROBE) };
+    let nowhere =
+        SupervisorSettings { executable: "/nowhere".into(), ..SupervisorSettings::new(PROBE) };
     let keeper = UnconfiguredSupervisor::start(PROBE.as_ref()).unwrap().configure(nowhere).unwrap();
-    let launch = Launch::new("echo", ["one"], Confinement::for_child([""; 0]), ConfinementMode::Auto);
+    let launch =
+        Launch::new("echo", ["one"], Confinement::for_child([""; 0]), ConfinementMode::Auto);
     let (found, ended) = output(keeper.spawn(&launch).await.unwrap()).await;
     assert_eq!((found.as_slice(), ended), (b"one\n".as_slice(), ProgramEnd::Code(0)));
 }

@@ -1,14 +1,14 @@
 //! Handles one URL: requests it, with polite retries, and stores the result.
 
-use super::{RunningCrawl, CrawlError, CrawlEnd, QueuedUrl, base, now};
+use super::{CrawlEnd, CrawlError, QueuedUrl, RunningCrawl, base, now};
 use crate::{
-    client::{FetchResponse, CacheValidators},
-    file_name::digest,
-    links::{self, RobotsDirectives, CrawlLinks},
-    media,
-    refusal::GuardedFetchError,
-    page_store::{UrlOutcome, StoredPage, PageStoreError},
     address_syntax::join_url,
+    client::{CacheValidators, FetchResponse},
+    file_name::digest,
+    links::{self, CrawlLinks, RobotsDirectives},
+    media,
+    page_store::{PageStoreError, StoredPage, UrlOutcome},
+    refusal::GuardedFetchError,
 };
 use std::time::Duration;
 use url::Url;
@@ -93,7 +93,9 @@ impl RunningCrawl<'_, '_> {
                     self.failures = 0;
                     return VisitResponse::Answer(Box::new(answer));
                 }
-                Err(GuardedFetchError::Refused(refusal)) => return VisitResponse::Refused(refusal.to_string()),
+                Err(GuardedFetchError::Refused(refusal)) => {
+                    return VisitResponse::Refused(refusal.to_string());
+                }
                 Err(error) if error.is_passing() => (error.to_chain(), None),
                 Err(error) => return VisitResponse::Failed(error.to_chain()),
             };
@@ -122,7 +124,12 @@ impl RunningCrawl<'_, '_> {
         VisitResponse::Failed(last)
     }
 
-    fn handle_response(&mut self, found: &QueuedUrl, answer: &FetchResponse, before: PreviousVisit) -> Result<(), PageStoreError> {
+    fn handle_response(
+        &mut self,
+        found: &QueuedUrl,
+        answer: &FetchResponse,
+        before: PreviousVisit,
+    ) -> Result<(), PageStoreError> {
         let url = &found.url;
         match (answer.status, before) {
             (304, PreviousVisit { page: Some(page), bytes: Some(bytes) }) => {
@@ -138,25 +145,41 @@ impl RunningCrawl<'_, '_> {
         }
     }
 
-    fn keep_unchanged(&mut self, url: &Url, page: StoredPage, bytes: &[u8]) -> Result<(), PageStoreError> {
+    fn keep_unchanged(
+        &mut self,
+        url: &Url,
+        page: StoredPage,
+        bytes: &[u8],
+    ) -> Result<(), PageStoreError> {
         if media::ends_so(&page.file, "html") {
             let links = links::scan(&String::from_utf8_lossy(bytes));
             if !links.asks.no_follow {
                 self.follow(url, &links)?;
             }
         }
-        self.finish_url(url.as_str(), UrlOutcome::Unchanged, Some(StoredPage { missing: 0, ..page }))
+        self.finish_url(
+            url.as_str(),
+            UrlOutcome::Unchanged,
+            Some(StoredPage { missing: 0, ..page }),
+        )
     }
 
-    fn missing(&mut self, url: &Url, status: u16, page: Option<StoredPage>) -> Result<(), PageStoreError> {
+    fn missing(
+        &mut self,
+        url: &Url,
+        status: u16,
+        page: Option<StoredPage>,
+    ) -> Result<(), PageStoreError> {
         if *url == self.start {
-            self.result.add_problem(url.as_str(), &format!("the start page returned status {status}"));
+            self.result
+                .add_problem(url.as_str(), &format!("the start page returned status {status}"));
         }
         match page {
-            Some(page) if status == 404 && page.missing.saturating_add(1) < MISSES_BEFORE_REMOVAL => {
+            Some(page)
+                if status == 404 && page.missing.saturating_add(1) < MISSES_BEFORE_REMOVAL =>
+            {
                 let page = StoredPage { missing: page.missing.saturating_add(1), ..page };
-                let reason =
-                    "not found; it is removed if the next crawl does not find it either";
+                let reason = "not found; it is removed if the next crawl does not find it either";
                 self.result.add_problem(url.as_str(), reason);
                 self.finish_url(url.as_str(), UrlOutcome::Skipped, Some(page))
             }
@@ -248,7 +271,11 @@ impl RunningCrawl<'_, '_> {
 
     /// Whether the page has a canonical URL elsewhere on the site, which is then queued. A canonical URL outside the
     /// scope, such as another version of the site, is ignored.
-    fn is_elsewhere(&mut self, found: &QueuedUrl, links: &CrawlLinks) -> Result<bool, PageStoreError> {
+    fn is_elsewhere(
+        &mut self,
+        found: &QueuedUrl,
+        links: &CrawlLinks,
+    ) -> Result<bool, PageStoreError> {
         let base = base(&found.url, links);
         let place = links.canonical.as_ref().and_then(|text| join_url(&base, text).ok());
         let Some(place) = place.and_then(|place| self.scope.admit(place)) else { return Ok(false) };

@@ -1,7 +1,7 @@
 //! A page store in a folder: the pages, their list, and the events of an unfinished crawl.
 
-use super::{CrawlEvent, StoredPage, SavedCrawl, PageStore, PageStoreError};
-use docent_files::{FileAccess, DataFile, Durability, ManagedFolder};
+use super::{CrawlEvent, PageStore, PageStoreError, SavedCrawl, StoredPage};
+use docent_files::{DataFile, Durability, FileAccess, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read as _, Write as _},
@@ -56,7 +56,12 @@ impl FolderPageStore {
         }
     }
 
-    fn replace(&self, file: &str, bytes: &[u8], durability: Durability) -> Result<(), PageStoreError> {
+    fn replace(
+        &self,
+        file: &str,
+        bytes: &[u8],
+        durability: Durability,
+    ) -> Result<(), PageStoreError> {
         let write = || {
             let (folder, name) = self.folder.locate(Path::new(file))?;
             folder.make(FileAccess::Private)?;
@@ -101,8 +106,11 @@ impl PageStore for FolderPageStore {
     fn load(&mut self) -> Result<SavedCrawl, PageStoreError> {
         let mut saved = SavedCrawl::default();
         if let Some(bytes) = self.read(STATE_FILE)? {
-            let state: CrawlStateFile<Vec<StoredPage>> = serde_json::from_slice(&bytes)
-                .map_err(|source| PageStoreError::Damaged { file: STATE_FILE.to_owned(), source })?;
+            let state: CrawlStateFile<Vec<StoredPage>> =
+                serde_json::from_slice(&bytes).map_err(|source| PageStoreError::Damaged {
+                    file: STATE_FILE.to_owned(),
+                    source,
+                })?;
             // A list in another format is useless; its pages are fetched again.
             if state.version == STATE_VERSION {
                 saved.pages = state.pages;
@@ -163,7 +171,9 @@ impl PageStore for FolderPageStore {
         // The events add nothing to the list now, so a kill in between is harmless.
         self.notes = None;
         match self.folder.remove(EVENTS_FILE) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error(EVENTS_FILE, source)),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(io_error(EVENTS_FILE, source))
+            }
             _ => Ok(()),
         }
     }
@@ -191,7 +201,11 @@ mod tests {
     }
 
     fn done(name: &str, page: Option<StoredPage>) -> CrawlEvent {
-        CrawlEvent::Done { url: format!("https://a.test/{name}"), outcome: UrlOutcome::Fetched, page }
+        CrawlEvent::Done {
+            url: format!("https://a.test/{name}"),
+            outcome: UrlOutcome::Fetched,
+            page,
+        }
     }
 
     #[test]

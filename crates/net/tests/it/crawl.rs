@@ -1,8 +1,9 @@
 //! Pages stored by a crawl, and the effect of the next one.
 
-use crate::server::{CrawlerRequest, CrawlerReply, CrawlerTestServer};
+use crate::server::{CrawlerReply, CrawlerRequest, CrawlerTestServer};
 use docent_net::{
-    GuardedClient, CrawlError, CrawlReport, CrawlEnd, FolderPageStore, FetchLimits, PAGES_FOLDER, NetworkPolicy, PageStore, CrawlSite, CrawlObserver, crawl,
+    CrawlEnd, CrawlError, CrawlObserver, CrawlReport, CrawlSite, FetchLimits, FolderPageStore,
+    GuardedClient, NetworkPolicy, PAGES_FOLDER, PageStore, crawl,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -84,7 +85,11 @@ impl Fixture {
     pub(crate) fn stored_files(&self) -> Vec<String> {
         let pages = self.shelf().pages().unwrap();
         let listed: BTreeSet<String> = pages.iter().map(|page| page.file.clone()).collect();
-        assert_eq!(listed, files(&self.folder.path().join(PAGES_FOLDER)), "files are what is listed");
+        assert_eq!(
+            listed,
+            files(&self.folder.path().join(PAGES_FOLDER)),
+            "files are what is listed"
+        );
         let path = |url: &str| url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap();
         pages.iter().map(|page| path(&page.url)).collect()
     }
@@ -140,7 +145,10 @@ fn pages_are_kept_and_asked_for_with_their_validators() {
     assert_eq!((asked.len(), sent.count()), (4, 3));
     assert_eq!(read("pages/docs/b.html"), "a new end");
     let left: BTreeSet<String> = files(fixture.folder.path());
-    assert!(left.iter().all(|name| name == "crawl.json" || name.starts_with(PAGES_FOLDER)), "{left:?}");
+    assert!(
+        left.iter().all(|name| name == "crawl.json" || name.starts_with(PAGES_FOLDER)),
+        "{left:?}"
+    );
 }
 
 #[test]
@@ -220,7 +228,8 @@ fn only_the_scope_is_asked_for() {
 
 #[test]
 fn other_kinds_of_answers_are_not_kept() {
-    let typed = |kind: &str, body: &[u8]| CrawlerReply::new(200).with("content-type", kind).body(body);
+    let typed =
+        |kind: &str, body: &[u8]| CrawlerReply::new(200).with("content-type", kind).body(body);
     let pages = ServedPages::new([
         (
             "/docs/",
@@ -255,7 +264,8 @@ fn pages_whose_files_would_meet_are_all_kept() {
     assert_eq!(counts(&fixture.crawl()), [9, 0, 0, 0, 0, 0]);
     assert_eq!(fixture.stored_files().len(), 9);
     for page in fixture.shelf().pages().unwrap().iter().skip(1) {
-        let kept = std::fs::read_to_string(fixture.folder.path().join(PAGES_FOLDER).join(&page.file));
+        let kept =
+            std::fs::read_to_string(fixture.folder.path().join(PAGES_FOLDER).join(&page.file));
         assert!(page.url.ends_with(&format!("/docs/{}", kept.unwrap())), "{page:?}");
     }
     assert_eq!(counts(&fixture.crawl()), [0, 9, 0, 0, 0, 0]);
@@ -358,5 +368,8 @@ fn sitemaps_lead_to_pages_without_links() {
     assert_eq!(counts(&crawled), [2, 0, 0, 0, 0, 0], "{crawled:?}");
     assert_eq!(fixture.stored_files(), ["/docs/", "/docs/alone"]);
     assert_eq!(crawled.problems.len(), 1);
-    assert!(crawled.problems[0].reason.ends_with("/missing.xml returned status 404"), "{crawled:?}");
+    assert!(
+        crawled.problems[0].reason.ends_with("/missing.xml returned status 404"),
+        "{crawled:?}"
+    );
 }

@@ -2,8 +2,8 @@
 
 use crate::server::{CrawlerReply, CrawlerTestServer};
 use docent_net::{
-    BodyLimit, GuardedClient, GuardedFetchError, HostRule, FetchLimits, AddressLookup, NetworkPolicy, FetchRefusal, FetchRequest, FetchResponse,
-    CacheValidators,
+    AddressLookup, BodyLimit, CacheValidators, FetchLimits, FetchRefusal, FetchRequest,
+    FetchResponse, GuardedClient, GuardedFetchError, HostRule, NetworkPolicy,
 };
 use std::{
     io,
@@ -60,7 +60,8 @@ impl AddressLookup for ScriptedLookup {
 
 #[test]
 fn a_named_address_is_fetched_under_our_name_and_without_cookies() {
-    let server = CrawlerTestServer::start(|_| CrawlerReply::html("hello").with("set-cookie", "a=b; Path=/"));
+    let server =
+        CrawlerTestServer::start(|_| CrawlerReply::html("hello").with("set-cookie", "a=b; Path=/"));
     let client = client(&server);
     for _ in 0..2 {
         let answer = get(&client, &server.url("/a?b=c")).unwrap();
@@ -81,7 +82,8 @@ fn a_named_address_is_fetched_under_our_name_and_without_cookies() {
 #[test]
 fn what_is_not_named_is_not_asked() {
     let server = CrawlerTestServer::start(|_| CrawlerReply::html("secret"));
-    let client = GuardedClient::new(NetworkPolicy::parse(["docs.example.com"]).unwrap(), bounded_limits());
+    let client =
+        GuardedClient::new(NetworkPolicy::parse(["docs.example.com"]).unwrap(), bounded_limits());
     let message = get(&client, &server.url("/")).unwrap_err().to_string();
     let want = format!(
         "the policy does not allow {}; add it to policy.network.hosts in ~/.config/docent/docent.toml",
@@ -111,7 +113,8 @@ fn names_that_lead_inside_are_refused() {
         let rule = format!("docs.test:{port}");
         // Allowing the address does not allow names that resolve to it.
         let policy = NetworkPolicy::parse([rule.as_str(), server.rule().as_str()]).unwrap();
-        let client = GuardedClient::with_lookup(policy, bounded_limits(), ScriptedLookup::new(&[addresses]));
+        let client =
+            GuardedClient::with_lookup(policy, bounded_limits(), ScriptedLookup::new(&[addresses]));
         let error = get(&client, &url).unwrap_err();
         let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::Inside { .. }));
         assert!(refused, "{addresses:?}: {error:?}");
@@ -192,11 +195,12 @@ fn every_redirect_is_checked() {
 
 #[test]
 fn redirects_have_an_end() {
-    let server = CrawlerTestServer::start(|asked| match asked.path.trim_start_matches('/').parse::<u32>() {
-        Ok(0) => CrawlerReply::html("end"),
-        Ok(left) => CrawlerReply::to(&format!("/{}", left - 1)),
-        Err(_) => CrawlerReply::to(&asked.path),
-    });
+    let server =
+        CrawlerTestServer::start(|asked| match asked.path.trim_start_matches('/').parse::<u32>() {
+            Ok(0) => CrawlerReply::html("end"),
+            Ok(left) => CrawlerReply::to(&format!("/{}", left - 1)),
+            Err(_) => CrawlerReply::to(&asked.path),
+        });
     let client = client(&server);
     let answer = get(&client, &server.url("/5")).unwrap();
     assert_eq!((answer.url, answer.body.as_slice()), (server.url("/0"), b"end".as_slice()));
@@ -224,11 +228,15 @@ fn a_redirect_writes_an_address_plainly() {
             server.asked();
             let url = server.url(&format!("/to?{place}"));
             let error = get(&client, &url).unwrap_err();
-            let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. }));
+            let refused =
+                matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. }));
             assert!(refused, "{place}: {error:?}");
             assert!(error.to_string().contains("write it as 127.0.0.1"), "{error}");
             let error = client.send(&FetchRequest::get(url), BodyLimit::First(10)).unwrap_err();
-            assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. })), "{error:?}");
+            assert!(
+                matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. })),
+                "{error:?}"
+            );
             let asked = server.asked();
             assert_eq!(asked.len(), 2, "{place} was followed: {asked:?}");
         }
@@ -249,7 +257,10 @@ fn a_redirect_in_letters_that_are_not_encoded_is_followed_and_checked() {
     assert_eq!(get(&client, &server.url("/path")).unwrap().body, b"here");
     server.asked();
     let error = get(&client, &server.url("/host")).unwrap_err();
-    assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. })), "{error:?}");
+    assert!(
+        matches!(error, GuardedFetchError::Refused(FetchRefusal::Notation { .. })),
+        "{error:?}"
+    );
     assert_eq!(server.paths(), ["/host"]);
 }
 
@@ -276,7 +287,10 @@ fn answers_are_bounded_packed_and_unpacked() {
     assert_eq!(get(&client, &server.url("/fits")).unwrap().body.len(), 100_000);
     for path in ["/sized", "/chunked", "/bomb"] {
         let error = get(&client, &server.url(path)).unwrap_err();
-        assert!(matches!(error, GuardedFetchError::TooLarge { limit: 100_000, .. }), "{path}: {error:?}");
+        assert!(
+            matches!(error, GuardedFetchError::TooLarge { limit: 100_000, .. }),
+            "{path}: {error:?}"
+        );
         let first = BodyLimit::First(1_000);
         let cut = client.get_body(&server.url(path), &CacheValidators::default(), first).unwrap();
         assert_eq!(cut.body, vec![b'a'; 1_000], "{path}");
@@ -296,7 +310,9 @@ fn slow_answers_end_at_the_deadline() {
     let pause = Duration::from_millis(20);
     let server = CrawlerTestServer::start(move |asked| match asked.path.as_str() {
         "/drip" => CrawlerReply::new(200).body(&[b'a'; 10_000]).drip(pause),
-        "/packed" => CrawlerReply::new(200).body(&bomb()).with("content-encoding", "gzip").drip(pause),
+        "/packed" => {
+            CrawlerReply::new(200).body(&bomb()).with("content-encoding", "gzip").drip(pause)
+        }
         "/round" => CrawlerReply::to("/round").drip(Duration::from_millis(5)),
         _ => {
             thread::sleep(Duration::from_secs(20));
@@ -336,7 +352,10 @@ fn proxies_of_the_environment_are_not_asked() {
     if let Some(target) = std::env::var_os(TARGET) {
         let url = Url::parse(target.to_str().unwrap()).unwrap();
         let rule = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
-        let client = GuardedClient::new(NetworkPolicy::parse([rule.as_str()]).unwrap(), FetchLimits::default());
+        let client = GuardedClient::new(
+            NetworkPolicy::parse([rule.as_str()]).unwrap(),
+            FetchLimits::default(),
+        );
         assert_eq!(get(&client, &url).unwrap().body, b"direct");
         return;
     }
@@ -368,7 +387,8 @@ fn a_connection_that_breaks_is_a_failure_that_may_pass() {
         }
     });
     let rule = address.to_string();
-    let client = GuardedClient::new(NetworkPolicy::parse([rule.as_str()]).unwrap(), bounded_limits());
+    let client =
+        GuardedClient::new(NetworkPolicy::parse([rule.as_str()]).unwrap(), bounded_limits());
     let error = get(&client, &Url::parse(&format!("http://{address}/")).unwrap()).unwrap_err();
     assert!(error.is_passing(), "{error:?}");
     assert!(!log.lock().unwrap().is_empty());

@@ -5,7 +5,8 @@ use crate::{
     server::CrawlerReply,
 };
 use docent_net::{
-    CrawlError, CrawlEnd, CrawlEvent, FolderPageStore, StoredPage, SavedCrawl, PageStore, PageStoreError, CrawlObserver, crawl,
+    CrawlEnd, CrawlError, CrawlEvent, CrawlObserver, FolderPageStore, PageStore, PageStoreError,
+    SavedCrawl, StoredPage, crawl,
 };
 use std::{cell::Cell, io};
 

@@ -4,7 +4,7 @@ use crate::{
     crawl::{Fixture, ServedPages, chain, counts},
     server::{CrawlerReply, CrawlerTestServer},
 };
-use docent_net::{GuardedClient, CrawlError, CrawlEnd, FetchLimits, NetworkPolicy, RobotsCache};
+use docent_net::{CrawlEnd, CrawlError, FetchLimits, GuardedClient, NetworkPolicy, RobotsCache};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -124,7 +124,10 @@ fn canonical_places_are_kept_instead() {
 }
 
 /// A server whose pages fail a number of times before they succeed.
-fn shaky(times: usize, fail: impl Fn() -> CrawlerReply + Send + Sync + 'static) -> CrawlerTestServer {
+fn shaky(
+    times: usize,
+    fail: impl Fn() -> CrawlerReply + Send + Sync + 'static,
+) -> CrawlerTestServer {
     let asked = AtomicUsize::new(0);
     CrawlerTestServer::start(move |request| match request.path.as_str() {
         "/robots.txt" => CrawlerReply::new(404),

@@ -1,7 +1,10 @@
 //! Requests with a body or a key: they reach one URL only, and are never repeated in errors.
 
 use crate::server::{CrawlerReply, CrawlerTestServer};
-use docent_net::{BodyLimit, GuardedClient, GuardedFetchError, FetchLimits, NetworkPolicy, FetchRefusal, FetchRequest, CacheValidators};
+use docent_net::{
+    BodyLimit, CacheValidators, FetchLimits, FetchRefusal, FetchRequest, GuardedClient,
+    GuardedFetchError, NetworkPolicy,
+};
 use std::{
     thread,
     time::{Duration, Instant},
@@ -12,7 +15,10 @@ const MAX_BODY: BodyLimit = BodyLimit::AtMost(1 << 16);
 
 fn client(servers: &[&CrawlerTestServer]) -> GuardedClient {
     let rules: Vec<String> = servers.iter().map(|server| server.rule()).collect();
-    GuardedClient::new(NetworkPolicy::parse(rules.iter().map(String::as_str)).unwrap(), FetchLimits::default())
+    GuardedClient::new(
+        NetworkPolicy::parse(rules.iter().map(String::as_str)).unwrap(),
+        FetchLimits::default(),
+    )
 }
 
 #[test]
@@ -43,13 +49,15 @@ fn what_a_request_carries_is_not_sent_on() {
     let other = CrawlerTestServer::start(|_| CrawlerReply::html("thanks for the key"));
     for status in [301, 302, 303, 307, 308] {
         let place = other.url("/take").to_string();
-        let server = CrawlerTestServer::start(move |_| CrawlerReply::new(status).with("location", &place));
+        let server =
+            CrawlerTestServer::start(move |_| CrawlerReply::new(status).with("location", &place));
         let client = client(&[&server, &other]);
         let keyed = FetchRequest::get(server.url("/")).secret("x-key", KEY);
         let posted = FetchRequest::post(server.url("/"), "text/plain", b"mine".to_vec());
         for request in [keyed, posted] {
             let error = client.send(&request, MAX_BODY).unwrap_err();
-            let refused = matches!(error, GuardedFetchError::Refused(FetchRefusal::Forwarded { .. }));
+            let refused =
+                matches!(error, GuardedFetchError::Refused(FetchRefusal::Forwarded { .. }));
             assert!(refused, "{status}: {error:?}");
             assert!(!format!("{error} {error:?}").contains(KEY));
         }
@@ -77,10 +85,14 @@ fn a_request_that_carries_nothing_follows_redirects_that_the_policy_allows() {
 #[test]
 fn a_key_goes_only_to_allowed_hosts_and_is_not_shown() {
     let server = CrawlerTestServer::start(|_| CrawlerReply::html("x"));
-    let request = FetchRequest::get(server.url("/")).secret("authorization", format!("Bearer {KEY}"));
+    let request =
+        FetchRequest::get(server.url("/")).secret("authorization", format!("Bearer {KEY}"));
     let none = GuardedClient::new(NetworkPolicy::default(), FetchLimits::default());
     let error = none.send(&request, MAX_BODY).unwrap_err();
-    assert!(matches!(error, GuardedFetchError::Refused(FetchRefusal::NotNamed { .. })), "{error:?}");
+    assert!(
+        matches!(error, GuardedFetchError::Refused(FetchRefusal::NotNamed { .. })),
+        "{error:?}"
+    );
     assert!(!format!("{request:?} {error} {error:?}").contains(KEY));
     assert!(server.asked().is_empty());
     let gone = CrawlerTestServer::start(|_| CrawlerReply::new(500).drip(Duration::from_hours(1)));
@@ -94,7 +106,8 @@ fn a_key_goes_only_to_allowed_hosts_and_is_not_shown() {
 
 #[test]
 fn a_body_that_is_too_large_is_refused() {
-    let server = CrawlerTestServer::start(|_| CrawlerReply::new(200).body(&vec![b'a'; 2000]).chunked());
+    let server =
+        CrawlerTestServer::start(|_| CrawlerReply::new(200).body(&vec![b'a'; 2000]).chunked());
     let request = FetchRequest::post(server.url("/"), "text/plain", Vec::new());
     let error = client(&[&server]).send(&request, BodyLimit::AtMost(1000)).unwrap_err();
     assert!(matches!(error, GuardedFetchError::TooLarge { .. }), "{error:?}");

@@ -121,7 +121,9 @@ pub(crate) struct CrawlerTestServer {
 }
 
 impl CrawlerTestServer {
-    pub(crate) fn start(answer: impl Fn(&CrawlerRequest) -> CrawlerReply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(
+        answer: impl Fn(&CrawlerRequest) -> CrawlerReply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -155,7 +157,11 @@ impl CrawlerTestServer {
     }
 }
 
-fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<CrawlerRequest>>) -> std::io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    answer: &Answer,
+    log: &Mutex<Vec<CrawlerRequest>>,
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {

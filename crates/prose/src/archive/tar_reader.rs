@@ -1,6 +1,6 @@
 //! Tar archives, compressed or not, read in one pass.
 
-use super::{MIN_RATIO_CHECK_BYTES, ArchiveIntake};
+use super::{ArchiveIntake, MIN_RATIO_CHECK_BYTES};
 use crate::format::Unreadable;
 use flate2::bufread::MultiGzDecoder;
 use std::{
@@ -44,7 +44,8 @@ impl Read for LimitedTarReader<'_, '_> {
             }
         };
         self.unpacked += read as u64;
-        let tight = self.unpacked > MIN_RATIO_CHECK_BYTES && self.unpacked / self.ratio.max(1) > taken as u64;
+        let tight = self.unpacked > MIN_RATIO_CHECK_BYTES
+            && self.unpacked / self.ratio.max(1) > taken as u64;
         if tight || self.unpacked > self.most {
             self.over.set(true);
             return Err(Error::other("it unpacks to too much"));
@@ -54,7 +55,10 @@ impl Read for LimitedTarReader<'_, '_> {
 }
 
 /// Reads the files of an archive.
-pub(super) fn entries(source: TarSource<'_>, intake: &mut ArchiveIntake<'_>) -> Result<(), Unreadable> {
+pub(super) fn entries(
+    source: TarSource<'_>,
+    intake: &mut ArchiveIntake<'_>,
+) -> Result<(), Unreadable> {
     let over = Cell::new(false);
     let (most, ratio) = (intake.limits.total_bytes, intake.limits.ratio);
     let mut tape = Tape::new(LimitedTarReader { source, unpacked: 0, most, ratio, over: &over });
@@ -74,7 +78,10 @@ pub(super) fn entries(source: TarSource<'_>, intake: &mut ArchiveIntake<'_>) -> 
     }
 }
 
-fn files(tape: &mut Tape<LimitedTarReader<'_, '_>>, intake: &mut ArchiveIntake<'_>) -> IoResult<()> {
+fn files(
+    tape: &mut Tape<LimitedTarReader<'_, '_>>,
+    intake: &mut ArchiveIntake<'_>,
+) -> IoResult<()> {
     // The crate would read records about files without a limit, so they are read here.
     let mut name = None;
     for entry in tape.entries()?.raw(true) {

@@ -102,7 +102,8 @@ fn read_all(
     limits: &ArchiveLimits,
 ) -> (Files, Result<ArchiveProblems, Unreadable>) {
     let mut files = Vec::new();
-    let each = &mut |entry: ArchiveEntry<'_>| files.push((entry.path.to_owned(), entry.bytes.to_vec()));
+    let each =
+        &mut |entry: ArchiveEntry<'_>| files.push((entry.path.to_owned(), entry.bytes.to_vec()));
     let read = archive.entries(bytes, limits, &|_| true, each);
     (files, read)
 }
@@ -292,7 +293,8 @@ fn what_is_cut_off_gives_what_came_before() {
         (Archive::TarGz, gzip(&plain), "it is damaged or truncated; only the part before is read"),
     ];
     for (archive, whole, problem) in cases {
-        let (files, read) = read_all(archive, &whole[..whole.len() * 3 / 4], &ArchiveLimits::default());
+        let (files, read) =
+            read_all(archive, &whole[..whole.len() * 3 / 4], &ArchiveLimits::default());
         let got: Vec<(&str, bool)> =
             files.iter().map(|(path, bytes)| (path.as_str(), *bytes == first)).collect();
         assert_eq!(got, [("a.md", true)], "{archive:?}");

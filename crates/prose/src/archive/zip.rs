@@ -1,6 +1,6 @@
 //! Zip archives, read by their central directory, or by local headers if it is truncated.
 
-use super::{MIN_RATIO_CHECK_BYTES, ArchiveIntake};
+use super::{ArchiveIntake, MIN_RATIO_CHECK_BYTES};
 use crate::format::Unreadable;
 use flate2::{Crc, bufread::DeflateDecoder};
 use std::io::Read;
@@ -88,8 +88,8 @@ pub(super) fn entries(bytes: &[u8], intake: &mut ArchiveIntake<'_>) -> Result<()
             intake.problems.add(&member.name, what);
             continue;
         }
-        let bomb =
-            member.size > MIN_RATIO_CHECK_BYTES && member.size / intake.limits.ratio.max(1) > member.packed;
+        let bomb = member.size > MIN_RATIO_CHECK_BYTES
+            && member.size / intake.limits.ratio.max(1) > member.packed;
         if bomb {
             return Err(intake.too_large());
         }
@@ -253,7 +253,9 @@ fn zip64_end(bytes: &[u8], end: usize) -> Option<usize> {
 /// Sizes too large for the header are in an extra field, each only if needed.
 fn widen(member: &mut ZipMember, mut extra: &[u8]) {
     const FULL: u64 = u32::MAX as u64;
-    while let (Some(id), Some(length)) = (LittleEndianFields(extra).u16(0), LittleEndianFields(extra).u16(2)) {
+    while let (Some(id), Some(length)) =
+        (LittleEndianFields(extra).u16(0), LittleEndianFields(extra).u16(2))
+    {
         let Some(field) = extra.get(4..4 + usize::from(length)) else { return };
         if id == 1 {
             let wide = [&mut member.size, &mut member.packed, &mut member.at];
@@ -321,7 +323,9 @@ fn decode_name(name: &[u8], flags: u16) -> String {
     }
     let letter = |byte: &u8| match byte.checked_sub(128) {
         None => char::from(*byte),
-        Some(upper) => CP437_UPPER_HALF.chars().nth(upper.into()).unwrap_or(char::REPLACEMENT_CHARACTER),
+        Some(upper) => {
+            CP437_UPPER_HALF.chars().nth(upper.into()).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
     };
     name.iter().map(letter).collect()
 }

@@ -1,6 +1,6 @@
 //! Builds blocks from the paragraphs of an office document: items become lists, lines of code become code.
 
-use crate::document::{ProseDocument, BlockKind, TextLink, LinkedText, DocumentWriter, squeeze};
+use crate::document::{BlockKind, DocumentWriter, LinkedText, ProseDocument, TextLink, squeeze};
 
 /// Maximum list depth; deeper items are written at this depth.
 const MAX_LIST_DEPTH: usize = 8;

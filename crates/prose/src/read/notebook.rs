@@ -2,7 +2,7 @@
 
 use super::markdown::{self, Anchors, HeadingPlacement};
 use crate::{
-    document::{ProseDocument, DocumentWriter},
+    document::{DocumentWriter, ProseDocument},
     format::Unreadable,
 };
 use serde_json::Value;
@@ -53,7 +53,8 @@ fn language(notebook: &Value) -> &str {
 }
 
 fn write(writer: &mut DocumentWriter, anchors: &mut Anchors, cell: &Value, language: &str) {
-    let source = cell.get("source").or_else(|| cell.get("input")).map(join_lines).unwrap_or_default();
+    let source =
+        cell.get("source").or_else(|| cell.get("input")).map(join_lines).unwrap_or_default();
     match cell.get("cell_type").and_then(Value::as_str) {
         Some("markdown") => markdown::write(writer, anchors, &source, HeadingPlacement::Sections),
         Some("heading") => {

@@ -5,7 +5,7 @@ use super::{
     package::{OfficePackage, attribute, child, find, text_of},
 };
 use crate::{
-    document::{ProseDocument, BlockKind, LinkedText, squeeze},
+    document::{BlockKind, LinkedText, ProseDocument, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
@@ -170,7 +170,12 @@ impl OdtReader {
         }
     }
 
-    fn inline<'a, 'i>(&mut self, parent: Node<'a, 'i>, to: &mut OdtParagraph<'a, 'i>, depth: usize) {
+    fn inline<'a, 'i>(
+        &mut self,
+        parent: Node<'a, 'i>,
+        to: &mut OdtParagraph<'a, 'i>,
+        depth: usize,
+    ) {
         if depth > MAX_NESTING {
             self.cut = true;
             return;

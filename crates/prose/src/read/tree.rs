@@ -95,7 +95,8 @@ impl Sections<'_> {
 
     /// Writes short items as lists; from the first long one on, each as a section. Returns whether any was long.
     fn items(&mut self, items: &[&PageListItem], level: u8) -> bool {
-        let long = |item: &&PageListItem| item.own && level < 6 && words(&item.body) > MIN_SECTION_WORDS;
+        let long =
+            |item: &&PageListItem| item.own && level < 6 && words(&item.body) > MIN_SECTION_WORDS;
         let first = items.iter().position(long).unwrap_or(items.len());
         let (short, sections) = items.split_at(first);
         let mut list = String::new();
@@ -153,11 +154,14 @@ fn item(node: &PageNode) -> Option<&PageListItem> {
 pub(crate) fn words(nodes: &[PageNode]) -> usize {
     let count = |text: &str| text.split_whitespace().count();
     let of = |node: &PageNode| match node {
-        PageNode::Text(text) | PageNode::Table(text) | PageNode::Heading { text, .. } => count(text),
+        PageNode::Text(text) | PageNode::Table(text) | PageNode::Heading { text, .. } => {
+            count(text)
+        }
         PageNode::Code { code, .. } => count(code),
         PageNode::Quote(body) => words(body),
         PageNode::Item(item) => {
-            words(&item.body) + if let ItemMarker::Term(term) = &item.mark { count(term) } else { 0 }
+            words(&item.body)
+                + if let ItemMarker::Term(term) = &item.mark { count(term) } else { 0 }
         }
     };
     nodes.iter().map(of).sum()
@@ -216,8 +220,8 @@ fn push_body(out: &mut String, body: &[PageNode], depth: usize) {
     let pad = "  ".repeat(depth);
     for (at, node) in body.iter().enumerate() {
         if at > 0 {
-            let both_items =
-                matches!(node, PageNode::Item(_)) && matches!(body.get(at - 1), Some(PageNode::Item(_)));
+            let both_items = matches!(node, PageNode::Item(_))
+                && matches!(body.get(at - 1), Some(PageNode::Item(_)));
             out.push_str(if both_items { "\n" } else { "\n\n" });
         }
         match node {
@@ -291,8 +295,13 @@ mod tests {
     #[test]
     fn short_items_are_a_list_and_long_ones_sections() {
         let heading = PageNode::Heading { level: 2, text: "OPTIONS".into(), anchor: None };
-        let nodes =
-            [heading, term("-a", 2), term("-b", 61), term("-c", 1), PageNode::Text("After.".into())];
+        let nodes = [
+            heading,
+            term("-a", 2),
+            term("-b", 61),
+            term("-c", 1),
+            PageNode::Text("After.".into()),
+        ];
         let long = vec!["word"; 61].join(" ");
         let want = format!(
             "## OPTIONS\n\n- `-a`: word word\n\n### -b\n\n{long}\n\n### -c\n\nword\n\n\
@@ -319,9 +328,16 @@ mod tests {
     #[test]
     fn bodies_are_indented_below_their_items() {
         let code = PageNode::Code { language: "sh".into(), code: "a\n\nb".into() };
-        let inner = PageNode::Item(PageListItem { body: vec![PageNode::Text("in".into())], ..PageListItem::default() });
+        let inner = PageNode::Item(PageListItem {
+            body: vec![PageNode::Text("in".into())],
+            ..PageListItem::default()
+        });
         let body = vec![PageNode::Text("one\ntwo".into()), code, inner];
-        let outer = PageNode::Item(PageListItem { mark: ItemMarker::Number(3), body, ..PageListItem::default() });
+        let outer = PageNode::Item(PageListItem {
+            mark: ItemMarker::Number(3),
+            body,
+            ..PageListItem::default()
+        });
         let want = "3. one\n  two\n\n  ```sh\n  a\n\n  b\n  ```\n\n  - in";
         assert_eq!(markdown(&[outer]), want);
     }

@@ -1,6 +1,6 @@
 //! Edits JSON, with or without comments.
 
-use super::{EntryChange, EditResult, EntryLocation, indent_at, line_end, splice, unsafe_edit};
+use super::{EditResult, EntryChange, EntryLocation, indent_at, line_end, splice, unsafe_edit};
 use crate::{
     parse::{self, repeated_keys},
     problem::EntryProblem,
@@ -41,7 +41,9 @@ type TextEdits = Vec<(std::ops::Range<usize>, String)>;
 pub(super) fn edit(place: &EntryLocation<'_>, text: &str, change: &EntryChange<'_>) -> EditResult {
     let Some(tree) = JsonTree::of(place, text)? else {
         return match change {
-            EntryChange::Add(entry) | EntryChange::Replace(entry) => Ok((new_file(place, text, entry), true)),
+            EntryChange::Add(entry) | EntryChange::Replace(entry) => {
+                Ok((new_file(place, text, entry), true))
+            }
             EntryChange::Remove => Err(unsafe_edit()),
         };
     };
@@ -265,7 +267,13 @@ fn unit_of(text: &str, root: &Object<'_>) -> String {
     }
 }
 
-fn write_member(text: &mut String, name: &str, value: &Value, layout: &JsonLayout<'_>, indent: &str) {
+fn write_member(
+    text: &mut String,
+    name: &str,
+    value: &Value,
+    layout: &JsonLayout<'_>,
+    indent: &str,
+) {
     text.push_str(&Value::from(name).to_string());
     text.push_str(if matches!(layout, JsonLayout::Line { spaced: false }) { ":" } else { ": " });
     write(text, value, layout, indent);

@@ -8,12 +8,12 @@ mod toml;
 mod yaml;
 
 use crate::{
-    client::{McpClient, FileSyntax},
-    entry::{self, ParsedEntry, EntryDialect},
+    client::{FileSyntax, McpClient},
+    entry::{self, EntryDialect, ParsedEntry},
     parse::{parse, split_byte_order_mark},
     problem::EntryProblem,
     server::McpServerEntry,
-    shape::{is_equivalent, write_own_entry, write_entry_for},
+    shape::{is_equivalent, write_entry_for, write_own_entry},
 };
 use serde_json::{Map, Value};
 
@@ -74,7 +74,11 @@ pub fn with_server(
 }
 
 /// Adds a server with all its settings as a table to the text of docent.toml.
-pub fn with_table(text: Option<&str>, server: &McpServerEntry, replace: bool) -> Result<EditedText, EntryProblem> {
+pub fn with_table(
+    text: Option<&str>,
+    server: &McpServerEntry,
+    replace: bool,
+) -> Result<EditedText, EntryProblem> {
     put_entry(&EntryLocation::own(&server.name), text, write_own_entry(server), replace)
 }
 
@@ -92,7 +96,10 @@ fn put_entry(
     let name = place.name;
     let at = |problem: EntryProblem| problem.in_entry(name);
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err(at(EntryProblem::new("the name is not valid", "give the entry a readable name")));
+        return Err(at(EntryProblem::new(
+            "the name is not valid",
+            "give the entry a readable name",
+        )));
     }
     let (mark, text) = split_byte_order_mark(text.unwrap_or_default());
     let before = parse(place.syntax, text)?;
@@ -143,7 +150,11 @@ pub fn without_server(
     remove_entry(&EntryLocation::of(client, name), text, drop_block)
 }
 
-fn remove_entry(place: &EntryLocation<'_>, text: &str, drop_block: bool) -> Result<EditedText, EntryProblem> {
+fn remove_entry(
+    place: &EntryLocation<'_>,
+    text: &str,
+    drop_block: bool,
+) -> Result<EditedText, EntryProblem> {
     let name = place.name;
     let (mark, text) = split_byte_order_mark(text);
     let before = parse(place.syntax, text)?;
@@ -192,7 +203,8 @@ fn check(
             *block = Value::Object(Map::new());
         }
     }
-    let block = expected.get_mut(place.block).and_then(Value::as_object_mut).ok_or_else(unsafe_edit)?;
+    let block =
+        expected.get_mut(place.block).and_then(Value::as_object_mut).ok_or_else(unsafe_edit)?;
     match change {
         EntryChange::Add(entry) | EntryChange::Replace(entry) => {
             block.insert(place.name.to_owned(), (*entry).clone());
@@ -251,12 +263,10 @@ fn understand(place: &EntryLocation<'_>, value: Value) -> Option<McpServerEntry>
 }
 
 fn conflicting_entry(there: Option<&McpServerEntry>, wanted: &McpServerEntry) -> EntryProblem {
-    let there = there.map_or_else(|| "an entry that can't be read".to_owned(), McpServerEntry::summary);
+    let there =
+        there.map_or_else(|| "an entry that can't be read".to_owned(), McpServerEntry::summary);
     EntryProblem::new(
-        format!(
-            "a different entry of this name exists: it has {there}, not {}",
-            wanted.summary()
-        ),
+        format!("a different entry of this name exists: it has {there}, not {}", wanted.summary()),
         "replace it, or choose another name",
     )
 }

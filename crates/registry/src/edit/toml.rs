@@ -1,6 +1,6 @@
 //! Edits TOML: tables with headers, at the end of the file.
 
-use super::{EntryChange, EditResult, EntryLocation, line_end, splice, unsafe_edit};
+use super::{EditResult, EntryChange, EntryLocation, line_end, splice, unsafe_edit};
 use crate::{parse::toml_document, problem::EntryProblem};
 use serde_json::Value;
 use std::ops::Range;

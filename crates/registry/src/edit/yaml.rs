@@ -1,6 +1,6 @@
 //! Edits YAML line by line: a block with indentation, each entry on its own lines.
 
-use super::{EntryChange, EditResult, EntryLocation, line_end, splice, unsafe_edit};
+use super::{EditResult, EntryChange, EntryLocation, line_end, splice, unsafe_edit};
 use crate::problem::EntryProblem;
 use serde_json::Value;
 use std::{fmt::Write as _, ops::Range};
@@ -170,7 +170,8 @@ fn find_block(name: &str, lines: &[YamlLine<'_>]) -> Result<Option<YamlBlock>, E
     let indent = inside.iter().find(content).map(|line| line.indent);
     let deep = |line: &YamlLine<'_>| {
         line.kind == YamlLineKind::Content
-            || line.kind == YamlLineKind::Comment && indent.is_some_and(|indent| line.indent > indent)
+            || line.kind == YamlLineKind::Comment
+                && indent.is_some_and(|indent| line.indent > indent)
     };
     let last = inside.iter().rposition(deep).map_or(0, |last| last + 1);
     Ok(Some(YamlBlock { key, colon, braces, entries: key + 1..key + 1 + last, indent }))
@@ -256,7 +257,8 @@ fn flow(value: &Value) -> String {
 
 /// Writes a string, without quotes if it is unambiguous.
 fn scalar(text: &str) -> String {
-    const RESERVED_SCALARS: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    const RESERVED_SCALARS: [&str; 9] =
+        ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/'))
         && !RESERVED_SCALARS.contains(&text.to_ascii_lowercase().as_str());

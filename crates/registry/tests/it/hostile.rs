@@ -2,13 +2,18 @@
 
 use crate::fixtures;
 use docent_registry::{
-    McpClient, ConfigFormat, ConfigContents, McpServerEntry, read, read_tables, with_server, without_server,
+    ConfigContents, ConfigFormat, McpClient, McpServerEntry, read, read_tables, with_server,
+    without_server,
 };
 use serde_json::json;
 use std::path::Path;
 
 fn forms() -> Vec<ConfigFormat> {
-    McpClient::ALL.into_iter().map(ConfigFormat::Client).chain([ConfigFormat::Block, ConfigFormat::Registry]).collect()
+    McpClient::ALL
+        .into_iter()
+        .map(ConfigFormat::Client)
+        .chain([ConfigFormat::Block, ConfigFormat::Registry])
+        .collect()
 }
 
 fn read_all(bytes: &[u8]) -> Vec<ConfigContents> {

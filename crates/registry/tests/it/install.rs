@@ -2,8 +2,9 @@
 
 use crate::fixtures;
 use docent_registry::{
-    McpClient, ConfigFormat, LinkPolicy, ServerMeta, ConfigChange, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry,
-    EntryVisibility, EntryTransport, read, read_tables, with_server, with_table, without_server, without_table,
+    ConfigChange, ConfigFormat, EntryTransport, EntryVisibility, LinkPolicy, McpClient,
+    McpServerEntry, RemoteKind, SecretFile, SecretUse, Sensitivity, ServerMeta, read, read_tables,
+    with_server, with_table, without_server, without_table,
 };
 use std::{
     path::{Path, PathBuf},
@@ -11,8 +12,11 @@ use std::{
 };
 
 fn docent() -> McpServerEntry {
-    let mut server =
-        McpServerEntry::program("docent", "/usr/local/bin/docent", &["serve", "--root", "a \"b\" ä"]);
+    let mut server = McpServerEntry::program(
+        "docent",
+        "/usr/local/bin/docent",
+        &["serve", "--root", "a \"b\" ä"],
+    );
     if let EntryTransport::Program { env, .. } = &mut server.way {
         env.insert("DOCENT_LOG".to_owned(), "info: on".to_owned());
     }
@@ -247,7 +251,8 @@ fn an_unused_field_does_not_take_effect() {
 
 #[test]
 fn a_server_on_the_network_is_written_in_the_client_s_words() {
-    let mut server = McpServerEntry::remote("docent", "http://127.0.0.1:8001/mcp", Some(RemoteKind::Http));
+    let mut server =
+        McpServerEntry::remote("docent", "http://127.0.0.1:8001/mcp", Some(RemoteKind::Http));
     if let EntryTransport::Remote { headers, .. } = &mut server.way {
         headers.insert("Authorization".to_owned(), "Bearer ${DOCENT_TOKEN}".to_owned());
     }
@@ -268,7 +273,8 @@ fn a_server_on_the_network_is_written_in_the_client_s_words() {
     check(McpClient::Codex, Ok("bearer_token_env_var = \"DOCENT_TOKEN\""));
     check(McpClient::GeminiCli, Ok("\"httpUrl\": \"http://127.0.0.1:8001/mcp\""));
     check(McpClient::Goose, Ok("Authorization: \"Bearer ${DOCENT_TOKEN}\""));
-    for client in [McpClient::ClaudeCode, McpClient::Codex, McpClient::GeminiCli, McpClient::Goose] {
+    for client in [McpClient::ClaudeCode, McpClient::Codex, McpClient::GeminiCli, McpClient::Goose]
+    {
         let text = with_server(client, None, "docent", &server, false).unwrap().text;
         let reading = read(ConfigFormat::Client(client), Path::new("file"), text.as_bytes());
         let found = reading.servers.first().map(|server| &server.way);

@@ -1,6 +1,8 @@
 //! Paths of configuration files.
 
-use docent_registry::{McpClient, ClientFolders, OsPlatform, ConfigScope, candidates, find, is_installed};
+use docent_registry::{
+    ClientFolders, ConfigScope, McpClient, OsPlatform, candidates, find, is_installed,
+};
 use std::{fs, path::Path};
 
 fn places(folder: &Path, platform: OsPlatform) -> ClientFolders {
@@ -16,7 +18,8 @@ fn places(folder: &Path, platform: OsPlatform) -> ClientFolders {
 #[test]
 fn each_platform_has_its_places() {
     let check = |platform: OsPlatform, expected: [&str; 4]| {
-        let clients = [McpClient::ClaudeDesktop, McpClient::VsCode, McpClient::Zed, McpClient::Goose];
+        let clients =
+            [McpClient::ClaudeDesktop, McpClient::VsCode, McpClient::Zed, McpClient::Goose];
         for (client, expected) in clients.into_iter().zip(expected) {
             let all = candidates(client, &places(Path::new("/x"), platform));
             let first = all.first().unwrap();

@@ -1,6 +1,9 @@
 //! Changing files and restoring them.
 
-use docent_registry::{McpClient, MissingFolders, LinkPolicy, ConfigChange, ConfigChangeError, ChangeReceipt, McpServerEntry, undo};
+use docent_registry::{
+    ChangeReceipt, ConfigChange, ConfigChangeError, LinkPolicy, McpClient, McpServerEntry,
+    MissingFolders, undo,
+};
 use std::{fs, path::Path};
 
 fn plan(path: &Path, before: Option<&str>, after: &str) -> ConfigChange {
@@ -38,7 +41,8 @@ fn a_file_is_changed_behind_its_link_and_put_back() {
     let backup = receipt.backup.clone().unwrap();
     // Only the user can read it, whatever the mode of the file is; undoing keeps the file's mode.
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("old\n", 0o600));
-    let receipt: ChangeReceipt = serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
+    let receipt: ChangeReceipt =
+        serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
     undo(&receipt).unwrap();
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("old\n", 0o640));
     let left: Vec<_> =
@@ -54,7 +58,8 @@ fn changes_by_others_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));
     fs::write(&file, "theirs").unwrap();
-    let refused = plan(&file, Some("old"), "new").apply(&backups, MissingFolders::Keep).unwrap_err();
+    let refused =
+        plan(&file, Some("old"), "new").apply(&backups, MissingFolders::Keep).unwrap_err();
     assert!(matches!(refused, ConfigChangeError::Changed { .. }), "{refused}");
     let refused = plan(&file, None, "new").apply(&backups, MissingFolders::Keep).unwrap_err();
     assert!(matches!(refused, ConfigChangeError::Changed { .. }), "{refused}");
@@ -170,19 +175,22 @@ fn docent_is_installed_and_taken_out() {
     assert!(receipt.block && !plan.is_empty());
     assert!(ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap().is_empty());
     let other = McpServerEntry::program("docent", "other", &[]);
-    let refused = ConfigChange::install(McpClient::Cursor, &file, &other, false).unwrap_err().to_string();
+    let refused =
+        ConfigChange::install(McpClient::Cursor, &file, &other, false).unwrap_err().to_string();
     assert!(refused.starts_with(&file.display().to_string()), "{refused}");
     // The file was changed by someone else, so only the entry is removed.
     let now = fs::read_to_string(&file).unwrap().replace("\"a\": 1", "\"a\": 2");
     fs::write(&file, now).unwrap();
     undo(&receipt).unwrap_err();
-    let plan = ConfigChange::remove(McpClient::Cursor, &file, &receipt.name, receipt.block).unwrap();
+    let plan =
+        ConfigChange::remove(McpClient::Cursor, &file, &receipt.name, receipt.block).unwrap();
     plan.apply(&backups, MissingFolders::Keep).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), text.replace("\"a\": 1", "\"a\": 2"));
     assert!(ConfigChange::remove(McpClient::Cursor, &file, "docent", true).unwrap().is_empty());
     fs::write(&file, b"\xff").unwrap();
     let refused = ConfigChange::install(McpClient::Cursor, &file, &server, false).unwrap_err();
     assert!(refused.to_string().contains("UTF-8"), "{refused}");
-    let refused = ConfigChange::install(McpClient::Cursor, folder.path(), &server, false).unwrap_err();
+    let refused =
+        ConfigChange::install(McpClient::Cursor, folder.path(), &server, false).unwrap_err();
     assert!(matches!(refused, ConfigChangeError::Io { .. }), "{refused}");
 }

@@ -2,14 +2,15 @@
 
 use crate::fixtures;
 use docent_registry::{
-    McpClient, ConfigFormat, Requirement, ConfigContents, RemoteKind, SecretFile, SecretUse, Sensitivity, McpServerEntry,
-    EntryVisibility, EntryTransport, read, read_tables,
+    ConfigContents, ConfigFormat, EntryTransport, EntryVisibility, McpClient, McpServerEntry,
+    RemoteKind, Requirement, SecretFile, SecretUse, Sensitivity, read, read_tables,
 };
 use serde_json::json;
 use std::{path::Path, time::Duration};
 
 fn read_fixture(client: McpClient) -> ConfigContents {
-    let reading = read(ConfigFormat::Client(client), Path::new("file"), fixtures::of(client).as_bytes());
+    let reading =
+        read(ConfigFormat::Client(client), Path::new("file"), fixtures::of(client).as_bytes());
     assert!(
         reading.problems.iter().all(|problem| problem.file.as_deref() == Some(Path::new("file")))
     );
@@ -38,7 +39,11 @@ fn program(command: &str, args: &[&str], env: &[(&str, &str)]) -> EntryTransport
 
 fn remote(url: &str, kind: Option<RemoteKind>, headers: &[(&str, &str)]) -> EntryTransport {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    EntryTransport::Remote { url: url.to_owned(), kind, headers: headers.iter().map(pair).collect() }
+    EntryTransport::Remote {
+        url: url.to_owned(),
+        kind,
+        headers: headers.iter().map(pair).collect(),
+    }
 }
 
 #[test]
@@ -215,7 +220,9 @@ fn docent_s_own_tables_are_read() {
     });
     let reading = read_tables(Path::new("docent.toml"), &tables);
     let files = named(&reading, "files");
-    let EntryTransport::Program { args, env, inherit, .. } = &files.way else { panic!("{files:?}") };
+    let EntryTransport::Program { args, env, inherit, .. } = &files.way else {
+        panic!("{files:?}")
+    };
     assert_eq!((args.join(" "), inherit.join(" ")), ("--port 80".to_owned(), "HOME".to_owned()));
     assert_eq!(env.get("ON").unwrap(), "true");
     let secret =
@@ -263,7 +270,9 @@ fn every_block_of_an_editor_is_read() {
 
 #[test]
 fn a_file_s_name_says_its_form() {
-    let check = |path: &str, form: ConfigFormat| assert_eq!(ConfigFormat::of(Path::new(path)), form, "{path}");
+    let check = |path: &str, form: ConfigFormat| {
+        assert_eq!(ConfigFormat::of(Path::new(path)), form, "{path}")
+    };
     check("/a/mcp.registry.json", ConfigFormat::Registry);
     check("/a/.mcp.json", ConfigFormat::Client(McpClient::ClaudeCode));
     check("/a/.cursor/mcp.json", ConfigFormat::Client(McpClient::Cursor));

@@ -1,6 +1,8 @@
 //! Expanding variables and inserting secrets.
 
-use docent_registry::{SecretFile, SecretUse, McpServerEntry, EntryTransport, expand, with_secrets};
+use docent_registry::{
+    EntryTransport, McpServerEntry, SecretFile, SecretUse, expand, with_secrets,
+};
 use std::io;
 
 fn lookup(name: &str) -> Option<String> {

@@ -242,7 +242,10 @@ impl SeccompRules {
 }
 
 /// Compiles the filters for `confinement`. The kernel runs all of them on each call, and the strictest answer counts.
-pub(super) fn compile(confinement: &Confinement, whom: ConfinementTarget) -> Result<Vec<BpfProgram>, SandboxError> {
+pub(super) fn compile(
+    confinement: &Confinement,
+    whom: ConfinementTarget,
+) -> Result<Vec<BpfProgram>, SandboxError> {
     programs(confinement, whom).map_err(|error| SandboxError::failed("system-calls", error))
 }
 
@@ -254,7 +257,10 @@ pub(super) fn apply(filters: &[BpfProgram]) -> Result<(), SandboxError> {
     Ok(())
 }
 
-fn programs(confinement: &Confinement, whom: ConfinementTarget) -> Result<Vec<BpfProgram>, BackendError> {
+fn programs(
+    confinement: &Confinement,
+    whom: ConfinementTarget,
+) -> Result<Vec<BpfProgram>, BackendError> {
     let mut denied = SeccompRules::default();
     denied.deny(DENIED_CALLS);
     arguments(&mut denied)?;
@@ -310,7 +316,10 @@ fn arguments(rules: &mut SeccompRules) -> Result<(), BackendError> {
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setattr] {
         rules.deny_where(call, &[(0, Ne, 0)])?;
     }
-    for (call, one) in [(libc::SYS_setpriority, PRIORITY_OF_PROCESS), (libc::SYS_ioprio_set, IO_PRIORITY_OF_PROCESS)] {
+    for (call, one) in [
+        (libc::SYS_setpriority, PRIORITY_OF_PROCESS),
+        (libc::SYS_ioprio_set, IO_PRIORITY_OF_PROCESS),
+    ] {
         rules.deny_where(call, &[(0, Ne, one)])?;
         rules.deny_where(call, &[(1, Ne, 0)])?;
     }
@@ -334,23 +343,38 @@ fn sockets(rules: &mut SeccompRules, confinement: &Confinement) -> Result<(), Ba
     } else {
         let others: Vec<ArgumentTest> = families.iter().map(|family| (0, Ne, *family)).collect();
         rules.deny_where(libc::SYS_socket, &others)?;
-        for kind in
-            (0..=SOCKET_TYPE_MASK).filter(|kind| !(*kind == STREAM_SOCKET || *kind == DATAGRAM_SOCKET && confinement.udp))
+        for kind in (0..=SOCKET_TYPE_MASK)
+            .filter(|kind| !(*kind == STREAM_SOCKET || *kind == DATAGRAM_SOCKET && confinement.udp))
         {
-            rules.deny_where(libc::SYS_socket, &[(0, Ne, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind)])?;
+            rules.deny_where(
+                libc::SYS_socket,
+                &[(0, Ne, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind)],
+            )?;
         }
         // Landlock checks only the ports of TCP, so multipath TCP and the like would bypass it.
-        for (kind, protocol) in [(STREAM_SOCKET, libc::IPPROTO_TCP), (DATAGRAM_SOCKET, libc::IPPROTO_UDP)] {
+        for (kind, protocol) in
+            [(STREAM_SOCKET, libc::IPPROTO_TCP), (DATAGRAM_SOCKET, libc::IPPROTO_UDP)]
+        {
             let protocol = u64::from(protocol.cast_unsigned());
-            let tests = [(0, Ne, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind), (2, Ne, 0), (2, Ne, protocol)];
+            let tests = [
+                (0, Ne, unix),
+                (1, MaskedEq(SOCKET_TYPE_MASK), kind),
+                (2, Ne, 0),
+                (2, Ne, protocol),
+            ];
             rules.deny_where(libc::SYS_socket, &tests)?;
         }
     }
     // A pair of datagram sockets can be connected to another address; pairs of streams and sequenced packets can't.
     rules.deny_where(libc::SYS_socketpair, &[(0, Ne, unix)])?;
     if !confinement.unix_sockets {
-        for kind in (0..=SOCKET_TYPE_MASK).filter(|kind| ![STREAM_SOCKET, SEQPACKET_SOCKET].contains(kind)) {
-            rules.deny_where(libc::SYS_socketpair, &[(0, Eq, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind)])?;
+        for kind in
+            (0..=SOCKET_TYPE_MASK).filter(|kind| ![STREAM_SOCKET, SEQPACKET_SOCKET].contains(kind))
+        {
+            rules.deny_where(
+                libc::SYS_socketpair,
+                &[(0, Eq, unix), (1, MaskedEq(SOCKET_TYPE_MASK), kind)],
+            )?;
         }
     }
     // Sending with this flag connects without a check by Landlock.
@@ -371,7 +395,11 @@ fn sockets(rules: &mut SeccompRules, confinement: &Confinement) -> Result<(), Ba
     Ok(())
 }
 
-fn processes(rules: &mut SeccompRules, confinement: &Confinement, whom: ConfinementTarget) -> Result<(), BackendError> {
+fn processes(
+    rules: &mut SeccompRules,
+    confinement: &Confinement,
+    whom: ConfinementTarget,
+) -> Result<(), BackendError> {
     if confinement.spawn {
         return Ok(());
     }
@@ -404,7 +432,11 @@ mod tests {
         ] {
             for whom in [ConfinementTarget::Itself, ConfinementTarget::Program] {
                 for program in compile(&confinement, whom).unwrap() {
-                    assert!((3..MAX_FILTER_INSTRUCTIONS).contains(&program.len()), "{}", program.len());
+                    assert!(
+                        (3..MAX_FILTER_INSTRUCTIONS).contains(&program.len()),
+                        "{}",
+                        program.len()
+                    );
                 }
             }
         }
@@ -445,7 +477,12 @@ mod tests {
     }
 
     /// Returns the error of a call, or 0 if it is allowed.
-    fn answer(confinement: &Confinement, whom: ConfinementTarget, call: c_long, args: [u64; 6]) -> i32 {
+    fn answer(
+        confinement: &Confinement,
+        whom: ConfinementTarget,
+        call: c_long,
+        args: [u64; 6],
+    ) -> i32 {
         let call = u32::try_from(call).unwrap();
         let programs = compile(confinement, whom).unwrap();
         let strictest = programs.iter().map(|program| run(program, call, args)).min().unwrap();
@@ -477,7 +514,11 @@ mod tests {
         let open = Confinement::default().spawn(true).connect(PortSet::Any);
         for call in [libc::SYS_read, libc::SYS_ptrace, 520, 521] {
             let x32 = call | 0x4000_0000;
-            assert_eq!(answer(&open, ConfinementTarget::Itself, x32, [0; 6]), libc::ENOSYS, "{call}");
+            assert_eq!(
+                answer(&open, ConfinementTarget::Itself, x32, [0; 6]),
+                libc::ENOSYS,
+                "{call}"
+            );
         }
     }
 
@@ -493,7 +534,8 @@ mod tests {
         let check = |confinement: &Confinement, call: c_long, args: [u64; 3], expected: i32| {
             for high in [0, junk] {
                 let [a, b, c] = args.map(|arg| arg | high);
-                let found = answer(confinement, ConfinementTarget::Itself, call, [a, b, c, 0, 0, 0]);
+                let found =
+                    answer(confinement, ConfinementTarget::Itself, call, [a, b, c, 0, 0, 0]);
                 assert_eq!(found, expected, "{call} {args:x?} {high:x} {confinement:?}");
             }
         };

@@ -274,7 +274,8 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     let line = start.strip_prefix(b"#!")?;
     let begin = line.iter().position(|byte| !SHEBANG_BLANKS.contains(byte))?;
     let (_, line) = line.split_at(begin);
-    let end = line.iter().position(|byte| SHEBANG_BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
+    let end =
+        line.iter().position(|byte| SHEBANG_BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
     // The kernel rejects a word that continues beyond what it reads.
     let end = end.or_else(|| ((start.len() as u64) < SHEBANG_BYTES).then_some(line.len()))?;
     let (word, _) = line.split_at(end);

@@ -1,7 +1,9 @@
 //! Program, arguments and environment of a child.
 
-use crate::stage::{PROBE, ConfinementFixture, requirements};
-use docent_sandbox::{Confinement, Launch, ConfinementMode, SandboxSupport, SandboxError, clean_environment};
+use crate::stage::{ConfinementFixture, PROBE, requirements};
+use docent_sandbox::{
+    Confinement, ConfinementMode, Launch, SandboxError, SandboxSupport, clean_environment,
+};
 use docent_testenv::or_skip;
 use std::{
     ffi::{OsStr, OsString},
@@ -65,7 +67,8 @@ fn a_program_is_looked_for_before_the_child_is_confined() {
     let stage = ConfinementFixture::new();
     let folder = stage.path("outside");
     let find = |program: &str, path: &str, cwd: Option<&Path>| {
-        let mut launch = Launch::new(program, [""; 0], Confinement::default(), ConfinementMode::Off);
+        let mut launch =
+            Launch::new(program, [""; 0], Confinement::default(), ConfinementMode::Off);
         launch.environment.kept.insert("PATH".into(), path.into());
         launch.cwd = cwd.map(Into::into);
         launch.command().map(|ready| ready.command.get_program().to_owned())
@@ -141,8 +144,12 @@ fn the_hidden_subcommand_refuses_what_it_does_not_understand() {
 fn a_path_that_is_not_text_is_refused() {
     or_skip!(requirements());
     let odd = OsStr::from_bytes(b"/srv/\xff");
-    let launch =
-        Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), ConfinementMode::Strict);
+    let launch = Launch::new(
+        "/bin/true",
+        [""; 0],
+        Confinement::default().read([odd]),
+        ConfinementMode::Strict,
+    );
     assert!(matches!(launch.command(), Err(SandboxError::Description(_))));
 }
 

@@ -7,7 +7,11 @@ use docent_testenv::or_skip;
 use std::{io::Read, process::Stdio, sync::mpsc, time::Duration};
 
 /// Runs `code` in bubblewrap.
-fn check(code: &str, change: impl Fn(Confinement, &ConfinementFixture) -> Confinement, expected: &str) {
+fn check(
+    code: &str,
+    change: impl Fn(Confinement, &ConfinementFixture) -> Confinement,
+    expected: &str,
+) {
     let stage = ConfinementFixture::new();
     let answer = stage.wrapped(code, change(stage.confinement(), &stage), None);
     assert_eq!(answer.as_deref(), Ok(expected), "{code}");
@@ -20,7 +24,11 @@ fn what_is_not_named_is_out_of_sight() {
     let process = format!("os.stat('/proc/{}')", std::process::id());
     for code in ["os.stat(outside + '/file')", "os.stat('/etc/shadow')", &process] {
         let stage = ConfinementFixture::new();
-        assert_eq!(stage.python(code, stage.confinement(), ConfinementMode::Strict), "done", "{code}");
+        assert_eq!(
+            stage.python(code, stage.confinement(), ConfinementMode::Strict),
+            "done",
+            "{code}"
+        );
         check(code, |same, _| same, "ENOENT");
     }
 }

@@ -1,7 +1,7 @@
 //! Escape attempts. Each succeeds without the sandbox, which shows that the sandbox stops it.
 
 use crate::stage::{ConfinementFixture, bubblewrap, launch, requirements};
-use docent_sandbox::{Confinement, ResourceLimits, ConfinementMode, PortSet};
+use docent_sandbox::{Confinement, ConfinementMode, PortSet, ResourceLimits};
 use docent_testenv::{or_skip, skip_part};
 use std::{
     fs,
@@ -137,7 +137,11 @@ fn a_link_in_a_changeable_place_opens_nothing() {
         fs::create_dir(stage.path("out/kept")).unwrap();
         let named = stage.confinement().write([stage.path("out/kept")]);
         assert_eq!(stage.python(swap, named.clone(), ConfinementMode::Strict), "done");
-        assert_eq!(stage.python(code, named.clone(), ConfinementMode::Strict), "done", "a rule is followed");
+        assert_eq!(
+            stage.python(code, named.clone(), ConfinementMode::Strict),
+            "done",
+            "a rule is followed"
+        );
         let known = named.changeable([stage.path("out")]);
         assert_eq!(stage.python(code, known.clone(), ConfinementMode::Strict), "EACCES", "{code}");
         match stage.wrapped(code, known, None) {

@@ -1,6 +1,8 @@
 //! Reports and refusals on kernels that this machine does not have.
 
-use docent_sandbox::{Confinement, Launch, ConfinementMode, SandboxSupport, PortSet, SandboxError, ControlState, plan};
+use docent_sandbox::{
+    Confinement, ConfinementMode, ControlState, Launch, PortSet, SandboxError, SandboxSupport, plan,
+};
 
 fn kernel(landlock: u32, seccomp: bool) -> SandboxSupport {
     SandboxSupport { landlock, seccomp, no_new_privs: true, bubblewrap: None }

@@ -1,6 +1,6 @@
 //! Folders and listeners for a child to work with, and Python as the child: it can make any system call.
 
-use docent_sandbox::{Confinement, Launch, ConfinementMode, SandboxSupport, PortSet, plan};
+use docent_sandbox::{Confinement, ConfinementMode, Launch, PortSet, SandboxSupport, plan};
 use std::{
     ffi::OsString,
     fs,
@@ -92,7 +92,12 @@ impl ConfinementFixture {
     }
 
     /// Runs `code`; returns `done`, or the name of the error that it ended with.
-    pub(crate) fn python(&self, code: &str, confinement: Confinement, mode: ConfinementMode) -> String {
+    pub(crate) fn python(
+        &self,
+        code: &str,
+        confinement: Confinement,
+        mode: ConfinementMode,
+    ) -> String {
         said(code, &self.launch(code, confinement, mode), &SandboxSupport::look())
     }
 

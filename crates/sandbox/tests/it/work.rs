@@ -100,8 +100,12 @@ fn a_runtime_with_threads_runs_under_the_sandbox() {
     let stage = ConfinementFixture::new();
     let this = std::env::current_exe().unwrap();
     let args = ["--exact", "work::inside_the_sandbox", "--include-ignored", "--nocapture"];
-    let confinement =
-        stage.confinement().spawn(false).connect(PortSet::Any).bind(PortSet::Some(vec![0])).udp(true);
+    let confinement = stage
+        .confinement()
+        .spawn(false)
+        .connect(PortSet::Any)
+        .bind(PortSet::Some(vec![0]))
+        .udp(true);
     let mut launch = docent_sandbox::Launch::new(this, args, confinement, ConfinementMode::Strict);
     launch.through = Some(crate::stage::PROBE.into());
     launch.environment.kept.insert("TMPDIR".into(), stage.path("out").into());
@@ -146,7 +150,12 @@ fn inside_the_sandbox() {
 fn an_ordinary_program_finds_its_libraries() {
     or_skip!(requirements());
     let stage = ConfinementFixture::new();
-    let output = launch("ls", vec![stage.path("inside").into()], stage.confinement(), ConfinementMode::Strict);
+    let output = launch(
+        "ls",
+        vec![stage.path("inside").into()],
+        stage.confinement(),
+        ConfinementMode::Strict,
+    );
     assert_eq!(String::from_utf8_lossy(&output.stdout), "file\nscript\n");
     // Nothing of the system is accessible by default; the program and its loader can't find their libraries.
     let output = launch("ls", vec![], Confinement::default(), ConfinementMode::Strict);

@@ -1,7 +1,7 @@
 //! No text makes a function panic, return a wrong range, or take long.
 
 use crate::chance::{ALNUM, Chance};
-use docent_screen::{ScreenOptions, Screen, one_line, suspicious, visible, visible_json};
+use docent_screen::{Screen, ScreenOptions, one_line, suspicious, visible, visible_json};
 use serde_json::{Value, json};
 
 /// Texts that the rules look for, and texts that could break a parser.

@@ -1,7 +1,7 @@
 //! Strings and keys of JSON are screened at any depth.
 
 use crate::chance::{ALNUM, body};
-use docent_screen::{Screen, KeepMember, visible_json, visible_json_but};
+use docent_screen::{KeepMember, Screen, visible_json, visible_json_but};
 use serde_json::{Map, Value, json};
 
 #[track_caller]

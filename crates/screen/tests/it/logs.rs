@@ -1,6 +1,6 @@
 //! Log lines: the eager options, and one line per event.
 
-use docent_screen::{ScreenOptions, Screen, one_line};
+use docent_screen::{Screen, ScreenOptions, one_line};
 use std::borrow::Cow;
 
 #[track_caller]

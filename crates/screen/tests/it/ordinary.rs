@@ -269,6 +269,7 @@ fn entropy_can_be_left_out() {
     use docent_screen::{NamePolicy, ScreenOptions};
     let text = "key = \"kX9vQ2mZ7pLw4RtY8sBn3HjF1\"";
     assert_eq!(Screen::default().find(text).len(), 1);
-    let screen = Screen::new(Vec::new(), ScreenOptions { names: NamePolicy::Careful, entropy: false });
+    let screen =
+        Screen::new(Vec::new(), ScreenOptions { names: NamePolicy::Careful, entropy: false });
     assert_eq!(screen.find(text), []);
 }

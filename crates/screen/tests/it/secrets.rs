@@ -3,7 +3,7 @@
 //! The examples are assembled from parts, so that this file contains nothing that a scanner would report.
 
 use crate::chance::{ALNUM, BASE36, Chance, HEX, UPPER, body};
-use docent_screen::{SecretFinding, ScreenOptions, Screen};
+use docent_screen::{Screen, ScreenOptions, SecretFinding};
 use std::sync::LazyLock;
 
 static SCREEN: LazyLock<Screen> = LazyLock::new(Screen::default);

@@ -1,7 +1,7 @@
 //! Calls: arguments, results, errors, and concurrency.
 
 use crate::stage::{TestTools, check_all, run, run_plain, run_with};
-use docent_script::{CallRecord, ConsoleLevel, ScriptLimits, ScriptErrorKind};
+use docent_script::{CallRecord, ConsoleLevel, ScriptErrorKind, ScriptLimits};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -195,8 +195,14 @@ async fn cancelling_stops_a_loop() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let clients = crate::stage::clients();
-    let ended =
-        run("for (;;) {}", &clients, Arc::new(TestTools::default()), &ScriptLimits::default(), cancel).await;
+    let ended = run(
+        "for (;;) {}",
+        &clients,
+        Arc::new(TestTools::default()),
+        &ScriptLimits::default(),
+        cancel,
+    )
+    .await;
     assert_eq!(ended.unwrap_err().kind, ScriptErrorKind::Cancelled);
 }
 

@@ -1,7 +1,7 @@
 //! Hostile scripts: endless nesting, and random tokens. The process must survive; the result does not matter.
 
 use crate::stage::{TestTools, run_with};
-use docent_script::{ScriptLimits, ScriptErrorKind};
+use docent_script::{ScriptErrorKind, ScriptLimits};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::sync::Arc;
@@ -115,9 +115,13 @@ fn survive(code: &str, limits: &ScriptLimits) {
 
 #[test]
 fn soups_of_tokens() {
-    let limits =
-        ScriptLimits { time: Duration::from_millis(200), memory_bytes: 8 << 20, ..ScriptLimits::default() };
-    let soup = proptest::collection::vec(proptest::sample::select(HOSTILE_TOKENS.as_slice()), 1..40);
+    let limits = ScriptLimits {
+        time: Duration::from_millis(200),
+        memory_bytes: 8 << 20,
+        ..ScriptLimits::default()
+    };
+    let soup =
+        proptest::collection::vec(proptest::sample::select(HOSTILE_TOKENS.as_slice()), 1..40);
     let mut runner =
         TestRunner::new(Config { cases: 600, failure_persistence: None, ..Config::default() });
     runner
@@ -130,8 +134,11 @@ fn soups_of_tokens() {
 
 #[test]
 fn any_text() {
-    let limits =
-        ScriptLimits { time: Duration::from_millis(200), memory_bytes: 8 << 20, ..ScriptLimits::default() };
+    let limits = ScriptLimits {
+        time: Duration::from_millis(200),
+        memory_bytes: 8 << 20,
+        ..ScriptLimits::default()
+    };
     let mut runner =
         TestRunner::new(Config { cases: 200, failure_persistence: None, ..Config::default() });
     runner
@@ -193,5 +200,8 @@ async fn too_much_code_is_refused() {
     assert_eq!(error.kind, ScriptErrorKind::Syntax);
     assert!(error.message.starts_with("the code has 40000 words and signs"), "{error}");
     let long = format!("return '{}'.length", "x".repeat(1 << 20));
-    assert_eq!(run_with(&long, Arc::default(), &ScriptLimits::default()).await.unwrap().value, 1 << 20);
+    assert_eq!(
+        run_with(&long, Arc::default(), &ScriptLimits::default()).await.unwrap().value,
+        1 << 20
+    );
 }

@@ -1,7 +1,7 @@
 //! Limits of time, memory and stack, and the loops inside the engine.
 
 use crate::stage::{TestTools, run_with};
-use docent_script::{ScriptLimits, ScriptErrorKind};
+use docent_script::{ScriptErrorKind, ScriptLimits};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 
 use crate::threads::Threads;
 use docent_script::{
-    CallError, CallReply, ToolCaller, ScriptClient, ScriptLimits, ScriptOutcome, ScriptRequest, ScriptCall, ScriptError, RunStep,
-    ToolDoc, Workers,
+    CallError, CallReply, RunStep, ScriptCall, ScriptClient, ScriptError, ScriptLimits,
+    ScriptOutcome, ScriptRequest, ToolCaller, ToolDoc, Workers,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

@@ -3,8 +3,8 @@
 use crate::stage::{TestTools, clients};
 use crate::threads::Threads;
 use docent_script::{
-    CallReply, ToolCaller, ScriptLimits, ScriptOutcome, ScriptRequest, ScriptCall, ScriptError, ScriptErrorKind, StartWorker,
-    StartedWorker, RunStep, WorkerExit, WorkerProcess, Workers,
+    CallReply, RunStep, ScriptCall, ScriptError, ScriptErrorKind, ScriptLimits, ScriptOutcome,
+    ScriptRequest, StartWorker, StartedWorker, ToolCaller, WorkerExit, WorkerProcess, Workers,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -218,7 +218,9 @@ impl StartWorker for Lying {
     fn start(&self) -> BoxFuture<'_, Result<StartedWorker, String>> {
         self.1.fetch_add(1, Ordering::SeqCst);
         let (input, output) = (Box::new(tokio::io::sink()), Box::new(Cursor::new(self.0.clone())));
-        Box::pin(async move { Ok(StartedWorker { input, output, process: Box::new(KilledProcess) }) })
+        Box::pin(
+            async move { Ok(StartedWorker { input, output, process: Box::new(KilledProcess) }) },
+        )
     }
 }
 
@@ -275,7 +277,9 @@ impl StartWorker for Mortal {
         let done = json!({"done": {"value": 7, "lost": [], "cut": false}});
         let output = Box::new(Cursor::new(framed(&[json!("started"), done])));
         let input = Box::new(tokio::io::sink());
-        Box::pin(async move { Ok(StartedWorker { input, output, process: Box::new(KilledProcess) }) })
+        Box::pin(
+            async move { Ok(StartedWorker { input, output, process: Box::new(KilledProcess) }) },
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sends the progress of one call to its client.
 
-use super::{RemoteCallClient, CallNotes};
+use super::{CallNotes, RemoteCallClient};
 use crate::verbatim;
 use docent_tool::{Object, Progress};
 use rmcp::model::{ProgressNotification, ProgressNotificationParam, ServerNotification};

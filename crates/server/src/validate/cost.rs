@@ -210,7 +210,8 @@ impl<'a> CostCounter<'a> {
                 "propertyNames" => {
                     if let Value::Object(fields) = value {
                         let each = self.visit(inner, &PLACEHOLDER_VALUE, depth)?;
-                        let letters = fields.keys().map(|name| 1 + name.len() / BYTES_READ_PER_STEP);
+                        let letters =
+                            fields.keys().map(|name| 1 + name.len() / BYTES_READ_PER_STEP);
                         all.add_inside(each.times(count(letters.sum())));
                     }
                 }
@@ -661,9 +662,15 @@ mod tests {
             assert!(is_within_limits(&schema) && !is_bounded(&schema, &few));
         }
         let known = many(&json!({"properties": fields(8000)}));
-        assert!(is_within_limits(&known) && is_bounded(&known, &few), "only the fields are looked up");
+        assert!(
+            is_within_limits(&known) && is_bounded(&known, &few),
+            "only the fields are looked up"
+        );
         assert!(!is_bounded(&known, &json!({"x": fields(8000)})));
-        assert!(!is_within_limits(&many(&Value::Object(fields(8000)))), "keywords that mean nothing");
+        assert!(
+            !is_within_limits(&many(&Value::Object(fields(8000)))),
+            "keywords that mean nothing"
+        );
         let long = format!("#/$defs/{}", "%61".repeat(10_000));
         assert!(!is_within_limits(&many(&json!({"$ref": long}))), "escapes of an address");
     }

@@ -222,11 +222,17 @@ mod tests {
         assert_eq!(room(&all(named(1))), Some(MAX_COMPILED_BYTES));
         assert_eq!(room(&all(named(MAX_PATTERNS))), Some(MAX_COMPILED_BYTES / MAX_PATTERNS));
         assert_eq!(room(&all(named(MAX_PATTERNS + 1))), None);
-        assert_eq!(room(&all(vec!["^a$".into(); 2 * MAX_PATTERNS])), Some(MAX_COMPILED_BYTES), "one is compiled once");
+        assert_eq!(
+            room(&all(vec!["^a$".into(); 2 * MAX_PATTERNS])),
+            Some(MAX_COMPILED_BYTES),
+            "one is compiled once"
+        );
         assert_eq!(room(&all(vec!["a".repeat(MAX_PATTERN_BYTES + 1)])), None);
-        let long = (0..9).map(|nth| format!("{nth}{}", "a".repeat(MAX_PATTERN_BYTES - 1))).collect();
+        let long =
+            (0..9).map(|nth| format!("{nth}{}", "a".repeat(MAX_PATTERN_BYTES - 1))).collect();
         assert_eq!(room(&all(long)), None);
-        let keys: Object = named(MAX_PATTERNS + 1).into_iter().map(|name| (name, true.into())).collect();
+        let keys: Object =
+            named(MAX_PATTERNS + 1).into_iter().map(|name| (name, true.into())).collect();
         assert_eq!(room(&json!({"patternProperties": keys})), None);
     }
 }

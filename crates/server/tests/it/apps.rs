@@ -4,8 +4,8 @@ use crate::{
     fixture::FixtureProvider,
     wire::{MODERN, WireClient, code, key, legacy_dialects, modern, origin, setup},
 };
-use docent_server::{ServerLimits, McpServer, ServerSetup};
-use docent_tool::{ToolAnswer, App, CallContext, TypedTool, ToolError, erase};
+use docent_server::{McpServer, ServerLimits, ServerSetup};
+use docent_tool::{App, CallContext, ToolAnswer, ToolError, TypedTool, erase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use crate::{
     fixture::{FixtureProvider, acting, form, said},
     wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_server::{ServerLimits, McpServer, ServerSetup};
+use docent_server::{McpServer, ServerLimits, ServerSetup};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -4,10 +4,10 @@ use crate::{
     fixture::{FixtureProvider, acting, said},
     wire::{WireClient, code, key, origin, setup, text},
 };
-use docent_audit::{VerifyOptions, WriteFailurePolicy, AuditLogSettings, verify};
-use docent_server::{AuditSink, ServerLimits, McpServer, ServerSetup};
-use docent_tool::{ToolOutcome, ToolError};
-use docent_transport::{Caller, AccessControl, CallerCredentials, ConnectionKind};
+use docent_audit::{AuditLogSettings, VerifyOptions, WriteFailurePolicy, verify};
+use docent_server::{AuditSink, McpServer, ServerLimits, ServerSetup};
+use docent_tool::{ToolError, ToolOutcome};
+use docent_transport::{AccessControl, Caller, CallerCredentials, ConnectionKind};
 use serde_json::{Value, json};
 use std::{
     num::NonZeroU32,
@@ -129,9 +129,11 @@ fn unrecorded(reply: &Value) {
 #[tokio::test]
 async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_run() {
     let place = AuditedServer::new();
-    let settings = AuditLogSettings { on_full: WriteFailurePolicy::Refuse, ..AuditLogSettings::default() };
+    let settings =
+        AuditLogSettings { on_full: WriteFailurePolicy::Refuse, ..AuditLogSettings::default() };
     let audit = AuditSink::open(PathBuf::from("/dev/full"), settings);
-    let server = McpServer::new(ServerSetup { audit, ..place.setup(WriteFailurePolicy::Refuse) }).unwrap();
+    let server =
+        McpServer::new(ServerSetup { audit, ..place.setup(WriteFailurePolicy::Refuse) }).unwrap();
     let mut wire = WireClient::legacy(&server, VERSION).await;
     // Nothing is known yet: the call runs, and its answer is withheld.
     unrecorded(&wire.call("counts", json!({})).await);
@@ -161,8 +163,12 @@ async fn a_log_without_a_folder_refuses_calls_until_it_exists() {
     let place = AuditedServer::new();
     let folder = place.folder.path().join("later");
     let path = folder.join("audit.jsonl");
-    let settings = AuditLogSettings { on_full: WriteFailurePolicy::Refuse, ..AuditLogSettings::default() };
-    let setup = ServerSetup { audit: AuditSink::open(&path, settings), ..place.setup(WriteFailurePolicy::Drop) };
+    let settings =
+        AuditLogSettings { on_full: WriteFailurePolicy::Refuse, ..AuditLogSettings::default() };
+    let setup = ServerSetup {
+        audit: AuditSink::open(&path, settings),
+        ..place.setup(WriteFailurePolicy::Drop)
+    };
     let server = McpServer::new(setup).unwrap();
     let mut wire = WireClient::legacy(&server, VERSION).await;
     unrecorded(&wire.call("counts", json!({})).await);

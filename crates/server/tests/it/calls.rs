@@ -4,8 +4,8 @@ use crate::{
     fixture::FixtureProvider,
     wire::{WireClient, code, key, legacy_dialects, modern, origin, setup, text},
 };
-use docent_server::{AuditSink, ServerLimits, McpServer};
-use docent_tool::{AnyTool, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, ToolInfo};
+use docent_server::{AuditSink, McpServer, ServerLimits};
+use docent_tool::{AnyTool, BoxedFuture, CallContext, Object, ToolError, ToolInfo, ToolOutcome};
 use docent_wire::Dialect;
 use serde_json::{Value, json};
 use std::{
@@ -219,7 +219,9 @@ fn hurried(timeout: Duration) -> ServerLimits {
 #[tokio::test]
 async fn a_deadline_returns_partial_results() {
     let limits = hurried(Duration::from_millis(20));
-    let server = McpServer::new(docent_server::ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let server =
+        McpServer::new(docent_server::ServerSetup { limits, ..setup(FixtureProvider::new()) })
+            .unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let reply = wire.call("patient", json!({})).await;
     let result = &reply["result"];
@@ -238,7 +240,9 @@ async fn a_deadline_returns_partial_results() {
 async fn a_tool_may_have_its_own_timeout() {
     let tool_timeouts = [("stubborn".to_owned(), Duration::from_millis(1))].into();
     let limits = ServerLimits { tool_timeouts, ..ServerLimits::default() };
-    let server = McpServer::new(docent_server::ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+    let server =
+        McpServer::new(docent_server::ServerSetup { limits, ..setup(FixtureProvider::new()) })
+            .unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert!(text(&wire.call("stubborn", json!({})).await).contains("deadline of 0.001 s"));
 }
@@ -362,8 +366,10 @@ async fn every_request_leaves_one_line_before_its_answer() {
 async fn the_newest_revision_s_client_is_named_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let setup =
-        docent_server::ServerSetup { audit: AuditSink::to_file(&path, 1 << 20), ..setup(FixtureProvider::new()) };
+    let setup = docent_server::ServerSetup {
+        audit: AuditSink::to_file(&path, 1 << 20),
+        ..setup(FixtureProvider::new())
+    };
     let server = McpServer::new(setup).unwrap();
     let mut wire = WireClient::open(&server);
     let mut params = modern(json!({}));

@@ -1,10 +1,11 @@
 //! A provider of small tools, each for one aspect.
 
 use docent_tool::{
-    ToolAnswer, AnyTool, App, ClientQuery, AnswerBlock, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget,
-    Contents, ToolFailure, FailureKind, ToolHints, InputNeeded, SyslogLevel, Object, ToolOutcome, Progress,
-    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, ToolProvider, ResourceReading, ResourceInfo, PromptRole,
-    BoxedFuture, TemplateInfo, TypedTool, ToolError, ToolInfo, erase,
+    AnswerBlock, AnyTool, App, BoxedFuture, CallContext, ClientQuery, CompletionRequest,
+    CompletionTarget, CompletionValues, Contents, FailureKind, InputNeeded, Object, Progress,
+    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, PromptRole, ProviderChange,
+    ResourceInfo, ResourceReading, SyslogLevel, TemplateInfo, ToolAnswer, ToolError, ToolFailure,
+    ToolHints, ToolInfo, ToolOutcome, ToolProvider, TypedTool, erase,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,8 +87,11 @@ impl FixtureProvider {
     }
 }
 
-type ToolScript =
-    Box<dyn Fn(Object, CallContext) -> BoxedFuture<'static, Result<ToolOutcome, ToolError>> + Send + Sync>;
+type ToolScript = Box<
+    dyn Fn(Object, CallContext) -> BoxedFuture<'static, Result<ToolOutcome, ToolError>>
+        + Send
+        + Sync,
+>;
 
 struct ScriptedTool {
     info: ToolInfo,
@@ -130,7 +134,10 @@ where
         meta: meta.as_object().cloned(),
         ..ToolInfo::default()
     };
-    Arc::new(ScriptedTool { info, act: Box::new(move |args, context| Box::pin(act(args, context))) })
+    Arc::new(ScriptedTool {
+        info,
+        act: Box::new(move |args, context| Box::pin(act(args, context))),
+    })
 }
 
 pub(crate) fn said(text: impl Into<String>) -> ToolOutcome {
@@ -173,7 +180,11 @@ impl TypedTool for EchoTool {
     type Args = EchoArgs;
     type Answer = EchoAnswer;
 
-    async fn call(&self, args: EchoArgs, _: &CallContext) -> Result<ToolAnswer<EchoAnswer>, ToolError> {
+    async fn call(
+        &self,
+        args: EchoArgs,
+        _: &CallContext,
+    ) -> Result<ToolAnswer<EchoAnswer>, ToolError> {
         let text = match args.voice {
             EchoVoice::Quiet => args.text,
             EchoVoice::Loud => args.text.to_uppercase(),
@@ -274,7 +285,11 @@ fn ending() -> Vec<Arc<dyn AnyTool>> {
         acting("patient", json!({}), |_, context| async move {
             context.emit(AnswerBlock::text("found 2")).await;
             context.stopped().await;
-            Ok(ToolOutcome { partial: true, structured: Some(json!({"found": 3})), ..said("found 3") })
+            Ok(ToolOutcome {
+                partial: true,
+                structured: Some(json!({"found": 3})),
+                ..said("found 3")
+            })
         }),
         acting("stubborn", json!({}), |_, context| async move {
             context.emit(AnswerBlock::text("a piece")).await;
@@ -377,9 +392,11 @@ impl ToolProvider for FixtureProvider {
                     Err(error) => return Some(Err(error)),
                 },
                 "locked" => {
-                    return Some(Err(
-                        ToolFailure::new(FailureKind::Database, "The store is locked").into()
-                    ));
+                    return Some(Err(ToolFailure::new(
+                        FailureKind::Database,
+                        "The store is locked",
+                    )
+                    .into()));
                 }
                 _ => return Some(Err(ToolError::not_found("no such memo"))),
             };

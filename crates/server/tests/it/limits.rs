@@ -4,8 +4,11 @@ use crate::{
     fixture::FixtureProvider,
     wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_server::{PolicyAction, ServerLimits, ToolPolicy, RequestRate, PolicyRule, RuleLimits, McpServer, ServerSetup, ServerSetupError};
-use docent_transport::{Caller, AccessControl, CallerCredentials, ConnectionKind};
+use docent_server::{
+    McpServer, PolicyAction, PolicyRule, RequestRate, RuleLimits, ServerLimits, ServerSetup,
+    ServerSetupError, ToolPolicy,
+};
+use docent_transport::{AccessControl, Caller, CallerCredentials, ConnectionKind};
 use serde_json::{Value, json};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -168,7 +171,8 @@ fn bounded(tool: &str, own: RuleLimits, rule: RuleLimits) -> Arc<McpServer> {
         tool_rates: own.rate_per_minute.map(|rate| (tool.to_owned(), rate)).into_iter().collect(),
         ..ServerLimits::default()
     };
-    let named = PolicyRule::for_everybody("policy.rules[0]", vec![tool.to_owned()], PolicyAction::Allow);
+    let named =
+        PolicyRule::for_everybody("policy.rules[0]", vec![tool.to_owned()], PolicyAction::Allow);
     let policy = ToolPolicy { rules: vec![PolicyRule { bounds: rule, ..named }] };
     McpServer::new(ServerSetup { limits, policy, ..setup(FixtureProvider::new()) }).unwrap()
 }
@@ -273,12 +277,20 @@ async fn a_large_answer_comes_in_parts_for_its_owner() {
     let mut setup = ServerSetup { limits, ..setup(FixtureProvider::new()) };
     setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
     let server = McpServer::new(setup).unwrap();
-    let mut ann =
-        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("ann-token"))))
-            .await;
-    let mut bob =
-        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("bob-token"))))
-            .await;
+    let mut ann = WireClient::legacy_as(
+        &server,
+        "2025-11-25",
+        json!({}),
+        Some(origin(&server, Some("ann-token"))),
+    )
+    .await;
+    let mut bob = WireClient::legacy_as(
+        &server,
+        "2025-11-25",
+        json!({}),
+        Some(origin(&server, Some("bob-token"))),
+    )
+    .await;
     let result = ann.call("big", json!({"size": 50_000})).await["result"].clone();
     assert!(result.to_string().len() <= 8192, "{}", result.to_string().len());
     let whole = gathered(&mut ann, &result).await;
@@ -334,8 +346,11 @@ async fn a_stopping_server_ends_running_calls_and_accepts_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hurrying_server_answers_with_what_there_is() {
-    let limits =
-        ServerLimits { calls_in_flight: 2, tool_timeout: Duration::from_hours(1), ..ServerLimits::default() };
+    let limits = ServerLimits {
+        calls_in_flight: 2,
+        tool_timeout: Duration::from_hours(1),
+        ..ServerLimits::default()
+    };
     let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let mut begun = Vec::new();
@@ -377,9 +392,15 @@ async fn a_hurrying_server_answers_with_what_there_is() {
 #[tokio::test]
 async fn an_invalid_setup_is_refused() {
     let cases: [(ServerSetup, &str); 4] = [
-        (ServerSetup { auth_required: true, ..setup(FixtureProvider::new()) }, "no key is configured"),
         (
-            ServerSetup { providers: vec![FixtureProvider::new(), FixtureProvider::new()], ..setup(FixtureProvider::new()) },
+            ServerSetup { auth_required: true, ..setup(FixtureProvider::new()) },
+            "no key is configured",
+        ),
+        (
+            ServerSetup {
+                providers: vec![FixtureProvider::new(), FixtureProvider::new()],
+                ..setup(FixtureProvider::new())
+            },
             "two providers are called",
         ),
         (

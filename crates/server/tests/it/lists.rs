@@ -5,7 +5,7 @@ use crate::{
     wire::{WireClient, code, legacy_dialects, setup},
 };
 use docent_server::{McpServer, ServerSetup};
-use docent_tool::{ToolProvider, ResourceInfo, BoxedFuture};
+use docent_tool::{BoxedFuture, ResourceInfo, ToolProvider};
 use serde_json::json;
 use std::sync::{
     Arc,
@@ -14,8 +14,12 @@ use std::sync::{
 
 #[tokio::test]
 async fn every_list_has_pages() {
-    let server =
-        McpServer::new(ServerSetup { list_page: 2, resource_page: 2, ..setup(FixtureProvider::new()) }).unwrap();
+    let server = McpServer::new(ServerSetup {
+        list_page: 2,
+        resource_page: 2,
+        ..setup(FixtureProvider::new())
+    })
+    .unwrap();
     let whole = McpServer::new(setup(FixtureProvider::new())).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let mut all = WireClient::legacy(&whole, "2025-11-25").await;

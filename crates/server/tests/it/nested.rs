@@ -6,8 +6,13 @@ use crate::{
     wire::{WireClient, key, origin, setup, text},
 };
 use docent_audit::AuditLogSettings;
-use docent_server::{PolicyAction, AuditSink, ToolPolicy, PolicyRule, RuleLimits, Screening, McpServer, ServerSetup, TASK_KEY};
-use docent_tool::{AnswerBlock, CallContext, Contents, ToolFailure, FailureKind, Object, ToolOutcome, ToolError};
+use docent_server::{
+    AuditSink, McpServer, PolicyAction, PolicyRule, RuleLimits, Screening, ServerSetup, TASK_KEY,
+    ToolPolicy,
+};
+use docent_tool::{
+    AnswerBlock, CallContext, Contents, FailureKind, Object, ToolError, ToolFailure, ToolOutcome,
+};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
@@ -135,7 +140,8 @@ async fn a_call_for_another_provider_does_not_count() {
     let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().push(outer);
     let bounds = RuleLimits { rate_per_minute: NonZeroU32::new(1), timeout: None };
-    let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Allow);
+    let rule =
+        PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Allow);
     let policy = ToolPolicy { rules: vec![PolicyRule { bounds, ..rule }] };
     let server = McpServer::new(ServerSetup { policy, ..setup(fixture) }).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
@@ -148,7 +154,8 @@ async fn a_call_for_another_provider_does_not_count() {
 
 #[tokio::test]
 async fn each_needs_its_own_approval() {
-    let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Approve);
+    let rule =
+        PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Approve);
     let policy = ToolPolicy { rules: vec![rule] };
     let server = McpServer::new(ServerSetup { policy, ..setup(fixture()) }).unwrap();
     let able = json!({"elicitation": {}});
@@ -167,7 +174,8 @@ async fn each_needs_its_own_approval() {
 #[tokio::test]
 async fn scopes_apply_to_nested_calls() {
     let keys = vec![key("ann", &["script"])];
-    let server = McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
+    let server =
+        McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
     let origin = origin(&server, Some("ann-token"));
     let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await;
     let output = text(&wire.call("script", json!({})).await);
@@ -183,9 +191,12 @@ fn token() -> String {
 /// Returns a secret in every way that a tool can, one at a time.
 fn error_from(how: &str) -> Result<ToolOutcome, ToolError> {
     let output = format!("use {}\u{200b}", token());
-    let raw = |block: Value| Ok(ToolOutcome { content: vec![AnswerBlock::Raw(block)], ..ToolOutcome::default() });
-    let held =
-        |contents| Ok(ToolOutcome { content: vec![AnswerBlock::Embedded(contents)], ..ToolOutcome::default() });
+    let raw = |block: Value| {
+        Ok(ToolOutcome { content: vec![AnswerBlock::Raw(block)], ..ToolOutcome::default() })
+    };
+    let held = |contents| {
+        Ok(ToolOutcome { content: vec![AnswerBlock::Embedded(contents)], ..ToolOutcome::default() })
+    };
     match how {
         "text" => Ok(said(output)),
         "raw" => raw(json!({"type": "text", "text": output, "odd": output})),
@@ -194,11 +205,20 @@ fn error_from(how: &str) -> Result<ToolOutcome, ToolError> {
         })),
         "held" => held(Contents::Text { uri: "x:y".into(), mime: None, text: output }),
         "held raw" => held(Contents::Raw(json!({"uri": "x:y?password=hunter22", "text": output}))),
-        "structured" => Ok(ToolOutcome { structured: Some(json!([output])), ..ToolOutcome::default() }),
-        "meta" => Ok(ToolOutcome { meta: Some(arguments(json!({"own": output}))), ..ToolOutcome::default() }),
+        "structured" => {
+            Ok(ToolOutcome { structured: Some(json!([output])), ..ToolOutcome::default() })
+        }
+        "meta" => Ok(ToolOutcome {
+            meta: Some(arguments(json!({"own": output}))),
+            ..ToolOutcome::default()
+        }),
         "argument" => Err(ToolError::argument("a", output)),
         "failed" => Err(ToolFailure::new(FailureKind::Tool, output.clone()).hint(output).into()),
-        _ => Err(ToolError::Refused { code: 7, message: output.clone(), data: Some(json!([output])) }),
+        _ => Err(ToolError::Refused {
+            code: 7,
+            message: output.clone(),
+            data: Some(json!([output])),
+        }),
     }
 }
 

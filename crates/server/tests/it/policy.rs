@@ -4,7 +4,7 @@ use crate::{
     fixture::FixtureProvider,
     wire::{WireClient, code, key, origin, setup, text},
 };
-use docent_server::{PolicyAction, ToolPolicy, PolicyRule, RuleLimits, McpServer, ServerSetup};
+use docent_server::{McpServer, PolicyAction, PolicyRule, RuleLimits, ServerSetup, ToolPolicy};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -16,11 +16,15 @@ fn rule(tools: &str, action: PolicyAction) -> PolicyRule {
 fn rated(tools: &[&str], rate: u32) -> PolicyRule {
     let tools = tools.iter().map(ToString::to_string).collect();
     let bounds = RuleLimits { rate_per_minute: NonZeroU32::new(rate), timeout: None };
-    PolicyRule { bounds, ..PolicyRule::for_everybody("policy.rules[0]", tools, PolicyAction::Allow) }
+    PolicyRule {
+        bounds,
+        ..PolicyRule::for_everybody("policy.rules[0]", tools, PolicyAction::Allow)
+    }
 }
 
 fn server(rules: Vec<PolicyRule>) -> Arc<McpServer> {
-    McpServer::new(ServerSetup { policy: ToolPolicy { rules }, ..setup(FixtureProvider::new()) }).unwrap()
+    McpServer::new(ServerSetup { policy: ToolPolicy { rules }, ..setup(FixtureProvider::new()) })
+        .unwrap()
 }
 
 async fn tools(wire: &mut WireClient) -> String {
@@ -124,7 +128,8 @@ async fn new_settings_apply_at_once_and_drop_no_call() {
     let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
-    let server = McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture) }).unwrap();
+    let server =
+        McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture) }).unwrap();
     let open = async |name: &str| {
         let token = format!("{name}-token");
         let origin = origin(&server, Some(&token));
@@ -149,7 +154,8 @@ async fn new_settings_apply_at_once_and_drop_no_call() {
 async fn a_rule_s_rate_counts_for_each_caller_alone() {
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
     let policy = ToolPolicy { rules: vec![rated(&["echo", "emits"], 2)] };
-    let server = McpServer::new(ServerSetup { keys, policy, ..setup(FixtureProvider::new()) }).unwrap();
+    let server =
+        McpServer::new(ServerSetup { keys, policy, ..setup(FixtureProvider::new()) }).unwrap();
     let open = async |name: &str, address: Option<[u8; 4]>| {
         let mut origin = origin(&server, Some(&format!("{name}-token")));
         origin.caller.remote = address.map(Into::into);
@@ -186,7 +192,9 @@ async fn a_reload_forgets_no_count_of_a_rule_that_stays() {
     assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
     let renew = |rules: Vec<PolicyRule>| {
         let policy = ToolPolicy { rules };
-        server.reload(ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings()).unwrap();
+        server
+            .reload(ServerSetup { policy, ..setup(FixtureProvider::new()) }.live_settings())
+            .unwrap();
     };
     let moved = PolicyRule { name: "policy.rules[1]".into(), ..rated(&["echo"], 1) };
     renew(vec![rule("samples", PolicyAction::Deny), moved]);

@@ -5,10 +5,15 @@ use crate::{
     tasks::{able, task},
     wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_auth::{DocumentFetcher, DocumentFetchError, FetchedDocument, TrustedIssuer, IssuerSettings, ScopeMap, TokenVerifier};
-use docent_server::{ServerLimits, McpServer, ServerSetup, ExternalAuth, TASK_KEY};
+use docent_auth::{
+    DocumentFetchError, DocumentFetcher, FetchedDocument, IssuerSettings, ScopeMap, TokenVerifier,
+    TrustedIssuer,
+};
+use docent_server::{ExternalAuth, McpServer, ServerLimits, ServerSetup, TASK_KEY};
 use docent_tool::{ProviderChange, SyslogLevel};
-use docent_transport::{Caller, TokenGrant, CallerContext, Principal, PrincipalKind, ConnectionKind};
+use docent_transport::{
+    Caller, CallerContext, ConnectionKind, Principal, PrincipalKind, TokenGrant,
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -23,7 +28,10 @@ fn server() -> Arc<McpServer> {
         .lock()
         .unwrap()
         .push(acting("other_tool", json!({}), |_, _| async { Ok(said("other")) }));
-    let mut setup = ServerSetup { providers: vec![FixtureProvider::new(), other], ..setup(FixtureProvider::new()) };
+    let mut setup = ServerSetup {
+        providers: vec![FixtureProvider::new(), other],
+        ..setup(FixtureProvider::new())
+    };
     setup.keys = vec![
         key("all", &["*"]),
         key("suite", &["other:*"]),
@@ -50,9 +58,13 @@ async fn a_key_grants_its_scopes_only() {
     ];
     for (name, may, may_not, resources) in cases {
         let token = format!("{name}-token");
-        let mut wire =
-            WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some(&token))))
-                .await;
+        let mut wire = WireClient::legacy_as(
+            &server,
+            "2025-11-25",
+            json!({}),
+            Some(origin(&server, Some(&token))),
+        )
+        .await;
         let tools = names(&mut wire, "tools/list", "tools").await;
         assert!(
             tools.contains(&may.to_owned()) && !tools.contains(&may_not.to_owned()),
@@ -151,7 +163,13 @@ async fn a_removed_key_gets_no_more_notifications() {
     let collect = async |[ann, bob, stream]: [&mut WireClient; 3]| {
         let (provider, logger) = ("fixture".to_owned(), "other".to_owned());
         let (data, extra) = (json!("said"), serde_json::Map::new());
-        fixture.changed(ProviderChange::Said { provider, level: SyslogLevel::Error, logger, data, extra });
+        fixture.changed(ProviderChange::Said {
+            provider,
+            level: SyslogLevel::Error,
+            logger,
+            data,
+            extra,
+        });
         fixture.changed(ProviderChange::Updated("memo://a".into()));
         // An address may be announced after the first mark, but arrives before the second.
         let first = marked([&mut *ann, &mut *bob, &mut *stream]).await;
@@ -200,11 +218,16 @@ fn with_token(until: Option<SystemTime>) -> CallerContext {
 #[tokio::test]
 async fn a_renewed_token_applies_from_its_next_request() {
     let fixture = FixtureProvider::new();
-    let setup = ServerSetup { external_auth: trusting(), auth_required: true, ..setup(Arc::clone(&fixture)) };
+    let setup = ServerSetup {
+        external_auth: trusting(),
+        auth_required: true,
+        ..setup(Arc::clone(&fixture))
+    };
     let server = McpServer::new(setup).unwrap();
     let (now, hour) = (SystemTime::now(), Duration::from_hours(1));
     let (fresh, ended) = (with_token(now.checked_add(hour)), with_token(now.checked_sub(hour)));
-    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(fresh.clone())).await;
+    let mut wire =
+        WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(fresh.clone())).await;
     let subscribed = wire.ask("resources/subscribe", json!({"uri": "memo://a"})).await;
     assert_eq!(subscribed["result"], json!({}), "{subscribed}");
     for (method, params) in [
@@ -253,8 +276,13 @@ async fn a_removed_key_or_expired_token_cannot_read_its_own_results() {
     fixture.extra.lock().unwrap().push(quick);
     let (limits, keys) =
         (ServerLimits { page_bytes: 8192, ..ServerLimits::default() }, vec![key("ann", &["*"])]);
-    let setup =
-        ServerSetup { limits, keys, external_auth: trusting(), auth_required: true, ..setup(fixture) };
+    let setup = ServerSetup {
+        limits,
+        keys,
+        external_auth: trusting(),
+        auth_required: true,
+        ..setup(fixture)
+    };
     let mut terms = setup.live_settings();
     let server = McpServer::new(setup).unwrap();
     let (now, hour) = (SystemTime::now(), Duration::from_hours(1));

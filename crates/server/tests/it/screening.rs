@@ -4,8 +4,12 @@ use crate::{
     fixture::{FixtureProvider, acting, said},
     wire::{WireClient, origin, setup, text},
 };
-use docent_server::{PolicyAction, AuditSink, ToolPolicy, PolicyRule, Screening, McpServer, ServerSetup};
-use docent_tool::{ClientQuery, AnswerBlock, ProviderChange, InputNeeded, SyslogLevel, ToolOutcome, ToolError};
+use docent_server::{
+    AuditSink, McpServer, PolicyAction, PolicyRule, Screening, ServerSetup, ToolPolicy,
+};
+use docent_tool::{
+    AnswerBlock, ClientQuery, InputNeeded, ProviderChange, SyslogLevel, ToolError, ToolOutcome,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -26,7 +30,11 @@ fn fixture() -> Arc<FixtureProvider> {
             }
             context.emit(AnswerBlock::text(format!("first {}", token()))).await;
             let structured = Some(json!({"deep": [{"text": text}], "count": 1}));
-            Ok(ToolOutcome { content: vec![AnswerBlock::text(text)], structured, ..ToolOutcome::default() })
+            Ok(ToolOutcome {
+                content: vec![AnswerBlock::text(text)],
+                structured,
+                ..ToolOutcome::default()
+            })
         }
     };
     let mut extra = fixture.extra.lock().unwrap();
@@ -123,7 +131,8 @@ fn beside() -> Arc<McpServer> {
     let heading = || format!("Deploy key {} \u{202e}evil", token());
     let tool = acting("tells_beside", json!({}), move |_, context| async move {
         let metadata = json!({"section": heading(), "line": 7}).as_object().cloned();
-        let block = || AnswerBlock::Text { text: "t".into(), metadata: metadata.clone(), score: None };
+        let block =
+            || AnswerBlock::Text { text: "t".into(), metadata: metadata.clone(), score: None };
         context.emit(block()).await;
         context
             .emit(AnswerBlock::Raw(json!({"type": "text", "text": heading(), "odd": heading()})))
@@ -350,12 +359,20 @@ async fn lists_are_screened() {
 #[tokio::test]
 async fn messages_outside_of_calls_are_screened() {
     let fixture = FixtureProvider::new();
-    let server = McpServer::new(ServerSetup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
+    let server =
+        McpServer::new(ServerSetup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
     let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let secret_text = format!("{} \u{202e}", token());
     let extra = json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
-    let (provider, logger, data) = ("fixture".to_owned(), format!("other/{secret_text}"), json!([secret_text]));
-    fixture.changed(ProviderChange::Said { provider, level: SyslogLevel::Error, logger, data, extra });
+    let (provider, logger, data) =
+        ("fixture".to_owned(), format!("other/{secret_text}"), json!([secret_text]));
+    fixture.changed(ProviderChange::Said {
+        provider,
+        level: SyslogLevel::Error,
+        logger,
+        data,
+        extra,
+    });
     let mut line = wire.notified("notifications/message").await;
     docent_wire::put_back(&mut line);
     let line = without_ids(&line, 1);
@@ -368,8 +385,14 @@ async fn notifications_during_a_call_are_screened() {
     let fixture = FixtureProvider::new();
     let tool = acting("logs_secrets", json!({}), |_, context| async move {
         let secret_text = format!("{} \u{202e}", token());
-        let extra = json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
-        context.relay(SyslogLevel::Error, &format!("other/{secret_text}"), json!([secret_text]), extra);
+        let extra =
+            json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
+        context.relay(
+            SyslogLevel::Error,
+            &format!("other/{secret_text}"),
+            json!([secret_text]),
+            extra,
+        );
         context.pass_on(
             "notifications/elicitation/complete",
             json!({"elicitationId": token(), "odd": secret_text}),
@@ -379,7 +402,8 @@ async fn notifications_during_a_call_are_screened() {
     });
     fixture.extra.lock().unwrap().push(tool);
     let server = McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap();
-    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
+    let mut wire =
+        WireClient::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
     wire.begin("tools/call", json!({"name": "logs_secrets"})).await;
     let heard = [wire.read().await, wire.read().await, wire.read().await];
     let of = |method: &str| heard.iter().find(|message| message["method"] == method).unwrap();
@@ -399,9 +423,11 @@ async fn notifications_during_a_call_are_screened() {
 async fn an_approval_shows_the_unredacted_call() {
     let rule = PolicyRule::for_everybody("asks", vec!["echo".into()], PolicyAction::Approve);
     let policy = ToolPolicy { rules: vec![rule] };
-    let server = McpServer::new(ServerSetup { screening: all(), policy, ..setup(fixture()) }).unwrap();
+    let server =
+        McpServer::new(ServerSetup { screening: all(), policy, ..setup(fixture()) }).unwrap();
     let secret_text = format!("{} \u{202e}", token());
-    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
+    let mut wire =
+        WireClient::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
     wire.begin("tools/call", json!({"name": "echo", "arguments": {"text": secret_text}})).await;
     let asked = wire.read().await["params"]["message"].as_str().unwrap().to_owned();
     assert!(asked.contains(&format!("{} <U+202E>", token())), "{asked}");

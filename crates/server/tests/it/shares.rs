@@ -4,11 +4,12 @@ use crate::{
     fixture::{FixtureProvider, acting, said},
     wire::{WireClient, code, key, modern, origin, setup, text},
 };
-use docent_server::{ServerLimits, RequestRate, McpServer, ServerSetup};
+use docent_server::{McpServer, RequestRate, ServerLimits, ServerSetup};
 use docent_tool::{
-    AnyTool, CallContext, CompletionValues, CompletionRequest, ToolProvider, BoxedFuture, ShareSlot, TemplateInfo,
+    AnyTool, BoxedFuture, CallContext, CompletionRequest, CompletionValues, ShareSlot,
+    TemplateInfo, ToolProvider,
 };
-use docent_transport::{Caller, AccessControl, PrincipalKind, CallerCredentials, ConnectionKind};
+use docent_transport::{AccessControl, Caller, CallerCredentials, ConnectionKind, PrincipalKind};
 use serde_json::json;
 use std::{
     num::NonZeroU32,
@@ -210,7 +211,8 @@ async fn a_clients_key_is_the_same_in_all_its_sessions() {
 
 #[tokio::test]
 async fn one_client_leaves_sessions_and_streams_for_another() {
-    let server = server(ServerLimits { sessions: 4, streams: 8, ..ServerLimits::default() }, Vec::new());
+    let server =
+        server(ServerLimits { sessions: 4, streams: 8, ..ServerLimits::default() }, Vec::new());
     let (ann, bob) = (caller(&server, "ann"), caller(&server, "bob"));
     let mut sessions: Vec<_> = (0..2).map(|_| server.open_session(&ann).unwrap()).collect();
     let mut streams: Vec<_> = (0..4).map(|_| server.open_stream(&ann).unwrap()).collect();
@@ -247,8 +249,9 @@ async fn clients_without_a_key_are_distinguished_by_address() {
 #[tokio::test]
 async fn one_client_leaves_subscriptions_for_another() {
     let server = server(ServerLimits { streams: 2, ..ServerLimits::default() }, Vec::new());
-    let open =
-        |name: &str| WireClient::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
+    let open = |name: &str| {
+        WireClient::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))))
+    };
     let (mut ann, mut bob) = (open("ann"), open("bob"));
     let mut params = modern(json!({}));
     params["notifications"] = json!({"toolsListChanged": true});
@@ -285,7 +288,8 @@ async fn the_client_on_pipes_has_its_own_rate() {
     let rate = |requests| Some(RequestRate::per_minute(NonZeroU32::new(requests).unwrap()));
     for (stdio_rate, want) in [(None, 500), (rate(7), 7)] {
         let limits = ServerLimits { rate: rate(100), stdio_rate, ..ServerLimits::default() };
-        let server = McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
+        let server =
+            McpServer::new(ServerSetup { limits, ..setup(FixtureProvider::new()) }).unwrap();
         let principal = server.identify(&CallerCredentials::default()).unwrap();
         let passed = |via, remote| {
             let caller = Caller { principal: principal.clone(), via, remote };

@@ -6,7 +6,7 @@ use crate::{
     wire::{WireClient, code, key, modern, origin, setup, text},
 };
 use docent_audit::AuditLogSettings;
-use docent_server::{AuditSink, ServerLimits, McpServer, ServerSetup, TASK_KEY};
+use docent_server::{AuditSink, McpServer, ServerLimits, ServerSetup, TASK_KEY};
 use docent_tool::AnyTool;
 use serde_json::{Value, json};
 use std::{
@@ -70,7 +70,8 @@ fn fixture() -> Arc<FixtureProvider> {
 /// A server that keeps its tasks for no time, and writes audit lines here.
 fn forgetful(fixture: Arc<FixtureProvider>, path: &Path) -> Arc<McpServer> {
     let tool_timeouts = [("always".to_owned(), Duration::from_hours(1))].into();
-    let limits = ServerLimits { result_ttl: Duration::ZERO, tool_timeouts, ..ServerLimits::default() };
+    let limits =
+        ServerLimits { result_ttl: Duration::ZERO, tool_timeouts, ..ServerLimits::default() };
     let audit = AuditSink::open(path, AuditLogSettings::default());
     McpServer::new(ServerSetup { limits, audit, ..setup(fixture) }).unwrap()
 }
@@ -274,8 +275,9 @@ async fn tasks_that_have_ended_count_while_they_are_kept() {
     let names = ["ann", "bob", "cid", "dee", "eve"];
     let keys = names.iter().map(|name| key(name, &["*"])).collect();
     let server = McpServer::new(ServerSetup { keys, ..setup(fixture) }).unwrap();
-    let open =
-        |name: &str| WireClient::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
+    let open = |name: &str| {
+        WireClient::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))))
+    };
     for name in &names[..4] {
         let mut wire = open(name);
         for _ in 0..64 {

@@ -1,7 +1,10 @@
 //! A client that speaks raw JSON lines to a session.
 
-use docent_server::{AuditSink, NamedKey, ServerLimits, ToolPolicy, Screening, McpServer, McpSession, ServerSetup, ExternalAuth};
-use docent_transport::{Caller, AccessControl, CallerContext, CallerCredentials, ConnectionKind};
+use docent_server::{
+    AuditSink, ExternalAuth, McpServer, McpSession, NamedKey, Screening, ServerLimits, ServerSetup,
+    ToolPolicy,
+};
+use docent_transport::{AccessControl, Caller, CallerContext, CallerCredentials, ConnectionKind};
 use docent_wire::Dialect;
 use rmcp::{
     RoleServer,
@@ -52,7 +55,8 @@ pub(crate) fn key(name: &str, scopes: &[&str]) -> NamedKey {
 
 /// What a transport would attach for a caller with this token.
 pub(crate) fn origin(server: &McpServer, token: Option<&str>) -> CallerContext {
-    let principal = server.identify(&CallerCredentials { token, certificate: None }).expect("a known token");
+    let principal =
+        server.identify(&CallerCredentials { token, certificate: None }).expect("a known token");
     CallerContext {
         caller: Caller { principal, via: ConnectionKind::Http, remote: None },
         dialect: None,

@@ -11,7 +11,8 @@ fn providers() -> (tempfile::TempDir, Vec<Arc<dyn ToolProvider>>) {
     let collections = vec![CollectionSettings::new("manual", ".", "The manual")];
     let index = test_index(&root.path().join(".docent"));
     let (synonyms, web) = (Arc::default(), web::WebSettings::off());
-    let options = SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
+    let options =
+        SuiteOptions { roots, collections, synonyms, index, index_when_listed: false, web };
     (root, suites(options).providers)
 }
 

@@ -5,7 +5,7 @@ mod rendering;
 use super::{
     graph,
     parse_files::FileProblem,
-    project::{ParsedFile, CodeProject, ParseFailure},
+    project::{CodeProject, ParseFailure, ParsedFile},
     sweep::stopped,
 };
 use crate::{
@@ -19,11 +19,11 @@ use docent_syntax::{
         complexity::{self, Complexity, FunctionFigures},
         dependencies::{FileDependencies, FolderDependencies, of_file, of_folder},
         patterns::{self, Pattern},
-        rules::{self, RuleAnalysis, Finding, RuleSet},
+        rules::{self, Finding, RuleAnalysis, RuleSet},
     },
     parse,
 };
-use docent_tool::{ToolAnswer, CallContext, CallStop, TypedTool, ToolError};
+use docent_tool::{CallContext, CallStop, ToolAnswer, ToolError, TypedTool};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -304,7 +304,12 @@ struct FileAnalysis {
     findings: Vec<InFile<Finding>>,
 }
 
-fn analyze_file(parsed: &ParsedFile, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() -> bool) -> FileAnalysis {
+fn analyze_file(
+    parsed: &ParsedFile,
+    kind: AnalysisType,
+    rules: &RuleSet,
+    halt: &dyn Fn() -> bool,
+) -> FileAnalysis {
     let source = parsed.source();
     let mut looked = FileAnalysis::default();
     let check = |analysis| in_file(parsed, rules::check_with(rules, &source, analysis, halt));

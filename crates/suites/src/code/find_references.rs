@@ -6,7 +6,7 @@ use super::{
     references::{self, Occurrence},
 };
 use docent_syntax::references::{Role, is_called};
-use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
+use docent_tool::{CallContext, ToolAnswer, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
@@ -85,7 +85,9 @@ impl TypedTool for FindReferences {
 pub(crate) fn name_of(symbol: &str) -> (String, String) {
     let parts: Vec<&str> = symbol.splitn(3, ':').collect();
     let path = match parts.as_slice() {
-        [kind, file, path] if docent_syntax::Kind::from_name(kind).is_some() && !file.is_empty() => {
+        [kind, file, path]
+            if docent_syntax::Kind::from_name(kind).is_some() && !file.is_empty() =>
+        {
             path
         }
         _ => symbol,
@@ -186,8 +188,7 @@ fn render(answer: &ReferencesAnswer) -> String {
         let _ok = write!(text, "\n  {} {role}{inside}: {}", one.line, one.text);
     }
     if references.len() < *total {
-        let _ok =
-            write!(text, "\nand {} more; raise limit, or set path", total - references.len());
+        let _ok = write!(text, "\nand {} more; raise limit, or set path", total - references.len());
     }
     text
 }

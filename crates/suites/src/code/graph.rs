@@ -2,16 +2,16 @@
 
 use super::project::{CodeProject, ParseFailure};
 use crate::{
-    files::{WalkEntry, PathKind, RootPath, ReadFailure, ServedRoots},
-    worker_pools,
+    files::{PathKind, ReadFailure, RootPath, ServedRoots, WalkEntry},
     repo::Versions,
+    worker_pools,
 };
 use docent_index::Digest;
 use docent_syntax::{
     Language,
     analysis::{
         AnalyzedSource,
-        dependencies::{RepositoryFiles, DependencyGraph, Import, imports},
+        dependencies::{DependencyGraph, Import, RepositoryFiles, imports},
     },
     parse::{self, ParseError},
 };
@@ -52,7 +52,10 @@ pub(crate) struct ImportGraph {
 }
 
 /// Reads every changed source file of the first root, as time allows.
-pub(crate) fn needs(project: &CodeProject, context: &CallContext) -> Result<ImportGraph, ToolError> {
+pub(crate) fn needs(
+    project: &CodeProject,
+    context: &CallContext,
+) -> Result<ImportGraph, ToolError> {
     let RootListing { entries, mut problems, mut partial } = list(project, context)?;
     let paths: Vec<&str> = entries.iter().map(|entry| entry.place.relative()).collect();
     let halt = || context.stop().is_some();
@@ -98,7 +101,8 @@ pub(crate) fn needs(project: &CodeProject, context: &CallContext) -> Result<Impo
     let mut memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
     *memory = ImportCache { set: Some(set), files: known };
     drop(memory);
-    let graph = DependencyGraph::new(all.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
+    let graph =
+        DependencyGraph::new(all.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
     Ok(ImportGraph { graph, imports: all, problems, partial })
 }
 

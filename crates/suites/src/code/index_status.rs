@@ -3,7 +3,7 @@
 use super::{parse_files::count_noun, project::CodeProject, query_annotations::state};
 use crate::indexing::{CODE, DOCS, ExcludedFiles, IndexPhase};
 use docent_syntax::Language;
-use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
+use docent_tool::{CallContext, ToolAnswer, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
@@ -80,14 +80,18 @@ impl TypedTool for IndexStatus {
     }
 }
 
-fn status(project: &CodeProject, context: &CallContext) -> Result<ToolAnswer<StatusAnswer>, ToolError> {
+fn status(
+    project: &CodeProject,
+    context: &CallContext,
+) -> Result<ToolAnswer<StatusAnswer>, ToolError> {
     let (view, phase) = project.live.view(context)?;
     let failed = |error: docent_index::IndexStoreError| ToolError::failed(error.to_string());
     let code = view.sources(CODE).map_err(failed)?;
     let documents = view.sources(DOCS).map_err(failed)?.len();
     let (mut languages, mut kinds) = (BTreeMap::new(), BTreeMap::new());
     for source in &code {
-        let language = Language::from_path(&source.path).or_else(|| Language::from_name(&source.language));
+        let language =
+            Language::from_path(&source.path).or_else(|| Language::from_name(&source.language));
         let language = language.map_or("other", Language::name);
         *languages.entry(language.to_owned()).or_default() += 1;
         for (kind, count) in &source.kinds {

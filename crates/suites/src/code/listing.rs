@@ -2,7 +2,7 @@
 
 use super::{
     address,
-    project::{MAX_FILE_BYTES, CodeProject},
+    project::{CodeProject, MAX_FILE_BYTES},
 };
 use crate::worker_pools;
 use docent_syntax::{Language, about, parse};
@@ -95,7 +95,8 @@ fn describe_file(project: &CodeProject, uri: &str, context: &CallContext) -> Opt
     let place = project.roots.resolve(&path).ok()?;
     let (bytes, size) = project.roots.read_start(&place, MAX_HEAD_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let language = project.live.requested_language(&place).or_else(|| Language::of_text(&path, &text))?;
+    let language =
+        project.live.requested_language(&place).or_else(|| Language::of_text(&path, &text))?;
     let is_source = size <= MAX_FILE_BYTES && !text.contains('\0');
     let tree = is_source.then(|| parse::tree(language, &text, &|| context.stop().is_some()));
     let tree = tree.and_then(Result::ok);

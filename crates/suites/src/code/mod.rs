@@ -9,9 +9,9 @@ mod graph;
 mod index_status;
 mod listing;
 mod outline;
-mod project_rules;
 mod parse_files;
 mod project;
+mod project_rules;
 mod query_annotations;
 mod read_symbol;
 mod references;
@@ -24,7 +24,7 @@ pub use docent_syntax::{
 };
 pub use find_references::{ReferencesAnswer, ReferencesArgs};
 pub use index_status::{Freshness, StatusAnswer, StatusArgs};
-pub use outline::{Detail, FileOutline, OutlineItem, OutlineAnswer, OutlineArgs};
+pub use outline::{Detail, FileOutline, OutlineAnswer, OutlineArgs, OutlineItem};
 pub use parse_files::{
     FileProblem, FileReport, ParseFilesAnswer, ParseFilesArgs, ParseFilesOptions,
 };
@@ -37,13 +37,14 @@ pub(crate) use units::try_code_units;
 use crate::{
     apps,
     files::{RootPath, ServedRoots},
-    indexing::{CODE, BackgroundIndex},
+    indexing::{BackgroundIndex, CODE},
 };
 use analyze_code::AnalyzeCode;
 use docent_syntax::KindCounts;
 use docent_tool::{
-    AnyTool, App, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider,
-    ResourceReading, ResourceInfo, BoxedFuture, TemplateInfo, ToolError, erase, no_client,
+    AnyTool, App, BoxedFuture, CallContext, CompletionRequest, CompletionTarget, CompletionValues,
+    Contents, ProviderChange, ResourceInfo, ResourceReading, TemplateInfo, ToolError, ToolProvider,
+    erase, no_client,
 };
 use find_references::FindReferences;
 use index_status::IndexStatus;
@@ -197,8 +198,9 @@ fn totals(project: &CodeProject, context: &CallContext) -> Result<Totals, ToolEr
     let mut counts = KindCounts::default();
     for source in &sources {
         let kinds = source.kinds.iter();
-        counts
-            .merge(&kinds.filter_map(|(kind, count)| Some((Kind::from_name(kind)?, *count))).collect());
+        counts.merge(
+            &kinds.filter_map(|(kind, count)| Some((Kind::from_name(kind)?, *count))).collect(),
+        );
     }
     let (total_files, total_annotations) = (sources.len(), counts.total());
     Ok(Totals { total_files, total_annotations, summary: counts.summary() })
@@ -217,7 +219,9 @@ fn read_file(
         .map_err(|error| ToolError::not_found(format!("{uri}: {error}")))?;
     match project.annotations(&place, &|| context.stop().is_some()) {
         Ok(file) => Ok(vec![json_resource(uri, &file)?]),
-        Err(ParseFailure::Problem(problem)) => Err(ToolError::not_found(format!("{uri}: {problem}"))),
+        Err(ParseFailure::Problem(problem)) => {
+            Err(ToolError::not_found(format!("{uri}: {problem}")))
+        }
         Err(stopped @ ParseFailure::Stopped) => Err(stopped.into_tool_error(context.stop())),
     }
 }
@@ -234,8 +238,12 @@ fn paths(project: &CodeProject, typed: &str, context: &CallContext) -> Vec<Strin
         .take_while(|_| context.stop().is_none())
         .map(|entry| project.path_of(&entry.place));
     let files: Vec<String> = files.filter(|path| Language::from_path(path).is_some()).collect();
-    let begins: Vec<String> =
-        files.iter().filter(|path| path.starts_with(typed)).take(MAX_COMPLETIONS).cloned().collect();
+    let begins: Vec<String> = files
+        .iter()
+        .filter(|path| path.starts_with(typed))
+        .take(MAX_COMPLETIONS)
+        .cloned()
+        .collect();
     if !begins.is_empty() {
         return begins;
     }

@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     apps,
-    files::{PathKind as EntryKind, RootPath, ReadFailure},
+    files::{PathKind as EntryKind, ReadFailure, RootPath},
     worker_pools,
 };
 use docent_syntax::{Annotation, Kind, Language, parse};
-use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
+use docent_tool::{CallContext, ToolAnswer, ToolError, TypedTool};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,7 +163,9 @@ fn outline(
             Ok(file) => all.push(file),
             Err(unread) if single => {
                 return Err(match unread {
-                    ParseFailure::Problem(problem) => ToolError::argument("path", problem.to_string()),
+                    ParseFailure::Problem(problem) => {
+                        ToolError::argument("path", problem.to_string())
+                    }
                     stopped @ ParseFailure::Stopped => stopped.into_tool_error(context.stop()),
                 });
             }
@@ -250,7 +252,11 @@ fn files(
     Ok((places, more))
 }
 
-fn file(project: &CodeProject, place: &RootPath, context: &CallContext) -> Result<FileOutline, ParseFailure> {
+fn file(
+    project: &CodeProject,
+    place: &RootPath,
+    context: &CallContext,
+) -> Result<FileOutline, ParseFailure> {
     let halt = || context.stop().is_some();
     let parsed = project.parse(place, None, &halt)?;
     if halt() {

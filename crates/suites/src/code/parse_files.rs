@@ -6,8 +6,10 @@ use super::{
     sweep::{ParseMode, ParseReport, ParseSweep, ParseTargets},
 };
 use crate::files::ReadFailure;
-use docent_syntax::{Annotation, KindCounts, Kind, Language, Parameter, Summary};
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, Contents, ToolFailure, FailureKind, TypedTool, ToolError};
+use docent_syntax::{Annotation, Kind, KindCounts, Language, Parameter, Summary};
+use docent_tool::{
+    AnswerBlock, CallContext, Contents, FailureKind, ToolAnswer, ToolError, ToolFailure, TypedTool,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
@@ -298,8 +300,11 @@ pub(crate) fn count_noun(count: usize, noun: &str) -> String {
 }
 
 fn text(sweep: &ParseSweep, counts: &KindCounts, reading: ParseMode) -> String {
-    let mut text =
-        format!("{} and extracted {}.", parse_summary(sweep), count_noun(counts.total(), "annotation"));
+    let mut text = format!(
+        "{} and extracted {}.",
+        parse_summary(sweep),
+        count_noun(counts.total(), "annotation")
+    );
     if !sweep.reports.is_empty() {
         text.push_str("\n\nFiles processed:");
     }
@@ -317,7 +322,9 @@ fn text(sweep: &ParseSweep, counts: &KindCounts, reading: ParseMode) -> String {
         text.push_str("\n\nThis is partial: time ran out before every file was parsed. Pass fewer files per call.");
     }
     if !reading.is_plain() {
-        text.push_str("\n\nThese options affect only this answer, not what query_annotations searches.");
+        text.push_str(
+            "\n\nThese options affect only this answer, not what query_annotations searches.",
+        );
     } else if !sweep.partial {
         text.push_str("\n\nAnnotations are now available for querying.");
     }

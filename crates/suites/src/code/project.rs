@@ -2,8 +2,8 @@
 
 use super::{address, graph::ImportCache, listing::SourceListing, project_rules::OwnRules};
 use crate::{
-    files::{PathKind as EntryKind, RootPath, ReadFailure, ServedRoots},
-    indexing::{FileEvent, BackgroundIndex},
+    files::{PathKind as EntryKind, ReadFailure, RootPath, ServedRoots},
+    indexing::{BackgroundIndex, FileEvent},
     watch::ChangeBatch,
 };
 use docent_syntax::{
@@ -12,7 +12,7 @@ use docent_syntax::{
     annotate::{self, FileAnnotations},
     parse::{self, ParseError, SyntaxTree},
 };
-use docent_tool::{CallContext, ProviderChange, CallStop, ToolError};
+use docent_tool::{CallContext, CallStop, ProviderChange, ToolError};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
@@ -114,7 +114,8 @@ impl CodeProject {
         stopped: &dyn Fn() -> bool,
     ) -> Result<ParsedFile, ParseFailure> {
         let path = self.path_of(place);
-        let problem = |reason: String| ParseFailure::Problem(ReadFailure { path: path.clone(), reason });
+        let problem =
+            |reason: String| ParseFailure::Problem(ReadFailure { path: path.clone(), reason });
         if language.is_none() && Language::from_path(&path).is_none() {
             return Err(problem(unknown_language()));
         }

@@ -37,7 +37,10 @@ impl OwnRules {
         let rules = Arc::new(rules);
         let wrong: Vec<ReadFailure> = wrong
             .into_iter()
-            .map(|one| ReadFailure { path: format!("{}:{}", one.path, one.line), reason: one.reason })
+            .map(|one| ReadFailure {
+                path: format!("{}:{}", one.path, one.line),
+                reason: one.reason,
+            })
             .collect();
         *kept() = Some((digest, Arc::clone(&rules), wrong.clone()));
         problems.extend(wrong);

@@ -8,11 +8,11 @@ use super::{
 use crate::{
     apps,
     files::RootPath,
-    indexing::{CODE, IndexPhase, IndexSearchAnswer, HitExplanation, digest_now, score},
+    indexing::{CODE, HitExplanation, IndexPhase, IndexSearchAnswer, digest_now, score},
 };
-use docent_index::{UnitFilter, IndexHit, PathPatterns, IndexQuery, IndexStoreError};
+use docent_index::{IndexHit, IndexQuery, IndexStoreError, PathPatterns, UnitFilter};
 use docent_syntax::{Kind, Language};
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, TypedTool, ToolError};
+use docent_tool::{AnswerBlock, CallContext, ToolAnswer, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
@@ -258,8 +258,9 @@ fn asked_for(query: &str) -> (Vec<Kind>, &str) {
         None => return (Vec::new(), query),
     };
     let mut left = rest.trim_start();
-    while let Some((_, after)) =
-        left.split_once(' ').filter(|(word, _)| GENERIC_WORDS.contains(&word.to_lowercase().as_str()))
+    while let Some((_, after)) = left
+        .split_once(' ')
+        .filter(|(word, _)| GENERIC_WORDS.contains(&word.to_lowercase().as_str()))
     {
         left = after.trim_start();
     }
@@ -270,15 +271,13 @@ fn asked_for(query: &str) -> (Vec<Kind>, &str) {
 pub(crate) fn state(phase: &IndexPhase) -> Option<String> {
     match phase {
         IndexPhase::UpToDate => None,
-        IndexPhase::Idle | IndexPhase::Building(_, 0) => {
-            Some("The index is being built: results may be incomplete. Ask again in a moment.".into())
-        }
+        IndexPhase::Idle | IndexPhase::Building(_, 0) => Some(
+            "The index is being built: results may be incomplete. Ask again in a moment.".into(),
+        ),
         IndexPhase::Building(done, total) => Some(format!(
             "The index is being built, {done} of {total} files so far: results may be incomplete. Ask again in a moment."
         )),
-        IndexPhase::Failed(reason) => {
-            Some(format!("The index is not being updated: {reason}."))
-        }
+        IndexPhase::Failed(reason) => Some(format!("The index is not being updated: {reason}.")),
     }
 }
 
@@ -313,9 +312,7 @@ fn text(args: &QueryArgs, passing: &[QueryHit], nearest: &[QueryHit]) -> String 
         return text;
     }
     if nearest.is_empty() {
-        return format!(
-            "Found nothing related to \"{query}\""
-        );
+        return format!("Found nothing related to \"{query}\"");
     }
     let mut text = format!(
         "Found nothing related to \"{query}\" with similarity score > {threshold}. Closest:\n"

@@ -3,16 +3,16 @@
 use super::{
     find_references::name_of,
     parse_files::count_noun,
-    project::{ParsedFile, CodeProject, ParseFailure},
-    references::{self, SymbolDefinition, SymbolReferences, Occurrence},
+    project::{CodeProject, ParseFailure, ParsedFile},
+    references::{self, Occurrence, SymbolDefinition, SymbolReferences},
 };
 use crate::indexing::CODE;
-use docent_index::{UnitFilter, FoundUnit, StoreView, units_named};
+use docent_index::{FoundUnit, StoreView, UnitFilter, units_named};
 use docent_syntax::{
     Annotation, Kind, annotate,
     references::{Role, is_called},
 };
-use docent_tool::{ToolAnswer, CallContext, TypedTool, ToolError};
+use docent_tool::{CallContext, ToolAnswer, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -129,9 +129,9 @@ fn read(
     let whole = annotate::file(*language, file, text, tree);
     parsed.check().map_err(|unread| unread.into_tool_error(context.stop()))?;
     let annotation = whole.annotations.iter().find(|one| one.id == chosen.annotation.id);
-    let annotation = annotation
-        .cloned()
-        .ok_or_else(|| ToolError::failed(format!("{file} changed while it was being read; try again")))?;
+    let annotation = annotation.cloned().ok_or_else(|| {
+        ToolError::failed(format!("{file} changed while it was being read; try again"))
+    })?;
     let (source, cut) = source(text, &annotation);
     let view = project.live.view(context).ok().map(|(view, _)| view);
     let called = callees(view.as_deref(), &annotation, file, &whole.annotations);
@@ -171,8 +171,9 @@ fn choose(
     if let Some(one) = by_id {
         return Ok((one.clone(), Vec::new()));
     }
-    let in_file =
-        |one: &&SymbolDefinition| file.as_ref().is_none_or(|file| project.path_of(&one.place) == *file);
+    let in_file = |one: &&SymbolDefinition| {
+        file.as_ref().is_none_or(|file| project.path_of(&one.place) == *file)
+    };
     let mut fitting: Vec<SymbolDefinition> = known
         .definitions
         .iter()
@@ -234,8 +235,9 @@ fn callees(
                 candidates: own.len(),
             };
         }
-        let found =
-            view.and_then(|view| units_named(view, name, &filter, MAX_CALLEE_CANDIDATES).ok()).unwrap_or_default();
+        let found = view
+            .and_then(|view| units_named(view, name, &filter, MAX_CALLEE_CANDIDATES).ok())
+            .unwrap_or_default();
         let found: Vec<FoundUnit> = found
             .into_iter()
             .filter(|one| Kind::from_name(&one.unit.kind).is_some_and(is_callable))
@@ -301,7 +303,8 @@ fn render(answer: &SymbolAnswer) -> String {
     push_callees(&mut text, &answer.callees);
     push_places(&mut text, "Tests", &answer.tests);
     if !answer.others.is_empty() {
-        let _ok = write!(text, "\n\nOther definitions with this name: {}", answer.others.join(", "));
+        let _ok =
+            write!(text, "\n\nOther definitions with this name: {}", answer.others.join(", "));
     }
     text
 }

@@ -2,10 +2,10 @@
 
 use super::{
     listing,
-    project::{ParsedFile, CodeProject, ParseFailure},
+    project::{CodeProject, ParseFailure, ParsedFile},
 };
 use crate::{
-    files::{RootPath, ReadFailure},
+    files::{ReadFailure, RootPath},
     worker_pools,
 };
 use docent_syntax::{
@@ -139,7 +139,9 @@ fn in_file(
     };
     let places = found.all.iter().map(occurrence).collect();
     let named = found.definitions.iter().filter(|one| one.annotation.name == name);
-    let defined =
-        |annotation: &Annotation| SymbolDefinition { place: place.clone(), annotation: annotation.clone() };
+    let defined = |annotation: &Annotation| SymbolDefinition {
+        place: place.clone(),
+        annotation: annotation.clone(),
+    };
     Ok(Some((places, named.map(|one| defined(&one.annotation)).collect())))
 }

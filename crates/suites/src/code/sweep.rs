@@ -2,7 +2,7 @@
 
 use super::project::{CodeProject, ParseFailure};
 use crate::{
-    files::{WalkEntry, PathKind, RootPath, ReadFailure},
+    files::{PathKind, ReadFailure, RootPath, WalkEntry},
     worker_pools,
 };
 use docent_syntax::{Annotation, KindCounts, Language, parse};
@@ -141,14 +141,20 @@ impl<'a> ParseTargets<'a> {
         Ok(())
     }
 
-    fn walk(&mut self, place: &RootPath, takes: &dyn Fn(&WalkEntry) -> bool) -> Result<(), ToolError> {
+    fn walk(
+        &mut self,
+        place: &RootPath,
+        takes: &dyn Fn(&WalkEntry) -> bool,
+    ) -> Result<(), ToolError> {
         for entry in self.project.roots.walk(place) {
             if stopped(self.context)? {
                 self.sweep.partial = true;
                 break;
             }
             match entry {
-                Ok(entry) if entry.kind == PathKind::File && self.reads(&entry) && takes(&entry) => {
+                Ok(entry)
+                    if entry.kind == PathKind::File && self.reads(&entry) && takes(&entry) =>
+                {
                     self.add_file(entry.place);
                 }
                 Ok(_) => {}
@@ -167,9 +173,11 @@ impl<'a> ParseTargets<'a> {
 
     /// Whether to read a file found in a folder: one in the requested language, or else any source file.
     fn reads(&self, entry: &WalkEntry) -> bool {
-        Language::from_path(entry.place.relative()).is_some_and(|language| match self.reading.language {
-            Some(wanted) => wanted == language,
-            None => language.settings().searched,
+        Language::from_path(entry.place.relative()).is_some_and(|language| {
+            match self.reading.language {
+                Some(wanted) => wanted == language,
+                None => language.settings().searched,
+            }
         })
     }
 

@@ -1,6 +1,8 @@
 use super::*;
 use crate::indexing::IndexPhase;
-use docent_tool::{CallClient, AnswerBlock, SyslogLevel, ToolOutcome, Progress, ShareSlot, CallStop, no_client};
+use docent_tool::{
+    AnswerBlock, CallClient, CallStop, Progress, ShareSlot, SyslogLevel, ToolOutcome, no_client,
+};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -400,11 +402,7 @@ async fn a_threshold_that_nothing_passes_offers_the_nearest() {
     assert_eq!(names, ["User"]);
     let args = json!({"query": "user", "options": {"paths": ["docs/**"]}});
     let got = call(&suite, "query_annotations", args).await.unwrap();
-    assert!(
-        text_of(&got).starts_with("Found nothing related to \"user\""),
-        "{}",
-        text_of(&got)
-    );
+    assert!(text_of(&got).starts_with("Found nothing related to \"user\""), "{}", text_of(&got));
     let args = json!({"query": "user", "options": {"paths": ["a{"]}});
     let error = call(&suite, "query_annotations", args).await.unwrap_err();
     assert!(
@@ -593,7 +591,13 @@ async fn paths_are_completed() {
             "{typed}"
         );
     }
-    assert!(suite.complete(&CompletionRequest::new(target.clone(), "other", "")).await.values.is_empty());
+    assert!(
+        suite
+            .complete(&CompletionRequest::new(target.clone(), "other", ""))
+            .await
+            .values
+            .is_empty()
+    );
     assert!(
         suite
             .complete(&CompletionRequest::new(CompletionTarget::Prompt("x".into()), "path", ""))
@@ -619,7 +623,11 @@ impl CallClient for RecordingAudience {
     fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+    fn ask<'a>(
+        &'a self,
+        _: &'a str,
+        _: docent_tool::ClientQuery,
+    ) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {

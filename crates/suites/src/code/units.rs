@@ -1,6 +1,6 @@
 //! Converts source text into units of the index.
 
-use docent_index::{LineSpan, IndexUnit};
+use docent_index::{IndexUnit, LineSpan};
 use docent_syntax::{
     Language,
     parse::{self, LocatedDefinition, ParseError},

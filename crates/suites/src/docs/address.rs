@@ -52,7 +52,11 @@ pub(crate) fn contents(collection: &CollectionSettings) -> String {
 }
 
 /// The URI of a document, or of a section of it.
-pub(crate) fn document(collection: &CollectionSettings, path: &str, section: Option<&str>) -> String {
+pub(crate) fn document(
+    collection: &CollectionSettings,
+    path: &str,
+    section: Option<&str>,
+) -> String {
     let encode = |text| utf8_percent_encode(text, ENCODED_IN_PATH);
     let section = section.map(|section| format!("#{}", encode(section))).unwrap_or_default();
     format!("{}/{}{section}", contents(collection), encode(path))

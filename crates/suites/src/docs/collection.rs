@@ -1,6 +1,8 @@
 //! Document collections: their settings and their files.
 
-use crate::files::{WalkEntry, PathKind, RootPath, ReadFailure, ReadProblem, ServedRoots, WalkOptions, not_a_file};
+use crate::files::{
+    PathKind, ReadFailure, ReadProblem, RootPath, ServedRoots, WalkEntry, WalkOptions, not_a_file,
+};
 use docent_prose::{Archive, ProseFormat};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use std::{
@@ -229,7 +231,8 @@ impl DocumentCollection {
                     .ok_or_else(|| problem("is neither a file nor a folder".into()))
             }
             CollectionOrigin::Anywhere(path) => {
-                let problem = |reason: String| ReadFailure { path: path.display().to_string(), reason };
+                let problem =
+                    |reason: String| ReadFailure { path: path.display().to_string(), reason };
                 let found = path.metadata().map(|found| PathKind::of_open(&found));
                 if let Ok(found @ PathKind::Special(_)) = found {
                     return Err(problem(not_a_file(found)));
@@ -279,7 +282,12 @@ impl DocumentCollection {
                 match self.reader(site, &path) {
                     Some(reader) => {
                         let stamp = (entry.bytes, entry.modified);
-                        found.items.push(CollectionFile { path, place: entry.place, reader, stamp });
+                        found.items.push(CollectionFile {
+                            path,
+                            place: entry.place,
+                            reader,
+                            stamp,
+                        });
                     }
                     None => found.skipped += 1,
                 }
@@ -332,9 +340,9 @@ impl DocumentCollection {
                 (self.includes(path) && ProseFormat::may_be(path))
                     .then(|| CollectionFile { path: path.to_owned(), ..item })?
             }
-            _ => {
-                self.file(&site, path).filter(|item| !matches!(item.reader, DocumentReader::Archive(_)))?
-            }
+            _ => self
+                .file(&site, path)
+                .filter(|item| !matches!(item.reader, DocumentReader::Archive(_)))?,
         };
         Some((site, item))
     }

@@ -3,11 +3,11 @@
 use super::{
     CollectionSettings, DocumentProblem, address,
     collection::DocumentCollection,
-    index_updater::{DocsReport, ModifiedTimes, IndexUpdater},
+    index_updater::{DocsReport, IndexUpdater, ModifiedTimes},
 };
 use crate::{
     files::ServedRoots,
-    indexing::{FollowError, FollowContext, IndexSource},
+    indexing::{FollowContext, FollowError, IndexSource},
     watch::{ChangeBatch, FileWatcher, WatchError},
 };
 use docent_tool::ProviderChange;
@@ -129,13 +129,21 @@ impl IndexSource for DocumentCollections {
     type Report = DocsReport;
 
     fn follow(&self, following: FollowContext<'_, DocsReport>) -> Result<(), FollowError> {
-        let FollowContext { store, callbacks, pending, on_listening: listening, on_touched: heard, on_synced: synced } = following;
+        let FollowContext {
+            store,
+            callbacks,
+            pending,
+            on_listening: listening,
+            on_touched: heard,
+            on_synced: synced,
+        } = following;
         let waiting = Arc::clone(&pending);
         let watch = FileWatcher::start(move |batch| {
             heard(&batch);
             waiting.add(batch);
         });
-        let mut ears = watch.map(|watch| CollectionListener { watch, watched_folders: BTreeSet::new() });
+        let mut ears =
+            watch.map(|watch| CollectionListener { watch, watched_folders: BTreeSet::new() });
         // Watch first, so that changes during the first run are noticed.
         if let Ok(ears) = &mut ears {
             for shelf in self.all().iter() {
@@ -152,7 +160,8 @@ impl IndexSource for DocumentCollections {
         while let Some(batch) = pending.take(callbacks.stopped) {
             ears.forget(&batch);
             let shelves = self.all();
-            let touched = |shelf: &DocumentCollection| batch.paths.iter().any(|path| shelf.contains(path));
+            let touched =
+                |shelf: &DocumentCollection| batch.paths.iter().any(|path| shelf.contains(path));
             let report = if failed || batch.lost {
                 stock.update_all(&shelves, &|_| true, store, callbacks)
             } else {

@@ -3,11 +3,14 @@
 use super::{
     Metadata, address,
     collection::DocumentCollection,
-    library::{Library, DocumentLinks},
+    library::{DocumentLinks, Library},
     search_documentation::as_object,
 };
-use docent_prose::{ProseDocument, DocumentSection};
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, ToolFailure, FailureKind, DisabledTool, TypedTool, ToolError};
+use docent_prose::{DocumentSection, ProseDocument};
+use docent_tool::{
+    AnswerBlock, CallContext, DisabledTool, FailureKind, ToolAnswer, ToolError, ToolFailure,
+    TypedTool,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
@@ -169,7 +172,8 @@ fn show(
 ) -> Result<DocumentText, ToolError> {
     let resolve = |target: &str| links.resolve(target);
     let sections = document.sections.get(range).unwrap_or_default();
-    let last = |section: &DocumentSection| section.blocks.iter().filter_map(|block| block.page).max();
+    let last =
+        |section: &DocumentSection| section.blocks.iter().filter_map(|block| block.page).max();
     let own_pages = document.sections.iter().filter_map(last).max();
     let pieces = pieces(sections, &resolve);
     let whole = |pieces: &[DocumentPiece]| {
@@ -189,7 +193,8 @@ fn show(
         return Ok(DocumentText { text, page, pages });
     };
     let (text, pages) = if let Some(pages) = own_pages {
-        let on: Vec<DocumentPiece> = pieces.into_iter().filter(|piece| piece.page == Some(page)).collect();
+        let on: Vec<DocumentPiece> =
+            pieces.into_iter().filter(|piece| piece.page == Some(page)).collect();
         ((page <= pages).then(|| whole(&on)), pages)
     } else {
         let parts = parts(&pieces);
@@ -209,7 +214,10 @@ struct DocumentPiece {
     page: Option<u32>,
 }
 
-fn pieces(sections: &[DocumentSection], resolve: &dyn Fn(&str) -> Option<String>) -> Vec<DocumentPiece> {
+fn pieces(
+    sections: &[DocumentSection],
+    resolve: &dyn Fn(&str) -> Option<String>,
+) -> Vec<DocumentPiece> {
     let mut all = Vec::new();
     for section in sections {
         if let Some(heading) = section.heading() {
@@ -217,9 +225,10 @@ fn pieces(sections: &[DocumentSection], resolve: &dyn Fn(&str) -> Option<String>
             all.push(DocumentPiece { text, page: section.page });
         }
         let blocks = section.blocks.iter();
-        all.extend(
-            blocks.map(|block| DocumentPiece { text: block.text.to_markdown(resolve), page: block.page }),
-        );
+        all.extend(blocks.map(|block| DocumentPiece {
+            text: block.text.to_markdown(resolve),
+            page: block.page,
+        }));
     }
     all
 }
@@ -242,7 +251,10 @@ fn parts(pieces: &[DocumentPiece]) -> Vec<Vec<DocumentPiece>> {
 }
 
 /// Finds a document by id, by URI, or by a path that only one collection has. Also returns the section in the name.
-pub(crate) fn find(library: &Library, name: &str) -> Option<(DocumentCollection, String, Option<String>)> {
+pub(crate) fn find(
+    library: &Library,
+    name: &str,
+) -> Option<(DocumentCollection, String, Option<String>)> {
     let shelves = library.shelves();
     if let Some(Ok(address)) = address::parse(name) {
         let shelf = shelves.iter().find(|shelf| address.is_in(&shelf.collection))?;
@@ -281,7 +293,9 @@ pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> T
         ids.extend(items.map(|item| format!("{}/{}", shelf.collection.name, item.path)));
     }
     if ids.is_empty() {
-        return failure.hint("no documents indexed; list_collections shows what is available").into();
+        return failure
+            .hint("no documents indexed; list_collections shows what is available")
+            .into();
     }
     let near = closest_names(stem(name), ids, stem);
     if near.is_empty() {

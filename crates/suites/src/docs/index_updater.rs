@@ -2,15 +2,20 @@
 
 use super::{
     CollectionSettings,
-    collection::{CollectionFile, COLLECTION_KEY_PREFIX, DocumentReader, DocumentCollection, CollectionFolder, FileStamp, CollectionScan, folders},
+    collection::{
+        COLLECTION_KEY_PREFIX, CollectionFile, CollectionFolder, CollectionScan,
+        DocumentCollection, DocumentReader, FileStamp, folders,
+    },
     units::{read_with_timeout, units},
 };
 use crate::{
     files::{ReadFailure, ServedRoots},
-    indexing::{UNITS_PER_BATCH, Batches, SyncCallbacks, Written},
+    indexing::{Batches, SyncCallbacks, UNITS_PER_BATCH, Written},
 };
-use docent_index::{StoreChange, Digest, Genre, StoreRepairs, IndexedSource, IndexStore, IndexStoreError, IndexUnit};
-use docent_prose::{Archive, ArchiveEntry, ProseFormat, ArchiveLimits};
+use docent_index::{
+    Digest, Genre, IndexStore, IndexStoreError, IndexUnit, IndexedSource, StoreChange, StoreRepairs,
+};
+use docent_prose::{Archive, ArchiveEntry, ArchiveLimits, ProseFormat};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::{
@@ -79,11 +84,19 @@ pub fn sync(
 ) -> Result<DocsReport, IndexStoreError> {
     let shelves: Vec<DocumentCollection> =
         collections.iter().map(|one| DocumentCollection::new(one.clone(), roots)).collect();
-    IndexUpdater::default().update_all(&shelves, &|shelf| wanted(&shelf.collection), store, callbacks)
+    IndexUpdater::default().update_all(
+        &shelves,
+        &|shelf| wanted(&shelf.collection),
+        store,
+        callbacks,
+    )
 }
 
 /// Counts the documents and chunks of a collection in the index.
-pub fn indexed_counts(collection: &CollectionSettings, store: &dyn IndexStore) -> Result<(usize, u64), IndexStoreError> {
+pub fn indexed_counts(
+    collection: &CollectionSettings,
+    store: &dyn IndexStore,
+) -> Result<(usize, u64), IndexStoreError> {
     let sources = store.view()?.sources(&collection.key())?;
     let chunks = sources.iter().flat_map(|one| one.kinds.values()).map(|count| u64::from(*count));
     Ok((sources.iter().filter(|one| !one.kinds.is_empty()).count(), chunks.sum()))
@@ -169,7 +182,9 @@ impl IndexUpdater {
     ) -> Result<DocsReport, IndexStoreError> {
         let StoreRepairs { rebuilt, reembedded: embedded_anew } = store.repair()?;
         self.known.clear();
-        for collection in store.collections()?.into_iter().filter(|one| one.starts_with(COLLECTION_KEY_PREFIX)) {
+        for collection in
+            store.collections()?.into_iter().filter(|one| one.starts_with(COLLECTION_KEY_PREFIX))
+        {
             let digests = store.digests(&collection)?;
             self.known.insert(collection, digests);
         }
@@ -180,13 +195,18 @@ impl IndexUpdater {
     }
 
     /// Removes collections that no longer exist.
-    fn drop_unknown(&mut self, shelves: &[DocumentCollection], store: &dyn IndexStore) -> Result<(), IndexStoreError> {
+    fn drop_unknown(
+        &mut self,
+        shelves: &[DocumentCollection],
+        store: &dyn IndexStore,
+    ) -> Result<(), IndexStoreError> {
         let wanted: BTreeSet<&str> = shelves.iter().map(|shelf| shelf.key.as_str()).collect();
         let gone: Vec<String> =
             self.known.keys().filter(|key| !wanted.contains(key.as_str())).cloned().collect();
         for collection in gone {
             let paths = self.known.remove(&collection).unwrap_or_default().into_keys();
-            let remove = paths.map(|path| StoreChange::Remove { collection: collection.clone(), path });
+            let remove =
+                paths.map(|path| StoreChange::Remove { collection: collection.clone(), path });
             store.write(&mut remove.collect::<Vec<_>>().into_iter())?;
         }
         Ok(())
@@ -217,7 +237,8 @@ impl IndexUpdater {
             let before = done;
             let progress = |within: usize| (callbacks.progress)(before + within, total);
             done += found.items.len();
-            let mut run = CollectionUpdate { updater: self, collection, store, stopped: callbacks.stopped };
+            let mut run =
+                CollectionUpdate { updater: self, collection, store, stopped: callbacks.stopped };
             let (one, stopped) = run.update(found, &progress, report.stopped)?;
             report.collections.push(one);
             report.stopped |= stopped;
@@ -282,7 +303,8 @@ impl CollectionUpdate<'_> {
             progress((n * FILES_PER_STOP_CHECK + items.len()).min(found.items.len()));
         }
         batches.write(&mut |written| self.updater.apply(written))?;
-        let archives = found.items.iter().filter(|item| matches!(item.reader, DocumentReader::Archive(_)));
+        let archives =
+            found.items.iter().filter(|item| matches!(item.reader, DocumentReader::Archive(_)));
         let known = self.updater.known.get(&self.collection.key).map_or(0, BTreeMap::len);
         (report.documents, _) = indexed_counts(&self.collection.collection, self.store)?;
         // An index page or a redirect is stored, so that it is not read again, but it is not a searchable document.
@@ -420,7 +442,12 @@ impl CollectionUpdate<'_> {
 }
 
 /// Reads a file, unless it is unchanged.
-fn read(shelf: &DocumentCollection, site: &CollectionFolder, item: &CollectionFile, stock: &IndexUpdater) -> Result<DocumentRead, ReadFailure> {
+fn read(
+    shelf: &DocumentCollection,
+    site: &CollectionFolder,
+    item: &CollectionFile,
+    stock: &IndexUpdater,
+) -> Result<DocumentRead, ReadFailure> {
     let known = stock.known.get(&shelf.key).and_then(|known| known.get(&item.path));
     let last = stock.stamps.get(&shelf.key, &item.path);
     if known.is_some() && item.stamp.1.is_some() && last == Some(item.stamp) {
@@ -435,28 +462,43 @@ fn read(shelf: &DocumentCollection, site: &CollectionFolder, item: &CollectionFi
     if let DocumentReader::Archive(archive) = item.reader {
         return Ok(DocumentRead::Opened(archive, bytes, digest));
     }
-    let Some(format) = item.reader.format(&item.path, &bytes) else { return Ok(DocumentRead::NotDocument) };
-    let document =
-        read_with_timeout(format, &item.path, &bytes).map_err(|error| problem(error.to_string()))?;
+    let Some(format) = item.reader.format(&item.path, &bytes) else {
+        return Ok(DocumentRead::NotDocument);
+    };
+    let document = read_with_timeout(format, &item.path, &bytes)
+        .map_err(|error| problem(error.to_string()))?;
     let units = units(&document, shelf.collection.version.as_deref());
     Ok(DocumentRead::Changed(source(shelf, &item.path, digest, units), document.problems))
 }
 
-fn source(shelf: &DocumentCollection, path: &str, digest: Digest, units: Vec<IndexUnit>) -> IndexedSource {
+fn source(
+    shelf: &DocumentCollection,
+    path: &str,
+    digest: Digest,
+    units: Vec<IndexUnit>,
+) -> IndexedSource {
     let (collection, path) = (shelf.key.clone(), path.to_owned());
     IndexedSource { collection, path, genre: Genre::Prose, digest, units }
 }
 
 /// Reads a document in an archive, unless it is unchanged.
-fn member(shelf: &DocumentCollection, stock: &IndexUpdater, path: &str, bytes: &[u8]) -> Result<DocumentRead, ReadFailure> {
-    let Some(format) = ProseFormat::guess(path, bytes) else { return Ok(DocumentRead::NotDocument) };
+fn member(
+    shelf: &DocumentCollection,
+    stock: &IndexUpdater,
+    path: &str,
+    bytes: &[u8],
+) -> Result<DocumentRead, ReadFailure> {
+    let Some(format) = ProseFormat::guess(path, bytes) else {
+        return Ok(DocumentRead::NotDocument);
+    };
     let digest = digest(shelf, DocumentReader::Format(format), bytes);
     let known = stock.known.get(&shelf.key).and_then(|known| known.get(path));
     if known == Some(&digest) {
         return Ok(DocumentRead::Same);
     }
     let problem = |reason: String| ReadFailure { path: path.to_owned(), reason };
-    let document = read_with_timeout(format, path, bytes).map_err(|error| problem(error.to_string()))?;
+    let document =
+        read_with_timeout(format, path, bytes).map_err(|error| problem(error.to_string()))?;
     let units = units(&document, shelf.collection.version.as_deref());
     Ok(DocumentRead::Changed(source(shelf, path, digest, units), document.problems))
 }

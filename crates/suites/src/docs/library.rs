@@ -2,17 +2,17 @@
 
 use super::{
     CollectionSettings, DocumentProblem, Metadata, address,
-    collection::{CollectionFile, DocumentReader, DocumentCollection, CollectionFolder, FileStamp},
+    collection::{CollectionFile, CollectionFolder, DocumentCollection, DocumentReader, FileStamp},
     collections::DocumentCollections,
     units::DocumentUnitMetadata,
     versions::{self, Scored, Versioned},
 };
 use crate::{
-    indexing::{BackgroundIndex, IndexPhase, HitExplanation, score},
+    indexing::{BackgroundIndex, HitExplanation, IndexPhase, score},
     watch::ChangeBatch,
 };
-use docent_index::{UnitFilter, IndexHit, IndexQuery, Synonyms};
-use docent_prose::{ProseDocument, ArchiveEntry, ProseFormat, ArchiveLimits, Unreadable};
+use docent_index::{IndexHit, IndexQuery, Synonyms, UnitFilter};
+use docent_prose::{ArchiveEntry, ArchiveLimits, ProseDocument, ProseFormat, Unreadable};
 use docent_tool::{CallContext, DisabledTool, ToolError};
 use std::{
     cell::RefCell,
@@ -155,8 +155,9 @@ impl Library {
             stale = self.stale(&found.answer.hits, asked);
         }
         // Drop hits whose file has changed since.
-        let is_stale =
-            |hit: &IndexHit| stale.contains_key(&(hit.found.collection.clone(), hit.found.path.clone()));
+        let is_stale = |hit: &IndexHit| {
+            stale.contains_key(&(hit.found.collection.clone(), hit.found.path.clone()))
+        };
         found.answer.hits.retain(|hit| !is_stale(hit));
         if !stale.is_empty() {
             found.answer.notes.push(format!(
@@ -164,7 +165,8 @@ impl Library {
                 stale.keys().map(|(_, path)| path.as_str()).collect::<Vec<_>>().join(", ")
             ));
         }
-        let likely = |hit: &IndexHit| hit.parts.meaning >= MIN_SIMILARITY || !hit.matched.is_empty();
+        let likely =
+            |hit: &IndexHit| hit.parts.meaning >= MIN_SIMILARITY || !hit.matched.is_empty();
         let hits = found.answer.hits.into_iter().filter(likely);
         let passages = hits.filter_map(|hit| passage(hit, asked));
         let mut all: Vec<Versioned<Passage>> = passages.collect();
@@ -180,7 +182,11 @@ impl Library {
     }
 
     /// Documents of hits whose files changed since they were indexed, by collection and path.
-    fn stale(&self, hits: &[IndexHit], asked: &RequestedCollections) -> BTreeMap<(String, String), PathBuf> {
+    fn stale(
+        &self,
+        hits: &[IndexHit],
+        asked: &RequestedCollections,
+    ) -> BTreeMap<(String, String), PathBuf> {
         let mut stale = BTreeMap::new();
         let mut seen = HashSet::new();
         for shelf in &asked.collections {
@@ -212,7 +218,8 @@ impl Library {
         let (site, item) = on.find(path)?;
         let stamp = site.stamp(&item.place)?;
         let at_hand = || self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |held: &&CachedDocument| held.key == on.key && held.path == path && held.stamp == stamp;
+        let is_it =
+            |held: &&CachedDocument| held.key == on.key && held.path == path && held.stamp == stamp;
         let held = at_hand().iter().find(is_it).map(|held| Arc::clone(&held.document));
         if let Some(document) = held {
             return Some(Ok(document));
@@ -267,7 +274,11 @@ impl Library {
     }
 }
 
-fn read(site: &CollectionFolder, item: &CollectionFile, context: &CallContext) -> Result<ProseDocument, ToolError> {
+fn read(
+    site: &CollectionFolder,
+    item: &CollectionFile,
+    context: &CallContext,
+) -> Result<ProseDocument, ToolError> {
     let stopped = || context.stop().is_some();
     let mut bytes = site.read(item).map_err(|problem| problem.into_tool_error("document_id"))?;
     if let DocumentReader::Archive(archive) = item.reader {
@@ -321,7 +332,11 @@ pub(crate) struct DocumentLinks<'a> {
 }
 
 impl<'a> DocumentLinks<'a> {
-    pub(crate) fn new(collection: &'a DocumentCollection, from: &'a str, context: &'a CallContext) -> Self {
+    pub(crate) fn new(
+        collection: &'a DocumentCollection,
+        from: &'a str,
+        context: &'a CallContext,
+    ) -> Self {
         Self { collection, from, context, known: RefCell::default() }
     }
 

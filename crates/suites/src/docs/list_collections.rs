@@ -2,7 +2,7 @@
 
 use super::{DocumentProblem, Library, address, collection::CollectionOrigin};
 use crate::indexing::IndexPhase;
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, TypedTool, ToolError};
+use docent_tool::{AnswerBlock, CallContext, ToolAnswer, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
@@ -73,9 +73,13 @@ impl TypedTool for ListCollections {
     }
 }
 
-fn list(library: &Library, context: &CallContext) -> Result<ToolAnswer<ListCollectionsAnswer>, ToolError> {
+fn list(
+    library: &Library,
+    context: &CallContext,
+) -> Result<ToolAnswer<ListCollectionsAnswer>, ToolError> {
     let shelves = library.shelves();
-    let phase = if shelves.is_empty() { IndexPhase::UpToDate } else { library.live.ready(context)? };
+    let phase =
+        if shelves.is_empty() { IndexPhase::UpToDate } else { library.live.ready(context)? };
     let mut collections = Vec::with_capacity(shelves.len());
     for shelf in shelves.iter() {
         let sources = library.live.sources(&shelf.key, context)?;

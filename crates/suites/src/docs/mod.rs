@@ -5,20 +5,20 @@
 
 pub(crate) mod address;
 mod collection;
+mod collections;
 mod get_document;
+mod index_updater;
 mod library;
 mod list_collections;
 mod search_documentation;
-mod collections;
-mod index_updater;
 mod units;
 mod versions;
 
-pub use collection::{CollectionSettings, CollectionOrigin, collection_places};
+pub use collection::{CollectionOrigin, CollectionSettings, collection_places};
 pub use get_document::{GetAnswer, GetArgs, SectionInfo};
+pub use index_updater::{CollectionReport, DocsReport, indexed_counts, outdated_counts, sync};
 pub use list_collections::{CollectionInfo, ListCollectionsAnswer, ListCollectionsArgs};
 pub use search_documentation::{SearchDocumentationAnswer, SearchDocumentationArgs, SearchHit};
-pub use index_updater::{CollectionReport, DocsReport, outdated_counts, indexed_counts, sync};
 pub use units::prose_units;
 
 use crate::{
@@ -26,19 +26,20 @@ use crate::{
     files::{ReadFailure, ServedRoots},
     indexing::{BackgroundIndex, StoreOpener},
 };
+use collections::DocumentCollections;
 use docent_index::Synonyms;
-use docent_prose::{ProseDocument, DocumentSection};
+use docent_prose::{DocumentSection, ProseDocument};
 use docent_tool::{
-    AnyTool, App, CallContext, ProviderChange, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider,
-    ResourceReading, ResourceInfo, BoxedFuture, TemplateInfo, ToolError, erase, no_client,
+    AnyTool, App, BoxedFuture, CallContext, CompletionRequest, CompletionTarget, CompletionValues,
+    Contents, ProviderChange, ResourceInfo, ResourceReading, TemplateInfo, ToolError, ToolProvider,
+    erase, no_client,
 };
 use get_document::GetDocument;
-use library::{Library, DocumentLinks};
+use library::{DocumentLinks, Library};
 use list_collections::ListCollections;
 use schemars::JsonSchema;
 use search_documentation::SearchDocumentation;
 use serde::Serialize;
-use collections::DocumentCollections;
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use tokio::sync::broadcast;
 use units::DocumentUnitMetadata;
@@ -80,7 +81,12 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    fn of_unit(collection: &CollectionSettings, path: &str, title: String, extra: DocumentUnitMetadata) -> Self {
+    fn of_unit(
+        collection: &CollectionSettings,
+        path: &str,
+        title: String,
+        extra: DocumentUnitMetadata,
+    ) -> Self {
         Self {
             source: format!("{}/{path}", collection.name),
             page: extra.page,
@@ -113,7 +119,11 @@ impl Metadata {
 }
 
 /// URL of a document on the web.
-fn web_address(collection: &CollectionSettings, path: &str, anchor: Option<&str>) -> Option<String> {
+fn web_address(
+    collection: &CollectionSettings,
+    path: &str,
+    anchor: Option<&str>,
+) -> Option<String> {
     let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
     if let Some(address) = collection.addresses.get(path) {
         return Some(format!("{address}{anchor}"));
@@ -152,8 +162,15 @@ impl std::fmt::Debug for DocsSuite {
 
 impl DocsSuite {
     /// Creates the suite for these collections, in this order. Reads nothing until a tool is called.
-    pub fn new(roots: ServedRoots, collections: Vec<CollectionSettings>, index: StoreOpener) -> Self {
-        Self::of(Library::new(BackgroundIndex::with_source(DocumentCollections::new(roots, collections), index)))
+    pub fn new(
+        roots: ServedRoots,
+        collections: Vec<CollectionSettings>,
+        index: StoreOpener,
+    ) -> Self {
+        Self::of(Library::new(BackgroundIndex::with_source(
+            DocumentCollections::new(roots, collections),
+            index,
+        )))
     }
 
     /// Returns the suite with these synonyms.
@@ -313,8 +330,7 @@ fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Conte
     };
     let (mime, text) = if address.path.is_none() {
         let shelf = shelves.iter().find(|shelf| address.is_in(&shelf.collection));
-        let shelf =
-            shelf.ok_or_else(|| ToolError::not_found(format!("no collection at {uri}")))?;
+        let shelf = shelf.ok_or_else(|| ToolError::not_found(format!("no collection at {uri}")))?;
         let titles = library.titles(shelf, context)?;
         ("application/x-documentation", contents(&shelf.collection, &titles))
     } else {

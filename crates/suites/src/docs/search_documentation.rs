@@ -6,9 +6,12 @@ use super::{
 };
 use crate::{
     apps,
-    indexing::{IndexPhase, HitExplanation},
+    indexing::{HitExplanation, IndexPhase},
 };
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, Object, DisabledTool, TypedTool, ToolError, argument_schema};
+use docent_tool::{
+    AnswerBlock, CallContext, DisabledTool, Object, ToolAnswer, ToolError, TypedTool,
+    argument_schema,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -119,7 +122,8 @@ fn search(
     args: &SearchDocumentationArgs,
     context: &CallContext,
 ) -> Result<ToolAnswer<SearchDocumentationAnswer>, ToolError> {
-    let asked = library.requested(&args.doc_type).ok_or_else(|| unknown(library, &args.doc_type))?;
+    let asked =
+        library.requested(&args.doc_type).ok_or_else(|| unknown(library, &args.doc_type))?;
     let found = if asked.collections.is_empty() {
         let (phase, notes) = (IndexPhase::UpToDate, Vec::new());
         Passages { all: Vec::new(), phase, generation: 0, notes }
@@ -144,7 +148,8 @@ fn search(
     if results.is_empty() || partial {
         blocks.extend(notes.iter().map(AnswerBlock::text));
     }
-    let structured = SearchDocumentationAnswer { results, generation: found.generation, notes, problems };
+    let structured =
+        SearchDocumentationAnswer { results, generation: found.generation, notes, problems };
     Ok(ToolAnswer { structured, content: blocks, partial })
 }
 
@@ -161,8 +166,11 @@ fn citation(hit: &SearchHit) -> String {
 fn unfinished(phase: &IndexPhase, notes: &mut Vec<String>) -> bool {
     match phase {
         IndexPhase::Idle | IndexPhase::Building(..) => {
-            let (done, total) =
-                if let IndexPhase::Building(done, total) = phase { (*done, *total) } else { (0, 0) };
+            let (done, total) = if let IndexPhase::Building(done, total) = phase {
+                (*done, *total)
+            } else {
+                (0, 0)
+            };
             notes.push(format!("This is partial: the documents are being indexed ({done} of {total} files so far). Ask again in a moment."));
             true
         }
@@ -177,7 +185,8 @@ fn unfinished(phase: &IndexPhase, notes: &mut Vec<String>) -> bool {
 }
 
 fn unknown(library: &Library, name: &str) -> ToolError {
-    let names = std::iter::once(ALL_COLLECTIONS.to_owned()).chain(library.doc_types()).collect::<Vec<_>>();
+    let names =
+        std::iter::once(ALL_COLLECTIONS.to_owned()).chain(library.doc_types()).collect::<Vec<_>>();
     ToolError::argument(
         "doc_type",
         format!("unknown collection {name}; expected one of {}", names.join(", ")),
@@ -198,7 +207,11 @@ pub(crate) fn as_object(metadata: &Metadata) -> Result<Object, ToolError> {
     }
 }
 
-fn nothing(library: &Library, args: &SearchDocumentationArgs, problems: &[DocumentProblem]) -> String {
+fn nothing(
+    library: &Library,
+    args: &SearchDocumentationArgs,
+    problems: &[DocumentProblem],
+) -> String {
     if library.shelves().is_empty() {
         return format!("No documentation is configured: {HOW_TO_ADD}.");
     }

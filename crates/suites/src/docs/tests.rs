@@ -1,5 +1,7 @@
 use super::*;
-use docent_tool::{CallClient, AnswerBlock, SyslogLevel, ToolOutcome, Progress, CallStop, no_client};
+use docent_tool::{
+    AnswerBlock, CallClient, CallStop, Progress, SyslogLevel, ToolOutcome, no_client,
+};
 use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
 use tempfile::TempDir;
@@ -392,9 +394,7 @@ async fn the_nearest_id_is_offered() {
     let lists = "techdoc://postgresql/docs, techdoc://ubuntu/docs";
     assert_eq!(
         failure.hint.unwrap(),
-        format!(
-            "no similar id; find ids with search_documentation or in these resources: {lists}"
-        )
+        format!("no similar id; find ids with search_documentation or in these resources: {lists}")
     );
 }
 
@@ -514,7 +514,11 @@ async fn templates_are_completed() {
     }
     assert!(
         suite
-            .complete(&CompletionRequest::new(CompletionTarget::Template("x".into()), "collection", ""))
+            .complete(&CompletionRequest::new(
+                CompletionTarget::Template("x".into()),
+                "collection",
+                ""
+            ))
             .await
             .values
             .is_empty()
@@ -532,8 +536,9 @@ async fn a_changed_document_is_announced() {
     assert!(!suite.watch("ast://project/x"));
     put(folder.path(), "docs/postgresql/vacuum.md", "# Short\n");
     for wanted in ["techdoc://postgresql/docs", uri] {
-        let heard =
-            async { while changes.recv().await.unwrap() != ProviderChange::Updated(wanted.into()) {} };
+        let heard = async {
+            while changes.recv().await.unwrap() != ProviderChange::Updated(wanted.into()) {}
+        };
         tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
     }
     let document = suite.read(uri, &no_client()).await.unwrap().unwrap().contents;
@@ -571,7 +576,11 @@ impl CallClient for SilentDocsAudience {
     fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+    fn ask<'a>(
+        &'a self,
+        _: &'a str,
+        _: docent_tool::ClientQuery,
+    ) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Converts documents into units of the index, one per chunk.
 
-use docent_index::{LineSpan, IndexUnit};
+use docent_index::{IndexUnit, LineSpan};
 use docent_prose::{ProseDocument, ProseFormat, Unreadable, chunks};
 use serde::{Deserialize, Serialize};
 use std::{

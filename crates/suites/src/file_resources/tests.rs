@@ -37,9 +37,12 @@ impl FileSuiteProject {
 
     /// Waits until a URI is reported as updated.
     async fn hears(&self, changes: &mut broadcast::Receiver<ProviderChange>, uri: &str) {
-        let wait =
-            async { while changes.recv().await.unwrap() != ProviderChange::Updated(uri.to_owned()) {} };
-        tokio::time::timeout(EVENT_TIMEOUT, wait).await.unwrap_or_else(|_| panic!("no update of {uri}"));
+        let wait = async {
+            while changes.recv().await.unwrap() != ProviderChange::Updated(uri.to_owned()) {}
+        };
+        tokio::time::timeout(EVENT_TIMEOUT, wait)
+            .await
+            .unwrap_or_else(|_| panic!("no update of {uri}"));
     }
 }
 

@@ -114,7 +114,8 @@ pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
 
 /// `id_deploy` and `id_rsa.bak` are keys; `id_map.rs` is source code.
 fn is_key(name: &str) -> bool {
-    name.starts_with("id_") && (!name.contains('.') || SSH_KEY_FILES.iter().any(|key| name.starts_with(key)))
+    name.starts_with("id_")
+        && (!name.contains('.') || SSH_KEY_FILES.iter().any(|key| name.starts_with(key)))
 }
 
 #[cfg(test)]
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn the_operator_adds_and_lifts() {
-        let rules = AccessRules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
+        let rules =
+            AccessRules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
         for (path, want) in [
             ("drafts/a.md", true),
             ("src/drafts/a.md", false),

@@ -2,7 +2,7 @@
 //! those above it up to the root. They are read through the guard, so that a device, a pipe or a link that leads out
 //! blocks nothing; such a file is ignored and reported.
 
-use super::{RootPath, ReadProblem, ServedRoots};
+use super::{ReadProblem, RootPath, ServedRoots};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::{io, path::Path, sync::Arc};
 
@@ -36,9 +36,16 @@ pub(super) enum IgnoreVerdict {
 
 impl IgnoreRules {
     /// The rules of the folders above a place.
-    pub(super) fn rules_for_folder(roots: &ServedRoots, place: &RootPath, problems: &mut Vec<ReadProblem>) -> Self {
-        let folders: Vec<RootPath> = std::iter::successors(place.parent(), RootPath::parent).collect();
-        let inner = |above: Self, folder: &RootPath| above.rules_for_child(roots, folder, |_| true, problems);
+    pub(super) fn rules_for_folder(
+        roots: &ServedRoots,
+        place: &RootPath,
+        problems: &mut Vec<ReadProblem>,
+    ) -> Self {
+        let folders: Vec<RootPath> =
+            std::iter::successors(place.parent(), RootPath::parent).collect();
+        let inner = |above: Self, folder: &RootPath| {
+            above.rules_for_child(roots, folder, |_| true, problems)
+        };
         folders.iter().rev().fold(Self::default(), inner)
     }
 

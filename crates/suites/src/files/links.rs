@@ -51,7 +51,8 @@ impl DeniedFileLinks {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // A new hard link changes the timestamp of the file, so an earlier collection may lack it.
         let named = changed(file);
-        let is_fresh = |known: &DeniedFileNumbers| named.is_some_and(|named| named + CLOCK_TICK < known.since);
+        let is_fresh =
+            |known: &DeniedFileNumbers| named.is_some_and(|named| named + CLOCK_TICK < known.since);
         let known = match &mut *known {
             Some(known) if is_fresh(known) => known,
             slot => slot.insert(self.collect_numbers(roots, rules)),
@@ -60,10 +61,17 @@ impl DeniedFileLinks {
     }
 
     #[expect(clippy::disallowed_methods, reason = "secrets may be outside the roots")]
-    fn collect_numbers<'a>(&self, roots: impl Iterator<Item = &'a Path>, rules: &AccessRules) -> DeniedFileNumbers {
+    fn collect_numbers<'a>(
+        &self,
+        roots: impl Iterator<Item = &'a Path>,
+        rules: &AccessRules,
+    ) -> DeniedFileNumbers {
         let since = SystemTime::now();
-        let mut numbers: HashSet<FileNumber> =
-            self.outside_files.iter().filter_map(|path| Some(number(&path.metadata().ok()?))).collect();
+        let mut numbers: HashSet<FileNumber> = self
+            .outside_files
+            .iter()
+            .filter_map(|path| Some(number(&path.metadata().ok()?)))
+            .collect();
         for root in roots {
             let denied = everything(root).filter(|path| {
                 let relative = path.strip_prefix(root).ok().and_then(Path::to_str);

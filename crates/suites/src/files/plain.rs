@@ -1,6 +1,6 @@
 //! Fast path: opens files without symbolic links in their path, without resolving it in user space.
 
-use super::{PathKind, RootPath, ReadProblem, io_problem};
+use super::{PathKind, ReadProblem, RootPath, io_problem};
 use cap_std::fs::Dir;
 use rustix::{
     fd::OwnedFd,

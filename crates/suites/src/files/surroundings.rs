@@ -22,7 +22,9 @@ impl RootSurroundings {
     /// Computes the surroundings. `others` may include the root itself. All paths must be real paths.
     pub(super) fn find(root: &Path, others: &[&Path], secrets: &[PathBuf]) -> Self {
         let apart = |path: &Path, folder: &Path| {
-            relative_path(path, folder).filter(|path| !path.is_empty()).map(|path| format!("{path}/"))
+            relative_path(path, folder)
+                .filter(|path| !path.is_empty())
+                .map(|path| format!("{path}/"))
         };
         let all_of_it = secrets.iter().any(|secret| root.starts_with(secret));
         let inside = secrets.iter().filter_map(|secret| relative_path(secret, root));

@@ -170,7 +170,8 @@ fn the_second_root_is_reached_by_absolute_paths_alone() {
     let base = tempfile::tempdir().unwrap();
     write(&base.path().join("one/a.txt"), "1");
     write(&base.path().join("one/inner/b.txt"), "2");
-    let roots = ServedRoots::open(&[base.path().join("one"), base.path().join("one/inner")]).unwrap();
+    let roots =
+        ServedRoots::open(&[base.path().join("one"), base.path().join("one/inner")]).unwrap();
     let inner = roots.paths().nth(1).unwrap().join("b.txt");
     let place = roots.resolve(inner.to_str().unwrap()).unwrap();
     assert_eq!((place.root(), place.relative()), (1, "b.txt"));

@@ -1,7 +1,7 @@
 //! Walks everything under a place: sorted, without ignored files or secrets.
 
 use super::{
-    PathKind, RootPath, ReadProblem, ServedRoots, SpecialFile,
+    PathKind, ReadProblem, RootPath, ServedRoots, SpecialFile,
     ignored::{IgnoreRules, IgnoreVerdict},
 };
 use crate::worker_pools;
@@ -83,7 +83,12 @@ struct FolderListing {
 }
 
 impl FolderWalk {
-    pub(super) fn start(roots: &ServedRoots, place: &RootPath, options: WalkOptions, special: bool) -> Self {
+    pub(super) fn start(
+        roots: &ServedRoots,
+        place: &RootPath,
+        options: WalkOptions,
+        special: bool,
+    ) -> Self {
         let course = WalkContext { roots: roots.clone(), options, special };
         let FolderListing { items, ignored } = course.start(place);
         Self { course, pending: vec![(items.into_iter(), ignored)] }
@@ -136,7 +141,9 @@ impl WalkContext {
         let found = self.roots.dir(place).symlink_metadata(place.relative());
         match found.and_then(|found| self.roots.check_there(place, &found).map(|()| found)) {
             Err(error) => alone(Err(failure(place, &error))),
-            Ok(metadata) if !metadata.is_dir() => alone(self.entry_or_problem(place.clone(), &metadata)),
+            Ok(metadata) if !metadata.is_dir() => {
+                alone(self.entry_or_problem(place.clone(), &metadata))
+            }
             Ok(_) => {
                 let mut problems = Vec::new();
                 let above = if self.options.ignored {
@@ -205,7 +212,9 @@ impl WalkContext {
             ignored
         };
         items.extend(
-            entries.iter().filter_map(|(name, entry)| self.entry_for(folder, name, entry, &ignored)),
+            entries
+                .iter()
+                .filter_map(|(name, entry)| self.entry_for(folder, name, entry, &ignored)),
         );
         FolderListing { items, ignored }
     }

@@ -7,8 +7,11 @@ use super::{
     project::ProjectIndexSource,
 };
 use crate::watch::ChangeBatch;
-use docent_index::{IndexSearchResults, IndexQuery, StoreStatus, IndexStore, IndexStoreError, SourceSummary, StoreView, embed::Embedder};
-use docent_tool::{CallContext, ToolFailure, FailureKind, CallStop, ToolError};
+use docent_index::{
+    IndexQuery, IndexSearchResults, IndexStore, IndexStoreError, SourceSummary, StoreStatus,
+    StoreView, embed::Embedder,
+};
+use docent_tool::{CallContext, CallStop, FailureKind, ToolError, ToolFailure};
 use rayon::ThreadPoolBuilder;
 use std::{
     error::Error,
@@ -38,7 +41,8 @@ pub struct OpenedStore {
 }
 
 /// Opens the store on first use.
-pub type StoreOpener = Arc<dyn Fn() -> Result<OpenedStore, Box<dyn Error + Send + Sync>> + Send + Sync>;
+pub type StoreOpener =
+    Arc<dyn Fn() -> Result<OpenedStore, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
 /// Wraps an opener so that the store is opened only once.
 pub(crate) fn once(opener: StoreOpener) -> StoreOpener {
@@ -440,7 +444,9 @@ fn follow_until_dropped<G: IndexSource>(live: &Weak<BackgroundIndex<G>>, ended: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_tool::{ClientQuery, CallClient, AnswerBlock, SyslogLevel, Progress, BoxedFuture, ShareSlot};
+    use docent_tool::{
+        AnswerBlock, BoxedFuture, CallClient, ClientQuery, Progress, ShareSlot, SyslogLevel,
+    };
     use rayon::prelude::*;
     use serde_json::Value;
     use std::sync::atomic::AtomicUsize;
@@ -492,7 +498,8 @@ mod tests {
     fn files_that_are_indexed_keep_no_question_waiting() {
         let busy = Arc::<BusySource>::default();
         let folder = tempfile::tempdir().unwrap();
-        let live = BackgroundIndex::with_source(Arc::clone(&busy), crate::test_index(folder.path()));
+        let live =
+            BackgroundIndex::with_source(Arc::clone(&busy), crate::test_index(folder.path()));
         live.start();
         busy.wait_for(rayon::current_num_threads());
         assert_eq!(rayon::join(|| 1, || 2), (1, 2));
@@ -512,7 +519,11 @@ mod tests {
         fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
             Box::pin(std::future::ready(()))
         }
-        fn ask<'a>(&'a self, _: &'a str, _: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+        fn ask<'a>(
+            &'a self,
+            _: &'a str,
+            _: ClientQuery,
+        ) -> BoxedFuture<'a, Result<Value, ToolError>> {
             Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
         }
         fn state(&self) -> Option<String> {
@@ -535,7 +546,8 @@ mod tests {
         live.state().opened = Some(opener().unwrap());
         let generation = live.status().unwrap().generation;
         for (has_share, want) in [(true, 1), (false, 0)] {
-            let client = Arc::new(IndexShareAudience { has_share, ..IndexShareAudience::default() });
+            let client =
+                Arc::new(IndexShareAudience { has_share, ..IndexShareAudience::default() });
             // Its time is up, so that one look at the clock ends the wait.
             let (cancel, deadline) = (CancellationToken::new(), Some(Instant::now()));
             let context = CallContext::new(Arc::clone(&client) as _, cancel, deadline);

@@ -1,6 +1,6 @@
 //! Collects changes and writes them to a store in batches.
 
-use docent_index::{StoreChange, Digest, IndexStore, IndexStoreError};
+use docent_index::{Digest, IndexStore, IndexStoreError, StoreChange};
 
 /// Units per write; a killed run loses at most these.
 pub(crate) const UNITS_PER_BATCH: usize = 20_000;
@@ -53,7 +53,9 @@ impl<'a> Batches<'a> {
                 StoreChange::Put(source) => {
                     (source.collection.clone(), source.path.clone(), Some(source.digest))
                 }
-                StoreChange::Remove { collection, path } => (collection.clone(), path.clone(), None),
+                StoreChange::Remove { collection, path } => {
+                    (collection.clone(), path.clone(), None)
+                }
             }
         };
         let done = self.waiting.iter().map(about).collect();

@@ -1,7 +1,7 @@
 //! Keeps an index up to date until stopped.
 
 use super::{
-    SyncCallbacks, IndexReport,
+    IndexReport, SyncCallbacks,
     index_sync::IndexSync,
     survey::{FileSurvey, Wanted},
 };
@@ -120,7 +120,8 @@ impl IndexFollower<'_> {
         });
         // Watch first, so that changes during the first run are noticed.
         let listener = watch.and_then(|watch| {
-            let mut listener = FolderListener { roots: self.roots, watch, watched: BTreeSet::new() };
+            let mut listener =
+                FolderListener { roots: self.roots, watch, watched: BTreeSet::new() };
             listener.watch_all(self.callbacks.stopped).map(|()| listener)
         });
         (self.on_listening)(listener.is_ok());
@@ -138,8 +139,9 @@ impl IndexFollower<'_> {
                 self.sync_batch(&batch, &mut listener, &mut keeper)
             };
             failed = report.is_err();
-            let idle =
-                |report: &IndexReport| report.changed + report.removed == 0 && report.rebuilt.is_none();
+            let idle = |report: &IndexReport| {
+                report.changed + report.removed == 0 && report.rebuilt.is_none()
+            };
             if !report.as_ref().is_ok_and(idle) {
                 synced(report);
             }

@@ -1,14 +1,14 @@
 //! Writes new, changed and removed files to the store, in batches.
 
 use super::{
-    SyncCallbacks, IndexReport,
-    batches::{UNITS_PER_BATCH, Batches},
+    IndexReport, SyncCallbacks,
+    batches::{Batches, UNITS_PER_BATCH},
     exclusions::ExcludedFiles,
     seconds_rounded,
-    survey::{SurveyedFile, KnownDigests, FileRead, FileSurvey, Wanted},
+    survey::{FileRead, FileSurvey, KnownDigests, SurveyedFile, Wanted},
 };
-use crate::files::{RootPath, ReadFailure, ServedRoots};
-use docent_index::{StoreChange, StoreRepairs, IndexStore, IndexStoreError};
+use crate::files::{ReadFailure, RootPath, ServedRoots};
+use docent_index::{IndexStore, IndexStoreError, StoreChange, StoreRepairs};
 use rayon::prelude::*;
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -65,7 +65,11 @@ impl<'a> IndexSync<'a> {
     ) -> Result<IndexReport, IndexStoreError> {
         let start = Instant::now();
         let (known, survey) = rayon::join(
-            || self.store.repair().and_then(|repairs| Ok((repairs, KnownDigests::load(self.store)?))),
+            || {
+                self.store
+                    .repair()
+                    .and_then(|repairs| Ok((repairs, KnownDigests::load(self.store)?)))
+            },
             || FileSurvey::survey_all(self.roots, wanted, callbacks.stopped),
         );
         let (repairs, known) = known?;
@@ -116,11 +120,18 @@ impl<'a> IndexSync<'a> {
         Ok((report, folders))
     }
 
-    fn run(&mut self, work: SyncWork, callbacks: SyncCallbacks<'_>) -> Result<IndexReport, IndexStoreError> {
+    fn run(
+        &mut self,
+        work: SyncWork,
+        callbacks: SyncCallbacks<'_>,
+    ) -> Result<IndexReport, IndexStoreError> {
         let SyncWork { survey, gone, repairs, start } = work;
         let mut batches = Batches::new(self.store, self.batch_size);
-        let mut tally =
-            SyncCounts { left_out: survey.left_out, problems: survey.problems, ..SyncCounts::default() };
+        let mut tally = SyncCounts {
+            left_out: survey.left_out,
+            problems: survey.problems,
+            ..SyncCounts::default()
+        };
         let mut stopped = survey.stopped;
         tally.removed = gone.len();
         for change in gone {
@@ -173,7 +184,12 @@ struct SyncCounts {
 }
 
 impl SyncCounts {
-    fn add(&mut self, file: &SurveyedFile, read: Result<FileRead, ReadFailure>, known: &KnownDigests) -> Option<StoreChange> {
+    fn add(
+        &mut self,
+        file: &SurveyedFile,
+        read: Result<FileRead, ReadFailure>,
+        known: &KnownDigests,
+    ) -> Option<StoreChange> {
         let was_there = known.digest(file).is_some();
         match read {
             Ok(FileRead::Same) => return None,

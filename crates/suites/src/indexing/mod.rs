@@ -3,25 +3,27 @@
 //! Owns which files are indexed, how changes are detected, and in which batches they are written. Accesses files only
 //! through [`crate::files`]; knows nothing of what the store does with units.
 
+mod background;
 mod batches;
+mod exclusions;
+mod explanation;
 mod follow;
 mod index_sync;
-mod exclusions;
-mod background;
 mod project;
 mod survey;
-mod explanation;
 
 pub use crate::watch::WatchError;
-pub(crate) use batches::{UNITS_PER_BATCH, Batches, Written};
-pub use follow::{FollowError, follow};
-pub use exclusions::ExcludedFiles;
-pub(crate) use background::{FollowContext, IndexSource, FileEvent, IndexPhase, IndexSearchAnswer, once};
 pub use background::{BackgroundIndex, OpenedStore, StoreOpener};
-pub use project::ProjectIndexSource;
-pub(crate) use survey::digest_now;
+pub(crate) use background::{
+    FileEvent, FollowContext, IndexPhase, IndexSearchAnswer, IndexSource, once,
+};
+pub(crate) use batches::{Batches, UNITS_PER_BATCH, Written};
+pub use exclusions::ExcludedFiles;
 pub use explanation::HitExplanation;
 pub(crate) use explanation::score;
+pub use follow::{FollowError, follow};
+pub use project::ProjectIndexSource;
+pub(crate) use survey::digest_now;
 
 use crate::files::{ReadFailure, ServedRoots};
 use docent_index::{IndexStore, IndexStoreError};
@@ -29,7 +31,7 @@ use index_sync::IndexSync;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Duration;
-use survey::{SurveyedFile, KnownDigests, FileCheck, FileSurvey, Wanted};
+use survey::{FileCheck, FileSurvey, KnownDigests, SurveyedFile, Wanted};
 
 /// Collection of definitions in source code.
 pub const CODE: &str = "code";
@@ -116,8 +118,10 @@ pub fn measure_lag(
 ) -> Result<IndexLag, IndexStoreError> {
     let known = KnownDigests::load(store)?;
     let survey = FileSurvey::survey_all(roots, &Wanted::default(), callbacks.stopped);
-    let was_there =
-        |file: &SurveyedFile| IndexLag { changed: 0, removed: usize::from(known.digest(file).is_some()) };
+    let was_there = |file: &SurveyedFile| IndexLag {
+        changed: 0,
+        removed: usize::from(known.digest(file).is_some()),
+    };
     let unlike = |file: &SurveyedFile| match file.check(roots, &known) {
         Ok(FileCheck::Same) => IndexLag::default(),
         Ok(FileCheck::Changed { .. }) => IndexLag { changed: 1, removed: 0 },

@@ -2,8 +2,8 @@
 
 use super::{
     CODE, IndexPhase, IndexReport,
+    background::{BackgroundIndex, FollowContext, IndexSource, StoreOpener},
     follow::{FollowError, IndexFollower},
-    background::{FollowContext, IndexSource, BackgroundIndex, StoreOpener},
     survey::{self, Wanted},
 };
 use crate::{
@@ -25,10 +25,23 @@ impl IndexSource for ProjectIndexSource {
     type Report = IndexReport;
 
     fn follow(&self, following: FollowContext<'_, IndexReport>) -> Result<(), FollowError> {
-        let FollowContext { store, callbacks, pending, on_listening: listening, on_touched: heard, on_synced: synced } = following;
+        let FollowContext {
+            store,
+            callbacks,
+            pending,
+            on_listening: listening,
+            on_touched: heard,
+            on_synced: synced,
+        } = following;
         let wanted = || self.wanted.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let follower =
-            IndexFollower { roots: &self.roots, store, callbacks, pending, requested: &wanted, on_listening: listening };
+        let follower = IndexFollower {
+            roots: &self.roots,
+            store,
+            callbacks,
+            pending,
+            requested: &wanted,
+            on_listening: listening,
+        };
         follower.run(heard, synced)
     }
 

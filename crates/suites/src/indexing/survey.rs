@@ -8,9 +8,9 @@ use super::{
 use crate::{
     code::{self, try_code_units},
     docs::prose_units,
-    files::{WalkEntry, PathKind, RootPath, ReadFailure, ServedRoots, WalkOptions},
+    files::{PathKind, ReadFailure, RootPath, ServedRoots, WalkEntry, WalkOptions},
 };
-use docent_index::{StoreChange, Digest, Genre, IndexedSource, IndexStore, IndexStoreError};
+use docent_index::{Digest, Genre, IndexStore, IndexStoreError, IndexedSource, StoreChange};
 use docent_prose::{ProseFormat, Unreadable};
 use docent_syntax::Language;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -28,7 +28,8 @@ enum UnitReader {
 impl UnitReader {
     /// Prose takes precedence for documents that also have an outline.
     fn of(path: &str) -> Option<Self> {
-        let code = || Language::from_path(path).filter(|one| one.settings().searched).map(Self::Code);
+        let code =
+            || Language::from_path(path).filter(|one| one.settings().searched).map(Self::Code);
         ProseFormat::from_path(path).map(Self::Prose).or_else(code)
     }
 
@@ -84,7 +85,11 @@ pub(super) enum FileRead {
 
 impl SurveyedFile {
     /// Reads the file and compares it with the store.
-    pub(super) fn check(&self, roots: &ServedRoots, known: &KnownDigests) -> Result<FileCheck, ReadFailure> {
+    pub(super) fn check(
+        &self,
+        roots: &ServedRoots,
+        known: &KnownDigests,
+    ) -> Result<FileCheck, ReadFailure> {
         let problem = |reason: String| ReadFailure { path: self.path.clone(), reason };
         let read = roots.read(&self.place, self.reader.largest());
         let bytes = read.map_err(|found| problem(ReadFailure::from(&found).reason))?;
@@ -115,7 +120,11 @@ impl SurveyedFile {
     }
 
     /// Converts the file into a source for the store.
-    pub(super) fn read(&self, roots: &ServedRoots, known: &KnownDigests) -> Result<FileRead, ReadFailure> {
+    pub(super) fn read(
+        &self,
+        roots: &ServedRoots,
+        known: &KnownDigests,
+    ) -> Result<FileRead, ReadFailure> {
         let (bytes, digest) = match self.check(roots, known)? {
             FileCheck::Same => return Ok(FileRead::Same),
             FileCheck::LeftOut(reason) => return Ok(FileRead::LeftOut(reason)),
@@ -150,7 +159,11 @@ impl SurveyedFile {
 }
 
 /// The current digest of a file, to compare with the store; `None` if it can't be read.
-pub(crate) fn digest_now(roots: &ServedRoots, path: &str, language: Option<Language>) -> Option<Digest> {
+pub(crate) fn digest_now(
+    roots: &ServedRoots,
+    path: &str,
+    language: Option<Language>,
+) -> Option<Digest> {
     let place = roots.parse(path).ok()?;
     let reader = language.map(UnitReader::Code).or_else(|| UnitReader::of(path))?;
     let bytes = roots.read(&place, reader.largest()).ok()?;
@@ -263,7 +276,8 @@ impl FileSurvey {
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Self {
         let mut survey = Self::default();
-        let tops: BTreeSet<RootPath> = roots.paths().filter_map(|path| roots.locate(path)).collect();
+        let tops: BTreeSet<RootPath> =
+            roots.paths().filter_map(|path| roots.locate(path)).collect();
         for top in &tops {
             survey.folders.push(top.clone());
             survey.walk(roots, top, wanted, stopped);
@@ -352,7 +366,8 @@ impl FileSurvey {
         }
         let reader = UnitReader::of(entry.place.name());
         let Some(reader) = reader.filter(|_| entry.kind == PathKind::File) else { return };
-        let is_shelved = matches!(reader, UnitReader::Prose(_)) && roots.belongs_to_collection(&entry.place);
+        let is_shelved =
+            matches!(reader, UnitReader::Prose(_)) && roots.belongs_to_collection(&entry.place);
         if is_shelved || wanted.contains_key(&entry.place) {
             return;
         }

@@ -2,7 +2,8 @@
 
 use super::{index_sync::FILES_PER_STOP_CHECK, *};
 use docent_index::{
-    StoreChange, Digest, EmbeddedStore, IndexQuery, StoreRepairs, EmbeddedStoreSettings, StoreStatus, StoreView,
+    Digest, EmbeddedStore, EmbeddedStoreSettings, IndexQuery, StoreChange, StoreRepairs,
+    StoreStatus, StoreView,
     embed::{Embedder, EmbeddingTable},
     search,
 };
@@ -34,8 +35,12 @@ impl TwoRootProject {
             fs::create_dir(dir.path().join(folder)).unwrap();
         }
         let embedder: Arc<dyn Embedder> = EmbeddingTable::built_in();
-        let store =
-            EmbeddedStore::open(dir.path().join("index"), embedder, EmbeddedStoreSettings::default()).unwrap();
+        let store = EmbeddedStore::open(
+            dir.path().join("index"),
+            embedder,
+            EmbeddedStoreSettings::default(),
+        )
+        .unwrap();
         Self { dir, store }
     }
 
@@ -74,7 +79,9 @@ impl TwoRootProject {
 
     /// Location of the best hit.
     fn first(&self, text: &str) -> Option<String> {
-        let answer = search(&self.store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text)).unwrap();
+        let answer =
+            search(&self.store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text))
+                .unwrap();
         answer.hits.into_iter().next().map(|hit| hit.found.path)
     }
 }
@@ -198,7 +205,10 @@ impl IndexStore for FailingStore<'_> {
         self.store.digests(collection)
     }
 
-    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError> {
+    fn write(
+        &self,
+        changes: &mut dyn Iterator<Item = StoreChange>,
+    ) -> Result<StoreStatus, IndexStoreError> {
         let count = |left: usize| left.checked_sub(1);
         if self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, count).is_err() {
             let source = io::ErrorKind::StorageFull.into();
@@ -270,7 +280,9 @@ fn a_corrupt_index_is_rebuilt_and_says_why() {
         }
     }
     let embedder: Arc<dyn Embedder> = EmbeddingTable::built_in();
-    let store = EmbeddedStore::open(world.path("index"), embedder, EmbeddedStoreSettings::default()).unwrap();
+    let store =
+        EmbeddedStore::open(world.path("index"), embedder, EmbeddedStoreSettings::default())
+            .unwrap();
     let report = sync(&world.roots(&["one"]), &store, SyncCallbacks::default()).unwrap();
     assert!(report.rebuilt.as_deref().is_some_and(|why| why.contains("missing")), "{report:?}");
     assert_eq!((report.changed, report.units), (1, 1));
@@ -309,7 +321,11 @@ fn an_index_follows_its_files_until_it_is_stopped() {
         fs::rename(world.path("two/late"), world.path("one/late")).unwrap();
         let mut problems = Vec::new();
         while problems.is_empty() {
-            problems = reports.recv_timeout(EVENT_TIMEOUT).expect("no problem was reported").unwrap().problems;
+            problems = reports
+                .recv_timeout(EVENT_TIMEOUT)
+                .expect("no problem was reported")
+                .unwrap()
+                .problems;
         }
         assert_eq!(problems[0].path, "late/bad\u{fffd}.py");
         stop.store(true, Ordering::SeqCst);

@@ -34,7 +34,12 @@ impl PathCandidates {
     }
 
     /// The best completions among files or folders. Walks the roots: do not call it on an async thread.
-    pub(super) fn complete(&self, kind: PathKind, typed: &str, context: &CallContext) -> Vec<String> {
+    pub(super) fn complete(
+        &self,
+        kind: PathKind,
+        typed: &str,
+        context: &CallContext,
+    ) -> Vec<String> {
         let paths = self.paths(context);
         let typed = typed.strip_prefix("./").unwrap_or(typed);
         let list = if kind == PathKind::Folder { &paths.folders } else { &paths.files };

@@ -200,7 +200,11 @@ async fn arguments_complete_from_what_is_there() {
     ];
     for (prompt, argument, typed, want) in cases {
         let found = suite
-            .complete(&CompletionRequest::new(CompletionTarget::Prompt(prompt.into()), argument, typed))
+            .complete(&CompletionRequest::new(
+                CompletionTarget::Prompt(prompt.into()),
+                argument,
+                typed,
+            ))
             .await;
         assert_eq!(found.values, want, "{prompt} {argument} {typed}");
     }

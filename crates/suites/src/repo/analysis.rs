@@ -1,18 +1,19 @@
 //! The phases of `analyze_repository`. Runs off the async threads; checks the deadline in every loop.
 
 use super::{
+    analysis_scope::AnalysisScope,
     coverage, drift, gaps,
     history::{self, ProjectPast},
-    inventory, languages, license, links, manifests,
-    analysis_scope::AnalysisScope,
-    project, redundancy,
+    inventory, languages, license, links, manifests, project, redundancy,
     report::{Depth, Nature, Project, Report, Tasks},
     scan::{self, SourceScan},
     survey::{self, TreeSurvey},
     text::counted,
     tree::{HaltCheck, ProjectTree, name_of},
 };
-use crate::files::{WalkEntry, PathKind, PathError, RootPath, ReadFailure, ServedRoots, WalkOptions};
+use crate::files::{
+    PathError, PathKind, ReadFailure, RootPath, ServedRoots, WalkEntry, WalkOptions,
+};
 use docent_tool::{CallContext, CallStop, ToolError};
 use std::{
     collections::BTreeMap,
@@ -44,7 +45,12 @@ pub(super) struct RepositoryAnalysis {
 }
 
 impl RepositoryAnalysis {
-    pub(super) fn new(roots: ServedRoots, top: RootPath, depth: Depth, parts: AnalysisScope) -> Self {
+    pub(super) fn new(
+        roots: ServedRoots,
+        top: RootPath,
+        depth: Depth,
+        parts: AnalysisScope,
+    ) -> Self {
         let folder = roots.absolute(&top);
         let name = folder
             .file_name()

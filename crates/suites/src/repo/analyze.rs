@@ -3,17 +3,19 @@
 use super::{
     LOGGER, address,
     analysis::RepositoryAnalysis,
-    folder,
-    report_cache::ReportCache,
     analysis_scope::AnalysisScope,
+    folder,
     report::{Depth, Report},
+    report_cache::ReportCache,
     text,
 };
 use crate::{
     apps,
     files::{RootPath, ServedRoots},
 };
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, SyslogLevel, ResourceInfo, TypedTool, ToolError, WorkSlot};
+use docent_tool::{
+    AnswerBlock, CallContext, ResourceInfo, SyslogLevel, ToolAnswer, ToolError, TypedTool, WorkSlot,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -91,14 +93,17 @@ pub(super) async fn report(
         "message": "Repository analysis started", "path": place.relative(), "depth": depth,
     });
     context.log(SyslogLevel::Debug, LOGGER, start);
-    let analysis = RepositoryAnalysis::new(roots.clone(), place.clone(), depth, AnalysisScope::of(depth));
+    let analysis =
+        RepositoryAnalysis::new(roots.clone(), place.clone(), depth, AnalysisScope::of(depth));
     // One slot for all phases: a phase that had to wait for another slot could lose earlier results at the deadline.
     let slot = context.wait_for_work_slot().await?;
     let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::walk).await?;
     context.emit(AnswerBlock::text(text::structure(&analysis.report))).await;
-    let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_manifests).await?;
+    let (analysis, slot) =
+        phase(analysis, slot, context, RepositoryAnalysis::read_manifests).await?;
     context.emit(AnswerBlock::text(text::stack(&analysis.report))).await;
-    let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_contents).await?;
+    let (analysis, slot) =
+        phase(analysis, slot, context, RepositoryAnalysis::read_contents).await?;
     let (mut analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::compare).await?;
     drop(slot);
     context.emit(AnswerBlock::text(text::documentation(&analysis.report))).await;

@@ -3,11 +3,10 @@
 use super::{
     LOGGER,
     analysis::RepositoryAnalysis,
+    analysis_scope::AnalysisScope,
     analyze::phase,
     findings::{Check, Finding, Findings},
-    folder,
-    analysis_scope::AnalysisScope,
-    render,
+    folder, render,
     report::{
         BrokenLink, Depth, LinkProblem, MentionKind, Outdated, ReadmeItem, Report, Severity, Stale,
         Undocumented,
@@ -15,7 +14,7 @@ use super::{
     text::{counted, grouped},
 };
 use crate::files::ServedRoots;
-use docent_tool::{ToolAnswer, AnswerBlock, CallContext, SyslogLevel, TypedTool, ToolError};
+use docent_tool::{AnswerBlock, CallContext, SyslogLevel, ToolAnswer, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -84,9 +83,12 @@ impl TypedTool for CheckDocumentation {
         let analysis = RepositoryAnalysis::new(self.roots.clone(), place, Depth::Deep, parts);
         let slot = context.wait_for_work_slot().await?;
         let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::walk).await?;
-        let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_manifests).await?;
-        let (analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::read_contents).await?;
-        let (mut analysis, slot) = phase(analysis, slot, context, RepositoryAnalysis::compare).await?;
+        let (analysis, slot) =
+            phase(analysis, slot, context, RepositoryAnalysis::read_manifests).await?;
+        let (analysis, slot) =
+            phase(analysis, slot, context, RepositoryAnalysis::read_contents).await?;
+        let (mut analysis, slot) =
+            phase(analysis, slot, context, RepositoryAnalysis::compare).await?;
         drop(slot);
         analysis.conclude(context);
         let findings = collect(analysis.report, checks);
@@ -97,7 +99,8 @@ impl TypedTool for CheckDocumentation {
         context.log(SyslogLevel::Info, LOGGER, event);
         let partial = !findings.missing.is_empty();
         let output = render(&findings, args.format)?;
-        let answer = ToolAnswer { structured: findings, content: vec![AnswerBlock::text(output)], partial };
+        let answer =
+            ToolAnswer { structured: findings, content: vec![AnswerBlock::text(output)], partial };
         Ok(answer)
     }
 }

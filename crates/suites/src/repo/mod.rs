@@ -5,6 +5,7 @@
 
 pub(crate) mod address;
 mod analysis;
+mod analysis_scope;
 mod analyze;
 mod check;
 mod coverage;
@@ -15,20 +16,19 @@ pub mod findings;
 mod gaps;
 mod history;
 mod inventory;
-mod report_cache;
 mod languages;
 mod license;
 mod links;
 mod manifests;
-mod analysis_scope;
+mod path_suffixes;
 mod project;
 mod redundancy;
 pub mod render;
 pub mod report;
+mod report_cache;
 mod scan;
 mod survey;
 mod syntax;
-mod path_suffixes;
 mod text;
 mod tree;
 mod versions;
@@ -40,14 +40,14 @@ pub(crate) use versions::Versions;
 
 use crate::{
     apps,
-    files::{PathKind, PathError, RootPath, ServedRoots},
+    files::{PathError, PathKind, RootPath, ServedRoots},
 };
 use docent_tool::{
-    AnyTool, App, CallContext, CompletionValues, CompletionRequest, CompletionTarget, Contents, ToolProvider,
-    ResourceReading, BoxedFuture, TemplateInfo, ToolError, erase, no_client,
+    AnyTool, App, BoxedFuture, CallContext, CompletionRequest, CompletionTarget, CompletionValues,
+    Contents, ResourceReading, TemplateInfo, ToolError, ToolProvider, erase, no_client,
 };
-use report_cache::ReportCache;
 use report::{Depth, Report};
+use report_cache::ReportCache;
 use std::sync::Arc;
 
 /// Logger name.

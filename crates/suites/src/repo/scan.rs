@@ -1,14 +1,14 @@
 //! Reads the project's files once, on all cores, and keeps the facts of each. Does not compare files.
 
 use super::{
+    analysis_scope::AnalysisScope,
     documents,
     facts::{DocumentFacts, DocumentFormat, Symbol},
     history::FileComplexity,
     languages::{self, LanguageLineCounts},
-    analysis_scope::AnalysisScope,
     report::{Nature, TaskFile},
     syntax,
-    tree::{ProjectFile, HaltCheck, ProjectTree},
+    tree::{HaltCheck, ProjectFile, ProjectTree},
     words::WordSet,
 };
 use crate::{files::ReadFailure, worker_pools};
@@ -81,7 +81,13 @@ pub(super) fn scan(
 }
 
 impl SourceScan {
-    fn take(&mut self, tree: &ProjectTree, file: &ProjectFile, parts: AnalysisScope, halt: HaltCheck<'_>) {
+    fn take(
+        &mut self,
+        tree: &ProjectTree,
+        file: &ProjectFile,
+        parts: AnalysisScope,
+        halt: HaltCheck<'_>,
+    ) {
         let Some(language) = file.language else { return };
         let bytes = match tree.read(&file.path) {
             Ok(bytes) => bytes,

@@ -68,7 +68,13 @@ impl TreeSurvey {
     }
 
     /// Adds one entry; `path` is relative to the analyzed folder. Returns whether it belongs to the project.
-    pub(super) fn take(&mut self, path: &str, kind: PathKind, bytes: u64, report: &mut Report) -> bool {
+    pub(super) fn take(
+        &mut self,
+        path: &str,
+        kind: PathKind,
+        bytes: u64,
+        report: &mut Report,
+    ) -> bool {
         if let Some(folder) = installed(path) {
             let skipped = &mut report.structure.skipped;
             if skipped.len() < 20 && !skipped.iter().any(|known| known == folder) {

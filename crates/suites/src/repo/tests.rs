@@ -5,8 +5,8 @@ mod findings;
 
 use super::{report::*, *};
 use docent_tool::{
-    ToolAnswer, ClientQuery, CallClient, AnswerBlock, ToolFailure, FailureKind, SyslogLevel, Progress, CallStop, TypedTool, WorkSlot,
-    no_client,
+    AnswerBlock, CallClient, CallStop, ClientQuery, FailureKind, Progress, SyslogLevel, ToolAnswer,
+    ToolFailure, TypedTool, WorkSlot, no_client,
 };
 use serde_json::{Value, json};
 use std::{
@@ -65,7 +65,11 @@ fn tool(root: &TempDir) -> AnalyzeRepository {
     AnalyzeRepository { roots, kept: Arc::default() }
 }
 
-async fn analyze(root: &TempDir, path: &str, depth: Depth) -> Result<ToolAnswer<Report>, ToolError> {
+async fn analyze(
+    root: &TempDir,
+    path: &str,
+    depth: Depth,
+) -> Result<ToolAnswer<Report>, ToolError> {
     tool(root).call(AnalyzeArgs { path: path.into(), depth }, &no_client()).await
 }
 
@@ -297,7 +301,8 @@ async fn an_empty_folder_has_an_answer() {
 async fn a_path_that_is_no_folder_here_is_an_error() {
     let root = library();
     let missing = analyze(&root, "no/such/place", Depth::Quick).await.unwrap_err();
-    let ToolError::Failed(ToolFailure { kind: FailureKind::NotFound, message, .. }) = missing else {
+    let ToolError::Failed(ToolFailure { kind: FailureKind::NotFound, message, .. }) = missing
+    else {
         panic!("{missing:?}")
     };
     assert_eq!(message, "Repository path does not exist");
@@ -469,7 +474,8 @@ async fn all_phases_have_one_turn_on_a_thread() {
 async fn a_cancelled_call_stops() {
     let root = library();
     let cancel = CancellationToken::new();
-    let listener = Arc::new(RecordingClient { cancel: Some(cancel.clone()), ..RecordingClient::default() });
+    let listener =
+        Arc::new(RecordingClient { cancel: Some(cancel.clone()), ..RecordingClient::default() });
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let stopped = tool(&root).call(args, &heard(&listener, cancel, None)).await.unwrap_err();
     assert!(matches!(stopped, ToolError::Stopped(CallStop::Cancelled)), "{stopped:?}");
@@ -483,7 +489,9 @@ async fn the_link_opens_the_full_report() {
     let tool = AnalyzeRepository { roots: suite.roots.clone(), kept: Arc::clone(&suite.kept) };
     let args = AnalyzeArgs { path: "web".into(), depth: Depth::Standard };
     let answer = tool.call(args, &no_client()).await.unwrap();
-    let Some(AnswerBlock::Link(link)) = answer.content.last() else { panic!("{:?}", answer.content) };
+    let Some(AnswerBlock::Link(link)) = answer.content.last() else {
+        panic!("{:?}", answer.content)
+    };
     assert_eq!(link.uri, "repository://standard/web");
     // The summarized report is read, not later changes.
     write(root.path(), "web/later.ts", "export {}\n");
@@ -508,7 +516,10 @@ async fn the_link_opens_the_full_report() {
         suite.complete(&CompletionRequest::new(target.clone(), "depth", "d")).await.values,
         ["deep"]
     );
-    assert_eq!(suite.complete(&CompletionRequest::new(target, "path", "we")).await.values[0], "web");
+    assert_eq!(
+        suite.complete(&CompletionRequest::new(target, "path", "we")).await.values[0],
+        "web"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The files of the analyzed folder from the walk: looked up by path, read only through the file access guard.
 
-use crate::files::{RootPath, ReadFailure, ServedRoots};
+use crate::files::{ReadFailure, RootPath, ServedRoots};
 use std::collections::{HashMap, HashSet};
 use tokei::LanguageType;
 
@@ -141,7 +141,8 @@ impl ProjectTree {
     }
 
     fn place(&self, path: &str) -> Result<RootPath, ReadFailure> {
-        let outside = || ReadFailure { path: path.to_owned(), reason: "is outside its root".into() };
+        let outside =
+            || ReadFailure { path: path.to_owned(), reason: "is outside its root".into() };
         self.top.join(path).ok_or_else(outside)
     }
 }

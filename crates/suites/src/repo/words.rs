@@ -99,7 +99,8 @@ fn finish(key: u64) -> u64 {
 }
 
 fn each(text: &[u8], mut take: impl FnMut(u64)) {
-    let class = |at: usize| text.get(at).map_or(ByteClass::Other, |byte| CLASSES[usize::from(*byte)]);
+    let class =
+        |at: usize| text.get(at).map_or(ByteClass::Other, |byte| CLASSES[usize::from(*byte)]);
     let mut at = 0;
     while at < text.len() {
         if class(at) != ByteClass::Part {

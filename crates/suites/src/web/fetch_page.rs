@@ -1,7 +1,10 @@
 //! `fetch_page`: reads a web page as Markdown.
 
 use super::{PROVENANCE, WebSettings, ends, reach};
-use docent_tool::{ToolAnswer, CallContext, ToolFailure, FailureKind, ToolHints, DisabledTool, TypedTool, ToolError};
+use docent_tool::{
+    CallContext, DisabledTool, FailureKind, ToolAnswer, ToolError, ToolFailure, ToolHints,
+    TypedTool,
+};
 use docent_web::{FetchPageError, PageWait, fetch_page_until};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

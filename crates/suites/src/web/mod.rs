@@ -8,10 +8,10 @@ mod search;
 mod tests;
 
 pub use fetch_page::{FetchPage, FetchPageAnswer, FetchPageArgs, FetchedLink, FetchedSection};
-pub use search::{WebSearchResult, WebSearchAnswer, WebSearchArgs, PageAge, WebSearch};
+pub use search::{PageAge, WebSearch, WebSearchAnswer, WebSearchArgs, WebSearchResult};
 
-use docent_net::{GuardedClient, FetchLimits, NetworkPolicy};
-use docent_tool::{AnyTool, CallContext, ProviderChange, ToolProvider, CallStop, ToolError, erase};
+use docent_net::{FetchLimits, GuardedClient, NetworkPolicy};
+use docent_tool::{AnyTool, CallContext, CallStop, ProviderChange, ToolError, ToolProvider, erase};
 use docent_web::PageLimits;
 use std::{
     error::Error,
@@ -52,7 +52,9 @@ impl WebSettings {
     /// `DuckDuckGo` with a policy that allows no host: both tools explain how to allow one.
     pub fn off() -> Self {
         Self {
-            client: Arc::new(|| GuardedClient::new(NetworkPolicy::default(), FetchLimits::default())),
+            client: Arc::new(|| {
+                GuardedClient::new(NetworkPolicy::default(), FetchLimits::default())
+            }),
             providers: docent_web::SearchProvider::duckduckgo().into_iter().collect(),
             page: PageLimits::default(),
             threads: Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS)),

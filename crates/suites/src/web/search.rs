@@ -2,10 +2,12 @@
 
 use super::{PROVENANCE, WebSettings, reach};
 use docent_tool::{
-    ToolAnswer, AnyTool, AnswerBlock, CallContext, ToolHints, Object, DisabledTool, ToolOutcome, BoxedFuture, CallStop, TypedTool,
-    ToolError, ToolInfo,
+    AnswerBlock, AnyTool, BoxedFuture, CallContext, CallStop, DisabledTool, Object, ToolAnswer,
+    ToolError, ToolHints, ToolInfo, ToolOutcome, TypedTool,
 };
-use docent_web::{InvalidWebQuery, WebSearchResults, WebQuery, Recency, Region, SearchError, check_allowed};
+use docent_web::{
+    InvalidWebQuery, Recency, Region, SearchError, WebQuery, WebSearchResults, check_allowed,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -168,7 +170,8 @@ fn answer(found: WebSearchResults) -> WebSearchAnswer {
 }
 
 fn notes(found: &WebSearchResults) -> Vec<String> {
-    let failures = found.failures.iter().map(|failure| format!("Earlier provider failed: {failure}"));
+    let failures =
+        found.failures.iter().map(|failure| format!("Earlier provider failed: {failure}"));
     found.notes.iter().cloned().chain(failures).collect()
 }
 

@@ -123,7 +123,10 @@ pub fn measure_all(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinition
 }
 
 /// The complexity of every callable definition, by index.
-pub fn figures(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinition]) -> Vec<(usize, Figures)> {
+pub fn figures(
+    source: &AnalyzedSource<'_>,
+    definitions: &[LocatedDefinition],
+) -> Vec<(usize, Figures)> {
     let (measured, _) = sweep(source, definitions);
     let pair = |one: &Measured| {
         let Measured { cyclomatic, cognitive, .. } = *one;
@@ -387,7 +390,8 @@ mod tests {
         assert!(found.iter().all(|one| one.1 == 2));
         let chain = format!("x = {}\n", vec!["a"; 20_000].join(" and "));
         let tree = parse::tree(Language::Python, &chain, &|| false).unwrap();
-        let source = AnalyzedSource { path: "f", language: Language::Python, text: &chain, tree: &tree };
+        let source =
+            AnalyzedSource { path: "f", language: Language::Python, text: &chain, tree: &tree };
         assert_eq!(measure(&source).cognitive, 1);
     }
 

@@ -93,7 +93,11 @@ pub struct Finding {
 }
 
 /// All findings of the built-in rules of one analysis, worst first. Polls `stopped`.
-pub fn check(source: &AnalyzedSource<'_>, analysis: RuleAnalysis, stopped: &dyn Fn() -> bool) -> Vec<Finding> {
+pub fn check(
+    source: &AnalyzedSource<'_>,
+    analysis: RuleAnalysis,
+    stopped: &dyn Fn() -> bool,
+) -> Vec<Finding> {
     check_with(RuleSet::built_in(), source, analysis, stopped)
 }
 

@@ -49,7 +49,8 @@ pub(super) fn distinct<'tree>(
     text: &str,
     ancestry: &Ancestry<'tree>,
 ) -> Vec<DefinitionMatch<'tree>> {
-    let mut by_node: HashMap<usize, Vec<DefinitionMatch<'tree>>> = HashMap::with_capacity(all.len());
+    let mut by_node: HashMap<usize, Vec<DefinitionMatch<'tree>>> =
+        HashMap::with_capacity(all.len());
     let skipped = skipped_ranges(all);
     for one in all {
         let Some(found) = definition_match(language, one, text) else { continue };
@@ -119,11 +120,16 @@ fn close<'tree>(found: &mut [DefinitionMatch<'tree>], text: &str, ancestry: &Anc
     }
 }
 
-fn definition_match<'tree>(language: Language, one: &QueryMatch<'tree>, text: &str) -> Option<DefinitionMatch<'tree>> {
-    let (kind, node) = one.captures.iter().find_map(|(name, node)| match Kind::from_name(name) {
-        Some(kind) => Some((Some(kind), *node)),
-        None => (*name == "scope").then_some((None, *node)),
-    })?;
+fn definition_match<'tree>(
+    language: Language,
+    one: &QueryMatch<'tree>,
+    text: &str,
+) -> Option<DefinitionMatch<'tree>> {
+    let (kind, node) =
+        one.captures.iter().find_map(|(name, node)| match Kind::from_name(name) {
+            Some(kind) => Some((Some(kind), *node)),
+            None => (*name == "scope").then_some((None, *node)),
+        })?;
     let all = |wanted: &str| -> Vec<Node<'tree>> {
         one.captures.iter().filter(|(name, _)| *name == wanted).map(|(_, node)| *node).collect()
     };

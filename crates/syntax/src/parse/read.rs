@@ -103,10 +103,16 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// The definition, unless it only lends its name, and its level for the definitions inside.
-    pub(super) fn read(&self, found: &DefinitionMatch<'a>, open: &[EnclosingDefinition]) -> (Option<LocatedDefinition>, EnclosingDefinition) {
+    pub(super) fn read(
+        &self,
+        found: &DefinitionMatch<'a>,
+        open: &[EnclosingDefinition],
+    ) -> (Option<LocatedDefinition>, EnclosingDefinition) {
         // A property among the parameters of a constructor belongs to the type.
         let is_property = found.kind == Some(Kind::Property);
-        let of_type = |level: &&EnclosingDefinition| !(is_property && level.kind.is_some_and(Kind::is_callable));
+        let of_type = |level: &&EnclosingDefinition| {
+            !(is_property && level.kind.is_some_and(Kind::is_callable))
+        };
         let around = open.iter().rev().find(of_type);
         let outer_name = around.map(|level| &level.qualified);
         let outer_name = outer_name.filter(|outer| self.has_room(outer.len()));
@@ -186,7 +192,10 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// The definition that one lies in, by its id.
-    fn parent<'l>(&self, mut around: impl Iterator<Item = &'l EnclosingDefinition>) -> Option<String> {
+    fn parent<'l>(
+        &self,
+        mut around: impl Iterator<Item = &'l EnclosingDefinition>,
+    ) -> Option<String> {
         let level = around.find(|level| !level.id.is_empty())?;
         Some(level.id.clone()).filter(|id| self.has_room(id.len()))
     }
@@ -453,8 +462,10 @@ impl<'a> DefinitionReader<'a> {
 
     fn decorators(&self, found: &DefinitionMatch<'a>, above: &[AttributeNode<'a>]) -> Vec<String> {
         let settings = &self.settings.modifiers;
-        let text =
-            |node: &Node<'_>| truncate(&collapse_whitespace(text_of(*node, self.text)), MAX_SIGNATURE_BYTES).into_owned();
+        let text = |node: &Node<'_>| {
+            truncate(&collapse_whitespace(text_of(*node, self.text)), MAX_SIGNATURE_BYTES)
+                .into_owned()
+        };
         let mut all: Vec<Node<'a>> = found.decorators.clone();
         all.extend(attributes::filter_decorators(self.settings, above));
         if !settings.decorators.is_empty() {

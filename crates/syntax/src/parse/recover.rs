@@ -7,7 +7,7 @@ use super::LocatedDefinition;
 use crate::{
     annotation::{Annotation, Kind, Parameter, Visibility},
     comment,
-    pack::{Recover, LanguageSettings},
+    pack::{LanguageSettings, Recover},
 };
 use std::collections::HashSet;
 
@@ -182,7 +182,9 @@ fn list(text: &str) -> (String, Vec<Parameter>) {
     let mut depth = 0_usize;
     let mut pieces = Vec::new();
     let mut from = open + 1;
-    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < open).take(MAX_PARAMETER_LIST_CHARS) {
+    for (at, c) in
+        text.char_indices().skip_while(|(at, _)| *at < open).take(MAX_PARAMETER_LIST_CHARS)
+    {
         match c {
             '(' => depth += 1,
             ')' if depth == 1 => {

@@ -2,7 +2,7 @@
 
 use super::{
     names::DefinitionMatch,
-    read::{EnclosingDefinition, DefinitionReader, head_children},
+    read::{DefinitionReader, EnclosingDefinition, head_children},
 };
 use crate::{
     annotation::{Kind, Visibility},
@@ -23,7 +23,11 @@ pub(super) struct ResolvedVisibility {
 
 impl<'a> DefinitionReader<'a> {
     /// What is said of it, or holds where nothing is said.
-    pub(super) fn visibility(&self, found: &DefinitionMatch<'a>, around: Option<&EnclosingDefinition>) -> ResolvedVisibility {
+    pub(super) fn visibility(
+        &self,
+        found: &DefinitionMatch<'a>,
+        around: Option<&EnclosingDefinition>,
+    ) -> ResolvedVisibility {
         let settings = &self.settings.visibility;
         let in_module = around.is_none_or(|level| level.kind == Some(Kind::Module));
         let exports = settings.rule == VisibilityRule::Export && in_module;
@@ -36,7 +40,9 @@ impl<'a> DefinitionReader<'a> {
             VisibilityRule::Underscore => Some(by_underscore(&found.name)),
             VisibilityRule::Capital => Some(by_capital(found)),
             VisibilityRule::Modifier => self.by_modifier(found.node),
-            VisibilityRule::Section => self.by_modifier(found.node).or_else(|| self.by_section(found.node)),
+            VisibilityRule::Section => {
+                self.by_modifier(found.node).or_else(|| self.by_section(found.node))
+            }
             VisibilityRule::Export if in_module => Some(self.by_export(found)),
             VisibilityRule::Export if found.name.starts_with('#') => Some(Visibility::Private),
             VisibilityRule::Export => self.by_modifier(found.node).or(Some(Visibility::Public)),
@@ -76,7 +82,11 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// By a modifier that hides top-level definitions, unless the file is meant to be included.
-    fn outside(&self, found: &DefinitionMatch<'a>, around: Option<&EnclosingDefinition>) -> Option<Visibility> {
+    fn outside(
+        &self,
+        found: &DefinitionMatch<'a>,
+        around: Option<&EnclosingDefinition>,
+    ) -> Option<Visibility> {
         let settings = &self.settings.visibility;
         let in_type = around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
         let ending = self.path.rsplit('.').next().unwrap_or_default();
@@ -123,7 +133,11 @@ impl<'a> DefinitionReader<'a> {
     }
 
     /// Members of a type are exported with it.
-    fn by_list(&self, found: &DefinitionMatch<'_>, around: Option<&EnclosingDefinition>) -> Option<Visibility> {
+    fn by_list(
+        &self,
+        found: &DefinitionMatch<'_>,
+        around: Option<&EnclosingDefinition>,
+    ) -> Option<Visibility> {
         match around {
             Some(level) => (!level.exported).then_some(Visibility::Private),
             None if self.exported.is_empty() || self.exported.contains(found.name.as_str()) => None,
@@ -131,7 +145,11 @@ impl<'a> DefinitionReader<'a> {
         }
     }
 
-    fn by_pub(&self, found: &DefinitionMatch<'a>, around: Option<&EnclosingDefinition>) -> Visibility {
+    fn by_pub(
+        &self,
+        found: &DefinitionMatch<'a>,
+        around: Option<&EnclosingDefinition>,
+    ) -> Visibility {
         let said = head_children(found.node)
             .find(|child| matches!(child.kind(), "visibility_modifier" | "pub"))
             .map(|child| text_of(child, self.text));

@@ -306,7 +306,8 @@ fn complexity_gate_stops_patterns_when_cancelled() {
     let text = HostileShape::new("functions", "", "function f%(a, b) { g(); h(a); }\nf%(1);\n", "");
     let text = text.text(300_000);
     let tree = parse::tree(Language::JavaScript, &text, &|| false).unwrap();
-    let source = AnalyzedSource { path: "a.js", language: Language::JavaScript, text: &text, tree: &tree };
+    let source =
+        AnalyzedSource { path: "a.js", language: Language::JavaScript, text: &text, tree: &tree };
     let mut found = 0;
     let all = Cell::new(0);
     let find = |stopped: &dyn Fn() -> bool| all.set(patterns::find(&source, stopped).len());

@@ -101,12 +101,14 @@ pub(crate) fn shapes(language: Language) -> Vec<HostileShape> {
         HostileShape::new(name, "", repeated, closing)
     });
     let signs = SIGNS.chars().filter(|sign| *sign != '%');
-    let signs = signs.map(|sign| HostileShape::new(&format!("sign {sign}"), "", &sign.to_string(), ""));
+    let signs =
+        signs.map(|sign| HostileShape::new(&format!("sign {sign}"), "", &sign.to_string(), ""));
     let own = own(language);
     // Passes that look at what a grammar can't read have nothing to do without an error.
     let has_passes =
         matches!(language, Language::C | Language::Cpp | Language::Sql | Language::Bash);
-    let broken: Vec<HostileShape> = own.iter().filter(|_| has_passes).map(HostileShape::after_error).collect();
+    let broken: Vec<HostileShape> =
+        own.iter().filter(|_| has_passes).map(HostileShape::after_error).collect();
     common.chain(signs).chain(own).chain(broken).collect()
 }
 

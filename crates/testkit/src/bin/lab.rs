@@ -167,7 +167,11 @@ const UNANSWERABLE_QUESTIONS: &[&str] = &[
 /// There are few hand-written questions, so each has the weight of this many index terms.
 const OWN_WORDS_COUNT: usize = 10;
 
-fn ask(all: &[JudgedCollection], put: Option<QuestionStyle>, own_words: &[JudgedQuestion]) -> Result<Vec<EvaluatedCollection>> {
+fn ask(
+    all: &[JudgedCollection],
+    put: Option<QuestionStyle>,
+    own_words: &[JudgedQuestion],
+) -> Result<Vec<EvaluatedCollection>> {
     let mut asked = Vec::new();
     for (n, judged) in all.iter().enumerate() {
         eprintln!(
@@ -192,7 +196,8 @@ fn ask(all: &[JudgedCollection], put: Option<QuestionStyle>, own_words: &[Judged
             .map(|question| JudgedQuestion { text: question.text.clone(), answers: Vec::new() })
             .collect();
         if strange.is_empty() {
-            let none = |text: &&str| JudgedQuestion { text: (*text).to_owned(), answers: Vec::new() };
+            let none =
+                |text: &&str| JudgedQuestion { text: (*text).to_owned(), answers: Vec::new() };
             strange = UNANSWERABLE_QUESTIONS.iter().map(none).collect();
         }
         let (taught, own_words) = corpus::split(own_words.to_vec(), SEED);
@@ -320,7 +325,12 @@ fn time(sets: &SetSelection, sizes: &[usize]) -> Result<()> {
 /// Building the graph for more vectors than this takes an hour on two cores.
 const MAX_GRAPH_VECTORS: usize = 100_000;
 
-fn child(sets: &SetSelection, act: BenchStep, folder: &Path, units: usize) -> Result<bench::SizeMeasurements> {
+fn child(
+    sets: &SetSelection,
+    act: BenchStep,
+    folder: &Path,
+    units: usize,
+) -> Result<bench::SizeMeasurements> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["step", "--units", &units.to_string(), "--folder"]).arg(folder);
     command.args(["--act", &format!("{act:?}").to_lowercase()]);

@@ -1,7 +1,7 @@
 //! Tools that need input from the client: sampling, elicitation, roots, one at a time and several at once.
 
 use super::literal::{LiteralCallResult, bare, literal, text};
-use docent_tool::{AnyTool, ClientQuery, CallContext, InputNeeded, Object, ToolError};
+use docent_tool::{AnyTool, CallContext, ClientQuery, InputNeeded, Object, ToolError};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -51,9 +51,12 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
             },
         ),
         bare("test_streaming_elicitation", "Asks for a value", |context: CallContext| async move {
-            let answer =
-                ask_until_answered(&context, "streaming_elicitation", form("Provide a value", "value"))
-                    .await?;
+            let answer = ask_until_answered(
+                &context,
+                "streaming_elicitation",
+                form("Provide a value", "value"),
+            )
+            .await?;
             Ok(text(format!("Value: {}", field(&answer, "value"))))
         }),
     ];
@@ -85,7 +88,8 @@ fn rounds() -> Vec<Arc<dyn AnyTool>> {
             "test_input_required_result_list_roots",
             "Needs the client's roots",
             |context: CallContext| async move {
-                let answer = ask_until_answered(&context, "client_roots", ClientQuery::Roots).await?;
+                let answer =
+                    ask_until_answered(&context, "client_roots", ClientQuery::Roots).await?;
                 Ok(text(format!("Client roots: {}", root_uris(&answer).join(", "))))
             },
         ),
@@ -142,7 +146,11 @@ async fn elicitation(args: Object, context: CallContext) -> LiteralCallResult {
     Ok(text(format!("User response: {}", describe_answer(&answer))))
 }
 
-async fn elicit_and_describe(context: CallContext, message: &'static str, schema: Value) -> LiteralCallResult {
+async fn elicit_and_describe(
+    context: CallContext,
+    message: &'static str,
+    schema: Value,
+) -> LiteralCallResult {
     let answer =
         context.elicit("form", json!({"message": message, "requestedSchema": schema})).await?;
     Ok(text(format!("Elicitation completed: {}", describe_answer(&answer))))

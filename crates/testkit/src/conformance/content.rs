@@ -4,7 +4,7 @@ use super::{
     AUDIO, IMAGE,
     literal::{LiteralCallResult, bare, blocks, literal, text},
 };
-use docent_tool::{AnyTool, AnswerBlock, CallContext, Contents, SyslogLevel, Object, ToolError};
+use docent_tool::{AnswerBlock, AnyTool, CallContext, Contents, Object, SyslogLevel, ToolError};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -79,7 +79,11 @@ fn image() -> AnswerBlock {
 }
 
 pub(super) fn embedded(uri: &str, mime: &str, text: &str) -> AnswerBlock {
-    AnswerBlock::Embedded(Contents::Text { uri: uri.into(), mime: Some(mime.into()), text: text.into() })
+    AnswerBlock::Embedded(Contents::Text {
+        uri: uri.into(),
+        mime: Some(mime.into()),
+        text: text.into(),
+    })
 }
 
 async fn log_three_lines(context: CallContext) -> LiteralCallResult {

@@ -1,9 +1,12 @@
 //! The fixture on docent's own server and transports.
 
 use super::ConformanceFixture;
-use docent_server::{AuditSink, ServerLimits, ToolPolicy, Screening, McpServer, ServerSetup, ServerSetupError, ExternalAuth};
+use docent_server::{
+    AuditSink, ExternalAuth, McpServer, Screening, ServerLimits, ServerSetup, ServerSetupError,
+    ToolPolicy,
+};
 use docent_transport::{
-    http::{self, HttpLimits, ToolSummary, EnabledProtocols, HttpServerSetup},
+    http::{self, EnabledProtocols, HttpLimits, HttpServerSetup, ToolSummary},
     stdio::{self, Stdio},
 };
 use docent_wire::HandshakePolicy;

@@ -1,7 +1,8 @@
 //! A tool with a literal schema and a function as its body.
 
 use docent_tool::{
-    AnyTool, AnswerBlock, CallContext, Object, ToolOutcome, BoxedFuture, ToolError, ToolInfo, argument_schema,
+    AnswerBlock, AnyTool, BoxedFuture, CallContext, Object, ToolError, ToolInfo, ToolOutcome,
+    argument_schema,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -40,7 +41,11 @@ where
         }
     }
 
-    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> BoxedFuture<'a, LiteralCallResult> {
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> BoxedFuture<'a, LiteralCallResult> {
         Box::pin((self.body)(args, context.clone()))
     }
 }
@@ -90,7 +95,12 @@ where
             }
         }
     };
-    Arc::new(LiteralTool { name, about, schema: Arc::new(argument_schema::<A>()), body: parse_and_run })
+    Arc::new(LiteralTool {
+        name,
+        about,
+        schema: Arc::new(argument_schema::<A>()),
+        body: parse_and_run,
+    })
 }
 
 /// A result with one text.

@@ -1,7 +1,7 @@
 //! Tools that stress a server, for benchmarks and for tests of limits, deadlines and panics.
 
 use super::literal::{LiteralCallResult, bare, text, typed};
-use docent_tool::{AnyTool, AnswerBlock, CallContext, ToolOutcome, CallStop, ToolError};
+use docent_tool::{AnswerBlock, AnyTool, CallContext, CallStop, ToolError, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{

@@ -6,8 +6,8 @@ use super::{
     content::embedded,
 };
 use docent_tool::{
-    AnswerBlock, CallContext, Object, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, PromptRole,
-    ToolError,
+    AnswerBlock, CallContext, Object, PromptAnswer, PromptArgument, PromptInfo, PromptMessage,
+    PromptRole, ToolError,
 };
 use serde_json::Value;
 
@@ -53,7 +53,9 @@ pub(super) async fn render(
         "test_simple_prompt" => vec![AnswerBlock::text("This is a simple prompt for testing.")],
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1"), argument("arg2"));
-            vec![AnswerBlock::text(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
+            vec![AnswerBlock::text(format!(
+                "Prompt with arguments: arg1='{first}', arg2='{second}'"
+            ))]
         }
         "test_prompt_with_embedded_resource" => vec![
             embedded(

@@ -4,7 +4,7 @@ use super::{
     IMAGE,
     literal::{bare, text, typed},
 };
-use docent_tool::{AnyTool, ProviderChange, Contents, ResourceInfo, TemplateInfo};
+use docent_tool::{AnyTool, Contents, ProviderChange, ResourceInfo, TemplateInfo};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -32,7 +32,10 @@ struct Touch {
 }
 
 /// Tools that make something change.
-pub(super) fn tools(changes: &broadcast::Sender<ProviderChange>, ticks: &Ticks) -> Vec<Arc<dyn AnyTool>> {
+pub(super) fn tools(
+    changes: &broadcast::Sender<ProviderChange>,
+    ticks: &Ticks,
+) -> Vec<Arc<dyn AnyTool>> {
     let (changes, ticks) = (changes.clone(), Arc::clone(ticks));
     let announce = move |change: ProviderChange| {
         // The only possible error is that there is no listener.

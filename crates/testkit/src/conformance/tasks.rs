@@ -5,7 +5,10 @@ use super::{
     literal::{LiteralCallResult, bare, text, typed},
 };
 use docent_server::TASK_KEY;
-use docent_tool::{AnyTool, ClientQuery, CallContext, Object, ToolOutcome, BoxedFuture, CallStop, ToolError, ToolInfo};
+use docent_tool::{
+    AnyTool, BoxedFuture, CallContext, CallStop, ClientQuery, Object, ToolError, ToolInfo,
+    ToolOutcome,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -78,7 +81,11 @@ impl AnyTool for Tasked {
         ToolInfo { meta: Some(meta), ..self.tool.info() }
     }
 
-    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> BoxedFuture<'a, LiteralCallResult> {
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> BoxedFuture<'a, LiteralCallResult> {
         self.tool.call(args, context)
     }
 }

@@ -102,7 +102,10 @@ async fn several_questions_are_asked_at_once() {
     assert!(matches!(call(tool, json!({}), &context).await, Err(ToolError::ClientLacks("roots"))));
 
     let tool = "test_input_required_result_capabilities";
-    let (_, context) = CallRecorder::default().without_capability("roots").without_capability("elicitation").context();
+    let (_, context) = CallRecorder::default()
+        .without_capability("roots")
+        .without_capability("elicitation")
+        .context();
     assert_eq!(keys(&needed(call(tool, json!({}), &context).await)), ["greeting"]);
 }
 
@@ -113,7 +116,8 @@ async fn rounds_continue_from_their_state() {
     let (_, context) = CallRecorder::default().context();
     let first = needed(call(tool, json!({}), &context).await);
     assert_eq!((keys(&first), first.state.as_deref()), (vec!["step1"], Some("step1")));
-    let (_, context) = CallRecorder::default().answer("step1", answer.clone()).state("step1").context();
+    let (_, context) =
+        CallRecorder::default().answer("step1", answer.clone()).state("step1").context();
     let second = needed(call(tool, json!({}), &context).await);
     assert_eq!((keys(&second), second.state.as_deref()), (vec!["step2"], Some("step2")));
     let (_, context) = CallRecorder::default().answer("step2", answer).state("step2").context();
@@ -142,7 +146,7 @@ async fn a_touch_changes_the_resource_and_notifies() {
     let touch = fixture.tools().into_iter().find(|tool| tool.name() == "touch_resource").unwrap();
     let args = json!({"uri": "test://tick"});
     touch.call(args.as_object().unwrap().clone(), &no_client()).await.unwrap();
-    assert_eq!(changes.recv().await.unwrap(), Change::Updated("test://tick".into()));
+    assert_eq!(changes.recv().await.unwrap(), ProviderChange::Updated("test://tick".into()));
     let contents = fixture.read("test://tick", &no_client()).await.unwrap().unwrap().contents;
     assert!(matches!(&contents[..], [Contents::Text { text, .. }] if text == "1"), "{contents:?}");
 }

@@ -1,7 +1,9 @@
 //! A package without its documentation, and the questions made from that documentation.
 
-use super::{ExpectedAnswer, CorpusError, JudgedCollection, JudgedQuestion, Result, docstring, tree};
-use docent_index::{Digest, Genre, IndexedSource, IndexUnit};
+use super::{
+    CorpusError, ExpectedAnswer, JudgedCollection, JudgedQuestion, Result, docstring, tree,
+};
+use docent_index::{Digest, Genre, IndexUnit, IndexedSource};
 use docent_suites::{DocumentationRange, code_units, documentation};
 use std::{collections::HashMap, fs, io, path::Path};
 
@@ -39,7 +41,12 @@ pub fn code(folder: &Path, language: &str) -> Result<JudgedCollection> {
             units,
         });
     }
-    Ok(JudgedCollection { name, language: language.to_owned(), sources, questions: worth_asking(questions) })
+    Ok(JudgedCollection {
+        name,
+        language: language.to_owned(),
+        sources,
+        questions: worth_asking(questions),
+    })
 }
 
 /// The documentation of a definition, and how to find the definition again.
@@ -80,7 +87,11 @@ fn bare(path: &str, text: &str) -> (String, Vec<DocumentedDefinition>) {
     let asked = code_units(path, path, text).into_iter().filter_map(|unit| {
         let text = paragraph(&unit.doc);
         let deprecated = text.to_lowercase().starts_with("deprecated:");
-        (!deprecated).then_some(DocumentedDefinition { text, line: unit.span.first, id: Some(unit.id) })
+        (!deprecated).then_some(DocumentedDefinition {
+            text,
+            line: unit.span.first,
+            id: Some(unit.id),
+        })
     });
     (without(text, &documentation), asked.collect())
 }
@@ -120,7 +131,11 @@ fn without_docstrings(
         // A docstring on the line of its definition is too short to be a question.
         if one.inside > 0 && one.inside != line {
             let paragraph = said.trim().split("\n\n").next().unwrap_or_default();
-            asked.push(DocumentedDefinition { text: to_one_line(paragraph), line: one.inside, id: None });
+            asked.push(DocumentedDefinition {
+                text: to_one_line(paragraph),
+                line: one.inside,
+                id: None,
+            });
         }
     }
     bare.push_str(text.get(at..).unwrap_or_default());
@@ -144,7 +159,8 @@ fn worth_asking(questions: Vec<JudgedQuestion>) -> Vec<JudgedQuestion> {
         *times.entry(question.text.clone()).or_default() += 1;
     }
     let is_worth = |one: &JudgedQuestion| {
-        times.get(&one.text) == Some(&1) && one.text.split_whitespace().count() >= MIN_QUESTION_WORDS
+        times.get(&one.text) == Some(&1)
+            && one.text.split_whitespace().count() >= MIN_QUESTION_WORDS
     };
     questions.into_iter().filter(is_worth).collect()
 }
@@ -170,7 +186,8 @@ mod tests {
         };
         assert_eq!(lines(&before), lines(&source.units));
         let shown = judged.questions.iter().map(|question| {
-            let [ExpectedAnswer { path: answer, unit: Some(unit) }] = question.answers.as_slice() else {
+            let [ExpectedAnswer { path: answer, unit: Some(unit) }] = question.answers.as_slice()
+            else {
                 panic!("{question:?}")
             };
             assert!(answer == path && source.units.iter().any(|one| one.id == *unit), "{unit}");

@@ -1,7 +1,7 @@
 //! `PostgreSQL`'s manual, judged by its printed index: each term is a question, and the pages that the index lists for
 //! it are the answers.
 
-use super::{ExpectedAnswer, CorpusError, JudgedCollection, JudgedQuestion, Result};
+use super::{CorpusError, ExpectedAnswer, JudgedCollection, JudgedQuestion, Result};
 use docent_index::{Digest, Genre, IndexedSource};
 use docent_suites::prose_units;
 use std::{

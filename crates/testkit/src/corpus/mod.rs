@@ -80,7 +80,10 @@ pub type Result<T, E = CorpusError> = std::result::Result<T, E>;
 
 /// Splits questions into training and report halves. The half depends only on the question's text, so that changes of
 /// a collection don't move questions.
-pub fn split(questions: Vec<JudgedQuestion>, seed: u64) -> (Vec<JudgedQuestion>, Vec<JudgedQuestion>) {
+pub fn split(
+    questions: Vec<JudgedQuestion>,
+    seed: u64,
+) -> (Vec<JudgedQuestion>, Vec<JudgedQuestion>) {
     let learns = |question: &JudgedQuestion| {
         let hash = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(&question.text);
         hash.finalize()[0].is_multiple_of(2)

@@ -1,6 +1,6 @@
 //! Reads a file of hand-written questions with the pages that answer them.
 
-use super::{ExpectedAnswer, CorpusError, JudgedQuestion, Result};
+use super::{CorpusError, ExpectedAnswer, JudgedQuestion, Result};
 use serde::Deserialize;
 use std::{fs, path::Path};
 
@@ -18,7 +18,8 @@ pub fn own_words(file: &Path) -> Result<Vec<JudgedQuestion>> {
     let all: Vec<WrittenQuestion> = serde_json::from_str(&text)
         .map_err(|source| CorpusError::Questions { path: path(), source })?;
     let question = |one: WrittenQuestion| {
-        let answers = one.pages.into_iter().map(|path| ExpectedAnswer { path, unit: None }).collect();
+        let answers =
+            one.pages.into_iter().map(|path| ExpectedAnswer { path, unit: None }).collect();
         JudgedQuestion { text: one.question, answers }
     };
     Ok(all.into_iter().filter(|one| !one.pages.is_empty()).map(question).collect())

@@ -4,8 +4,9 @@
 
 use crate::corpus::{JudgedCollection, JudgedQuestion};
 use docent_index::{
-    StoreChange, Digest, EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexedSource, IndexStore, IndexStoreError,
-    embed::{EmbeddingInput, Embedder as _, EmbeddingTable},
+    Digest, EmbeddedStore, EmbeddedStoreSettings, IndexQuery, IndexStore, IndexStoreError,
+    IndexedSource, StoreChange,
+    embed::{Embedder as _, EmbeddingInput, EmbeddingTable},
     search,
 };
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,10 @@ fn memory(field: &str) -> u64 {
 }
 
 /// Writes a store.
-pub fn write(folder: &Path, sources: Vec<IndexedSource>) -> Result<SizeMeasurements, IndexStoreError> {
+pub fn write(
+    folder: &Path,
+    sources: Vec<IndexedSource>,
+) -> Result<SizeMeasurements, IndexStoreError> {
     let units: usize = sources.iter().map(|source| source.units.len()).sum();
     let text: u64 = sources
         .iter()
@@ -119,7 +123,8 @@ pub fn write(folder: &Path, sources: Vec<IndexedSource>) -> Result<SizeMeasureme
             (unit.name.len() + unit.signature.len() + unit.doc.len() + unit.body.len()) as u64
         })
         .sum();
-    let store = EmbeddedStore::open(folder, EmbeddingTable::built_in(), EmbeddedStoreSettings::default())?;
+    let store =
+        EmbeddedStore::open(folder, EmbeddingTable::built_in(), EmbeddedStoreSettings::default())?;
     let start = Instant::now();
     store.write(&mut sources.into_iter().map(StoreChange::Put))?;
     let rate = per_unit(units as u64, 1) / start.elapsed().as_secs_f64();
@@ -143,7 +148,8 @@ pub fn ask(folder: &Path, questions: &[String]) -> Result<SizeMeasurements, Inde
     let before = [memory("RssAnon:"), memory("RssFile:")];
     let one = |text: &String| {
         let start = Instant::now();
-        search(&store, table.as_ref(), &IndexQuery::new(text)).map(|_| milliseconds(start.elapsed()))
+        search(&store, table.as_ref(), &IndexQuery::new(text))
+            .map(|_| milliseconds(start.elapsed()))
     };
     let first = one(&questions[0])?;
     let times = questions.iter().map(one).collect::<Result<Vec<_>, _>>()?;
@@ -247,7 +253,10 @@ pub fn tantivy_alone(
 }
 
 /// usearch with our vectors, one byte per dimension.
-pub fn usearch_alone(sources: &[IndexedSource], questions: &[String]) -> Result<SizeMeasurements, UsearchError> {
+pub fn usearch_alone(
+    sources: &[IndexedSource],
+    questions: &[String],
+) -> Result<SizeMeasurements, UsearchError> {
     use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
     let table = EmbeddingTable::built_in();
     let documents = sources.iter().flat_map(|source| {

@@ -1,7 +1,7 @@
 //! Trains the weights of the ranking features, and the calibration curve from score to similarity.
 
 use super::runs::QuestionRun;
-use docent_index::rank::{FEATURE_COUNT, Calibration, Features, FEATURE_NAMES, Weights};
+use docent_index::rank::{Calibration, FEATURE_COUNT, FEATURE_NAMES, Features, Weights};
 use std::collections::{HashMap, HashSet};
 
 /// Training passes over all questions.
@@ -115,7 +115,12 @@ const MAX_FALSE_ANSWER_PERCENT: usize = 10;
 
 /// Trains the curve from score to similarity. `bad` are questions without an answer. A similarity of 0.7 becomes the
 /// best balance of precision and recall, weighted by `recall`, at which at most one in ten bad questions gets a hit.
-pub fn calibration(good: &[QuestionRun], bad: &[QuestionRun], weights: &[f64; FEATURE_COUNT], recall: f64) -> Calibration {
+pub fn calibration(
+    good: &[QuestionRun],
+    bad: &[QuestionRun],
+    weights: &[f64; FEATURE_COUNT],
+    recall: f64,
+) -> Calibration {
     let none = Calibration { bias: 0.0, score: 1.0, best: 0.0 };
     let plain = as_weights(weights, none);
     let runs = good.iter().map(|run| (run, true)).chain(bad.iter().map(|run| (run, false)));
@@ -124,7 +129,8 @@ pub fn calibration(good: &[QuestionRun], bad: &[QuestionRun], weights: &[f64; FE
         .flat_map(|(n, (run, answerable))| first_ten(n, run, answerable, &plain))
         .collect();
     let curve = logistic(&seen);
-    let mut falling: Vec<(f64, &CurveSample)> = seen.iter().map(|one| (logit(one, &curve), one)).collect();
+    let mut falling: Vec<(f64, &CurveSample)> =
+        seen.iter().map(|one| (logit(one, &curve), one)).collect();
     falling.sort_by(|a, b| b.0.total_cmp(&a.0));
     let shift =
         (0.7_f64 / 0.3).ln() - best_cut(&falling, recall).max(fooled_cut(&falling, bad.len()));

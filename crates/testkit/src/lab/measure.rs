@@ -92,8 +92,9 @@ fn gain(ranked: &[bool], answers: usize) -> f64 {
 pub fn table(runs: &[QuestionRun], genre: Genre, weights: &Weights) -> String {
     let words = figures(runs, weights, RankingMethod::Words);
     let code = genre == Genre::Code;
-    let main =
-        |figures: &RankingScores| if code { figures.gain.clone() } else { figures.reciprocal.clone() };
+    let main = |figures: &RankingScores| {
+        if code { figures.gain.clone() } else { figures.reciprocal.clone() }
+    };
     let mut text = format!(
         "| {} questions | {} | 95 % | R@1 | R@5 | R@10 | by chance |\n|---|---|---|---|---|---|---|\n",
         runs.len(),
@@ -133,7 +134,12 @@ pub struct ThresholdCounts {
 }
 
 /// Counts the results above a threshold among the first ten, for questions with and without an answer.
-pub fn passing(good: &[QuestionRun], bad: &[QuestionRun], weights: &Weights, threshold: f32) -> ThresholdCounts {
+pub fn passing(
+    good: &[QuestionRun],
+    bad: &[QuestionRun],
+    weights: &Weights,
+    threshold: f32,
+) -> ThresholdCounts {
     let mut passing = ThresholdCounts::default();
     let similar = |run: &QuestionRun| -> Vec<(f32, bool)> {
         let scores: Vec<f32> = run.features.iter().map(|one| weights.score(one)).collect();

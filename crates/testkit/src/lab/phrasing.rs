@@ -46,7 +46,8 @@ pub fn put(questions: &mut [JudgedQuestion], phrasing: Phrasing) {
 fn misspell(text: &str, n: usize) -> String {
     let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(is_word);
-    let Some(word) = words.max_by_key(|word| word.len()).filter(|word| word.len() >= MIN_TYPO_LETTERS)
+    let Some(word) =
+        words.max_by_key(|word| word.len()).filter(|word| word.len() >= MIN_TYPO_LETTERS)
     else {
         return text.to_owned();
     };

@@ -2,7 +2,8 @@
 
 use crate::corpus::{ExpectedAnswer, JudgedCollection, JudgedQuestion};
 use docent_index::{
-    StoreChange, EmbeddedStore, IndexQuery, EmbeddedStoreSettings, IndexStore, IndexStoreError, StoreView,
+    EmbeddedStore, EmbeddedStoreSettings, IndexQuery, IndexStore, IndexStoreError, StoreChange,
+    StoreView,
     embed::{Embedder, EmbeddingTable},
     rank::{self, Features},
 };
@@ -38,7 +39,11 @@ impl FilledStore {
     pub fn new(judged: &JudgedCollection) -> Result<Self, IndexStoreError> {
         let folder = tempfile::tempdir()
             .map_err(|source| IndexStoreError::File { path: std::env::temp_dir(), source })?;
-        let store = EmbeddedStore::open(folder.path(), EmbeddingTable::built_in(), EmbeddedStoreSettings::default())?;
+        let store = EmbeddedStore::open(
+            folder.path(),
+            EmbeddingTable::built_in(),
+            EmbeddedStoreSettings::default(),
+        )?;
         store.write(&mut judged.sources.iter().cloned().map(StoreChange::Put))?;
         Ok(Self { store, _folder: folder })
     }

@@ -32,7 +32,8 @@ impl ChildTestClient {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        let mut process = command.spawn().map_err(|e| TestClientError::broken(described)(e.into()))?;
+        let mut process =
+            command.spawn().map_err(|e| TestClientError::broken(described)(e.into()))?;
         let (inbox, received) = mpsc::channel(INBOX_CAPACITY);
         let mut readers = JoinSet::new();
         if let Some(stdout) = process.stdout.take() {
@@ -60,7 +61,9 @@ impl ChildTestClient {
             status
         };
         match timeout(self.timeout, ending).await {
-            Ok(status) => status.map_err(|e| TestClientError::broken("waiting for the child")(e.into())),
+            Ok(status) => {
+                status.map_err(|e| TestClientError::broken("waiting for the child")(e.into()))
+            }
             Err(_) => Err(TestClientError::TimedOut {
                 waiting_for: "the child's end".into(),
                 patience: self.timeout,
@@ -91,7 +94,11 @@ impl ChildTestClient {
         }
         drop(awaited);
         let waiting_for = format!("a line with {text:?} on stderr, which has {:?}", self.log());
-        Err(TestClientError::TimedOut { waiting_for, patience: self.timeout, heard: self.received.clone() })
+        Err(TestClientError::TimedOut {
+            waiting_for,
+            patience: self.timeout,
+            heard: self.received.clone(),
+        })
     }
 }
 
@@ -99,7 +106,8 @@ impl TestTransport for ChildPipes {
     fn send(&mut self, mut text: String) -> BoxedFuture<'_, Result<(), TestClientError>> {
         text.push('\n');
         Box::pin(async move {
-            let broken = |e: std::io::Error| TestClientError::broken("writing to the child")(e.into());
+            let broken =
+                |e: std::io::Error| TestClientError::broken("writing to the child")(e.into());
             let Some(stdin) = &mut self.stdin else {
                 return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
             };

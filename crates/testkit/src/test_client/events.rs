@@ -26,7 +26,11 @@ pub(super) struct AnswerEvents {
 
 impl AnswerEvents {
     pub(super) fn new(response: Response<Incoming>) -> Self {
-        Self { body: response.into_body(), events: EventSplitter::default(), ready: VecDeque::new() }
+        Self {
+            body: response.into_body(),
+            events: EventSplitter::default(),
+            ready: VecDeque::new(),
+        }
     }
 
     /// The next event; `None` when the stream has ended for any reason.

@@ -1,6 +1,9 @@
 //! Streamable HTTP, and plain POST: each message is a separate HTTP request.
 
-use super::{INBOX_CAPACITY, MessageInbox, TestClient, TestClientError, TestTransport, deliver, events::AnswerEvents};
+use super::{
+    INBOX_CAPACITY, MessageInbox, TestClient, TestClientError, TestTransport, deliver,
+    events::AnswerEvents,
+};
 use bytes::Bytes;
 use docent_tool::BoxedFuture;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
@@ -156,7 +159,11 @@ impl HttpEndpoint {
         request
     }
 
-    async fn post(&self, request: Request<Full<Bytes>>, inbox: &MessageInbox) -> Result<(), TestClientError> {
+    async fn post(
+        &self,
+        request: Request<Full<Bytes>>,
+        inbox: &MessageInbox,
+    ) -> Result<(), TestClientError> {
         let response = exchange(request).await?;
         let status = response.status().as_u16();
         {

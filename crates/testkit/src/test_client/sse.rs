@@ -93,11 +93,16 @@ fn request(method: Method, uri: &Uri, headers: &HeaderMap, body: Bytes) -> Reque
 async fn message_address(stream: &Uri, events: &mut AnswerEvents) -> Result<Uri, TestClientError> {
     let closed =
         || TestClientError::Closed { waiting_for: "the endpoint event".into(), heard: Vec::new() };
-    let first =
-        timeout(super::DEFAULT_TIMEOUT, events.next()).await.map_err(|_| closed())?.ok_or_else(closed)?;
+    let first = timeout(super::DEFAULT_TIMEOUT, events.next())
+        .await
+        .map_err(|_| closed())?
+        .ok_or_else(closed)?;
     if first.name.as_deref() != Some("endpoint") {
         let source = format!("the first event is {first:?}").into();
-        return Err(TestClientError::Broken { what: "waiting for the endpoint event".into(), source });
+        return Err(TestClientError::Broken {
+            what: "waiting for the endpoint event".into(),
+            source,
+        });
     }
     if first.data.starts_with("http") {
         return parse(&first.data);

@@ -130,7 +130,7 @@ async fn every_transport_carries_the_same_conversation() {
         peer.notify("notifications/initialized", json!({})).await.unwrap();
         let got = peer.ask("echo", json!({"n": 1})).await.unwrap();
         assert_eq!(got, json!({"jsonrpc": "2.0", "id": 1, "result": {"n": 1}}));
-        let heard = peer.received();
+        let heard = peer.take_messages();
         assert_eq!(heard.len(), 2, "{heard:?}");
         assert_eq!(heard[0]["params"]["for"], 1);
         peer.send_text("{").await.unwrap();
@@ -150,7 +150,8 @@ async fn a_child_answers_and_ends() {
 
 #[tokio::test]
 async fn a_timeout_reports_what_was_received() {
-    let mut child = ChildTestClient::spawn(shell()).unwrap().with_timeout(Duration::from_millis(50));
+    let mut child =
+        ChildTestClient::spawn(shell()).unwrap().with_timeout(Duration::from_millis(50));
     let error = child.ask("unknown", json!({})).await.unwrap_err();
     assert!(
         matches!(&error, TestClientError::TimedOut { waiting_for, .. } if waiting_for == "request 1"),

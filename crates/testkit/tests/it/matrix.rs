@@ -1,6 +1,8 @@
 //! Tests that the same requests over every transport, in every revision, give the same answers.
 
-use docent_testkit::{ChildTestClient, HttpTestClient, TestClient, SseTestClient, TestTransport, WsTestClient};
+use docent_testkit::{
+    ChildTestClient, HttpTestClient, SseTestClient, TestClient, TestTransport, WsTestClient,
+};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -27,8 +29,14 @@ async fn peers(address: &str) -> Vec<(&'static str, AnyTestClient)> {
     vec![
         ("stdio", fixture(&["--stdio"]).boxed()),
         ("http", HttpTestClient::new_http(&format!("http://{address}/mcp")).unwrap().boxed()),
-        ("sse", SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed()),
-        ("websocket", WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed()),
+        (
+            "sse",
+            SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap().boxed(),
+        ),
+        (
+            "websocket",
+            WsTestClient::connect_ws(&format!("ws://{address}/ws")).await.unwrap().boxed(),
+        ),
     ]
 }
 
@@ -111,8 +119,9 @@ async fn every_transport_lets_a_tool_ask_the_client() {
     let (_server, address) = listening().await;
     let reply = json!({"action": "accept", "content": {"username": "ada", "email": "a@b.c"}});
     for (transport, peer) in peers(&address).await {
-        let mut peer =
-            peer.with_capabilities(json!({"elicitation": {}})).reply_with("elicitation/create", reply.clone());
+        let mut peer = peer
+            .with_capabilities(json!({"elicitation": {}}))
+            .reply_with("elicitation/create", reply.clone());
         peer.open("2025-11-25").await.unwrap();
         let call = json!({"name": "test_elicitation", "arguments": {"message": "Who?"}});
         let answer = peer.ask("tools/call", call).await.unwrap();

@@ -1,7 +1,7 @@
 //! The summary in an entry.
 
 use crate::{came, client, last, on, server, summarize, went};
-use docent_traffic::{Capture, Direction, TrafficKind, TrafficDetails, Traffic};
+use docent_traffic::{Capture, Direction, Traffic, TrafficDetails, TrafficKind};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -167,7 +167,12 @@ fn a_connection_opens_once_and_closes_with_its_last_tap() {
     drop(other);
     let kinds: Vec<_> =
         traffic.read(0, 10).entries.iter().map(|entry| (entry.connection, entry.kind)).collect();
-    let want = [(1, TrafficKind::Opened), (2, TrafficKind::Opened), (1, TrafficKind::Closed), (2, TrafficKind::Closed)];
+    let want = [
+        (1, TrafficKind::Opened),
+        (2, TrafficKind::Opened),
+        (1, TrafficKind::Closed),
+        (2, TrafficKind::Closed),
+    ];
     assert_eq!(kinds, want);
 }
 

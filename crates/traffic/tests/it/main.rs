@@ -5,7 +5,7 @@ mod bounds;
 mod kept;
 mod paired;
 
-use docent_traffic::{Capture, ConnectionInfo, Direction, TrafficEntry, Hop, Tap, Traffic};
+use docent_traffic::{Capture, ConnectionInfo, Direction, Hop, Tap, Traffic, TrafficEntry};
 use std::sync::Arc;
 
 /// Records everything, with `hunter2` redacted.

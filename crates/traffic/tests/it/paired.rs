@@ -1,7 +1,7 @@
 //! Answers matched to their requests, and both sides of a call.
 
 use crate::{came, client, last, on, server, summarize, went};
-use docent_traffic::{Direction, TrafficKind, TrafficDetails, Traffic};
+use docent_traffic::{Direction, Traffic, TrafficDetails, TrafficKind};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -79,7 +79,8 @@ fn members_of_a_batch_are_numbered_in_a_row() {
     let tap = client(&traffic);
     let first = came(&tap, r#"[{"id":1,"method":"a"},7,{"method":"b"},{"id":2,"method":"c"}]"#);
     assert_eq!(first, 2);
-    let lines: Vec<String> = traffic.read(1, 10).entries.iter().map(|entry| summarize(entry)).collect();
+    let lines: Vec<String> =
+        traffic.read(1, 10).entries.iter().map(|entry| summarize(entry)).collect();
     let want = [
         "request 1 a - - - -",
         "noise - - - - - 7",
@@ -103,7 +104,9 @@ fn a_call_is_whole_from_any_of_its_entries() {
     went(&client, r#"{"id":"other","result":{}}"#);
     let asked = |id: u64, attempt: u32| {
         let message = json!({"id": id, "method": "tools/call", "params": {"name": "read", "_meta": {"progressToken": id}}});
-        server.saw_value(Direction::Out, &message, TrafficDetails { parent: Some(request), attempt }).unwrap()
+        server
+            .saw_value(Direction::Out, &message, TrafficDetails { parent: Some(request), attempt })
+            .unwrap()
     };
     let first = asked(7, 1);
     let lost = {
@@ -125,7 +128,8 @@ fn a_call_is_whole_from_any_of_its_entries() {
     let cancelled =
         came(&client, r#"{"method":"notifications/cancelled","params":{"requestId":"c"}}"#);
     let answer = went(&client, r#"{"id":"c","result":{}}"#);
-    let whole = [request, first, lost, second, heard_there, notified_here, answered, cancelled, answer];
+    let whole =
+        [request, first, lost, second, heard_there, notified_here, answered, cancelled, answer];
     for seq in whole {
         assert_eq!(seqs(&traffic, seq), whole, "from {seq}");
     }

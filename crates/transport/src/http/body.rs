@@ -92,7 +92,9 @@ pub(super) async fn read_json(
         return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(message))));
     }
     let announced = usize::try_from(hyper::body::Body::size_hint(&body).lower());
-    let mut read = BytesMut::with_capacity(announced.unwrap_or(INITIAL_BODY_CAPACITY).min(INITIAL_BODY_CAPACITY));
+    let mut read = BytesMut::with_capacity(
+        announced.unwrap_or(INITIAL_BODY_CAPACITY).min(INITIAL_BODY_CAPACITY),
+    );
     let mut chunks = body.into_data_stream();
     let begun = Instant::now();
     loop {

@@ -139,7 +139,9 @@ mod tests {
         let tally = ConnectionStats::default();
         let zeros = tally.text();
         tally.count_turned_away();
-        for (times, count) in [ConnectionStats::count_timed_out, ConnectionStats::count_idle].iter().enumerate() {
+        for (times, count) in
+            [ConnectionStats::count_timed_out, ConnectionStats::count_idle].iter().enumerate()
+        {
             (0..times + 2).for_each(|_| count(&tally));
         }
         (0..4).for_each(|_| tally.count_failed_handshake());

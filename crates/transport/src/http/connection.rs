@@ -116,7 +116,8 @@ impl ConnectionClock {
 
     /// Whether the connection is only waiting for the next request.
     pub(super) fn is_between(&self) -> bool {
-        self.between.load(Ordering::Relaxed) && self.writing_until.load(Ordering::Relaxed) == NO_DEADLINE
+        self.between.load(Ordering::Relaxed)
+            && self.writing_until.load(Ordering::Relaxed) == NO_DEADLINE
     }
 
     fn wrote<T>(&self, polled: &Poll<T>) {
@@ -287,13 +288,20 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, remote) = listener.accept().await.unwrap();
-        let bounds = HttpLimits { head: seconds(10), idle: Duration::ZERO, ..HttpLimits::default() };
+        let bounds =
+            HttpLimits { head: seconds(10), idle: Duration::ZERO, ..HttpLimits::default() };
         let clock = Arc::new(ConnectionClock::new(&bounds));
         clock.answer();
         clock.answered();
-        let place = Arc::new(super::super::connection_slots::ConnectionSlots::new((1, 1))).take(remote.ip()).unwrap();
+        let place = Arc::new(super::super::connection_slots::ConnectionSlots::new((1, 1)))
+            .take(remote.ip())
+            .unwrap();
         (
-            TimedIo { stream: SocketStream::Plain(stream), clock: Arc::clone(&clock), _place: place },
+            TimedIo {
+                stream: SocketStream::Plain(stream),
+                clock: Arc::clone(&clock),
+                _place: place,
+            },
             peer,
             clock,
         )

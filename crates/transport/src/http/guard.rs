@@ -1,12 +1,12 @@
 //! Checks every request first: Host, Origin, token, rate limit; and adds CORS and security headers to responses.
 
 use super::{
-    RouterState, State, HttpServerSetup,
+    HttpServerSetup, RouterState, State,
     authority::{HostAuthority, WebOrigin},
     body::{closing, held, is_over_long, refuse_over_long, refused, try_later},
-    session_channel::is_of_request,
     listen::ConnectionPeer,
     oauth, opening,
+    session_channel::is_of_request,
 };
 use crate::{
     Caller, CallerContext, CallerCredentials, ConnectionKind,
@@ -237,17 +237,28 @@ impl<'a> AccessRequest<'a> {
 }
 
 /// Admits a caller that is authenticated or need not be.
-fn identify_caller<H: ServerHandler>(shared: &Arc<RouterState<H>>, request: &Request) -> Result<CallerContext, AdmitError> {
+fn identify_caller<H: ServerHandler>(
+    shared: &Arc<RouterState<H>>,
+    request: &Request,
+) -> Result<CallerContext, AdmitError> {
     let web = &shared.web;
     let visit = AccessRequest::of(web, request);
     let known = match visit.asks {
         TokenRequirement::AnotherWay => None,
         // The body may still present a token.
-        TokenRequirement::InBody if web.access.needs_token() && visit.shown.certificate.is_none() => None,
-        TokenRequirement::Nothing | TokenRequirement::Later | TokenRequirement::InBody | TokenRequirement::Now => web.access.identify(&visit.shown),
+        TokenRequirement::InBody
+            if web.access.needs_token() && visit.shown.certificate.is_none() =>
+        {
+            None
+        }
+        TokenRequirement::Nothing
+        | TokenRequirement::Later
+        | TokenRequirement::InBody
+        | TokenRequirement::Now => web.access.identify(&visit.shown),
     };
     let is_unread = known.is_none() && visit.asks == TokenRequirement::InBody;
-    let is_refused = known.is_none() && matches!(visit.asks, TokenRequirement::Now | TokenRequirement::AnotherWay);
+    let is_refused = known.is_none()
+        && matches!(visit.asks, TokenRequirement::Now | TokenRequirement::AnotherWay);
     let is_locked = known.is_none() && visit.asks == TokenRequirement::Later;
     let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
     // Guesses at a token are counted too, by remote address, as are callers that may still make one.
@@ -274,7 +285,9 @@ fn greet<H: ServerHandler>(
 ) -> Result<CallerContext, Box<Response>> {
     let web = &shared.web;
     let visit = AccessRequest::of(web, request);
-    let Some(principal) = web.access.identify(&CallerCredentials { token: Some(token), ..visit.shown }) else {
+    let Some(principal) =
+        web.access.identify(&CallerCredentials { token: Some(token), ..visit.shown })
+    else {
         return Err(Box::new(unauthorized(web, Some(token))));
     };
     let caller = visit.caller(principal);
@@ -300,7 +313,9 @@ fn takes_opening(web: &HttpServerSetup, path: &str) -> bool {
 /// Whether a query string seems to contain a token.
 fn has_token(query: &str) -> bool {
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
-    names.into_iter().any(|name| TOKEN_QUERY_NAMES.iter().any(|taken| taken.eq_ignore_ascii_case(name)))
+    names
+        .into_iter()
+        .any(|name| TOKEN_QUERY_NAMES.iter().any(|taken| taken.eq_ignore_ascii_case(name)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -1,8 +1,8 @@
 //! The listener: accepts connections while there are slots, and drives each within its limits.
 
 use super::{
-    HttpLimits, ConnectionStats,
-    connection::{TimedBody, ConnectionClock, TimedIo, SocketStream},
+    ConnectionStats, HttpLimits,
+    connection::{ConnectionClock, SocketStream, TimedBody, TimedIo},
     connection_slots::{ConnectionPermit, ConnectionSlots},
 };
 use crate::tls::{Certificate, TlsSettings};
@@ -31,17 +31,20 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 /// The response for a connection when all slots are taken.
-const SERVER_FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
+const SERVER_FULL_RESPONSE: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
     content-type: text/plain\r\ncontent-length: 27\r\n\r\ntoo many open connections.\n";
 
 /// Delays after a failed accept: the first, doubled each time up to the second.
-const ACCEPT_RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+const ACCEPT_RETRY_DELAYS: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_secs(1));
 
 /// Maximum bytes that hyper buffers per connection in either direction, beside one chunk of a response.
 const CONNECTION_BUFFER_BYTES: usize = 128 * 1024;
 
 /// TCP keepalive of a silent peer: first probe after, then interval.
-const KEEPALIVE_IDLE_AND_INTERVAL: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(15));
+const KEEPALIVE_IDLE_AND_INTERVAL: (Duration, Duration) =
+    (Duration::from_mins(1), Duration::from_secs(15));
 
 /// The peer of a connection. Attached to each of its requests.
 #[derive(Clone)]
@@ -150,7 +153,9 @@ fn refuse_connection(stream: &TcpStream, encrypted: bool) {
 
 /// Sends small responses without delay, and detects dead peers.
 fn prepare(stream: &TcpStream, bounds: &HttpLimits) {
-    let probes = TcpKeepalive::new().with_time(KEEPALIVE_IDLE_AND_INTERVAL.0).with_interval(KEEPALIVE_IDLE_AND_INTERVAL.1);
+    let probes = TcpKeepalive::new()
+        .with_time(KEEPALIVE_IDLE_AND_INTERVAL.0)
+        .with_interval(KEEPALIVE_IDLE_AND_INTERVAL.1);
     let socket = SockRef::from(stream);
     let set = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&probes));
     // A peer without power acknowledges nothing; the system would retry for a quarter of an hour.
@@ -164,7 +169,12 @@ fn prepare(stream: &TcpStream, bounds: &HttpLimits) {
 }
 
 /// One connection from its handshake to its end.
-async fn serve_connection(front: Arc<ListenerState>, stream: TcpStream, remote: SocketAddr, place: ConnectionPermit) {
+async fn serve_connection(
+    front: Arc<ListenerState>,
+    stream: TcpStream,
+    remote: SocketAddr,
+    place: ConnectionPermit,
+) {
     let mut certificate = None;
     let remote = remote.ip();
     let stream = match &front.tls {
@@ -189,7 +199,8 @@ async fn serve_connection(front: Arc<ListenerState>, stream: TcpStream, remote: 
     };
     let clock = Arc::new(ConnectionClock::new(&front.bounds));
     let io = TimedIo { stream, clock: Arc::clone(&clock), _place: place };
-    let peer = ConnectionPeer { remote, certificate, tap: Arc::default(), clock: Arc::clone(&clock) };
+    let peer =
+        ConnectionPeer { remote, certificate, tap: Arc::default(), clock: Arc::clone(&clock) };
     drive(&front, io, peer, clock).await;
 }
 
@@ -200,7 +211,12 @@ fn report_end(ended: hyper::Result<()>) {
 }
 
 /// Serves a connection's requests until it ends, the server closes, or a timeout expires.
-async fn drive(front: &ListenerState, io: TimedIo, peer: ConnectionPeer, clock: Arc<ConnectionClock>) {
+async fn drive(
+    front: &ListenerState,
+    io: TimedIo,
+    peer: ConnectionPeer,
+    clock: Arc<ConnectionClock>,
+) {
     let noted = Arc::clone(&clock);
     let router = front.router.clone();
     let service = service_fn(move |request: Request<Incoming>| {

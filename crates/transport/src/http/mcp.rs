@@ -4,11 +4,12 @@ use super::{
     RouterState, State,
     body::{held, read_json, refused, try_later},
     events::{event, respond, resumable},
-    session_channel::SessionChannelError,
     listen::ConnectionPeer,
     oauth, plain,
     recording::record_body,
-    session, stateless,
+    session,
+    session_channel::SessionChannelError,
+    stateless,
 };
 use crate::{
     Caller, CallerContext, NoCapacity, SlotGuard,
@@ -22,7 +23,7 @@ use axum::{
 };
 use bytes::Bytes;
 use docent_traffic::{Direction, Tap};
-use docent_wire::{Dialect, Envelope, WireFrame, Id, MessageError, code, modern_version, read};
+use docent_wire::{Dialect, Envelope, Id, MessageError, WireFrame, code, modern_version, read};
 use futures::{StreamExt, stream};
 use http_body_util::{BodyExt as _, Collected};
 use rmcp::{
@@ -59,7 +60,11 @@ struct PostSender {
 }
 
 /// Records a request outside of sessions together with others on the same connection, in a separate id space.
-fn alone<H: ServerHandler>(shared: &RouterState<H>, origin: &CallerContext, parts: &Parts) -> Option<Tap> {
+fn alone<H: ServerHandler>(
+    shared: &RouterState<H>,
+    origin: &CallerContext,
+    parts: &Parts,
+) -> Option<Tap> {
     let traffic = shared.web.traffic.as_ref().filter(|traffic| traffic.is_on())?;
     let peer = parts.extensions.get::<ConnectionPeer>()?;
     Some(peer.tap.get_or_init(|| origin.caller.tap(traffic)).apart())
@@ -134,7 +139,8 @@ async fn post<H: ServerHandler>(
 /// Whether this request starts a new session.
 fn opens_session(headers: &HeaderMap, frame: &WireFrame<'_>) -> bool {
     let opens = |envelope: &Envelope<'_>| matches!(envelope, Envelope::Request { method, .. } if method == "initialize");
-    !headers.contains_key(SESSION_HEADER) && matches!(frame, WireFrame::One(Ok(envelope)) if opens(envelope))
+    !headers.contains_key(SESSION_HEADER)
+        && matches!(frame, WireFrame::One(Ok(envelope)) if opens(envelope))
 }
 
 async fn answer<H: ServerHandler>(
@@ -162,7 +168,9 @@ async fn answer<H: ServerHandler>(
                 refused(StatusCode::NOT_FOUND, &refusal)
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
-            Ok(CheckedMessage::Opening(opening)) => open(shared, &origin, tap, (parts, opening)).await,
+            Ok(CheckedMessage::Opening(opening)) => {
+                open(shared, &origin, tap, (parts, opening)).await
+            }
             Ok(CheckedMessage::Shutdown(id)) => session::shut(shared, &parts.headers, &id),
             Ok(CheckedMessage::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
@@ -222,7 +230,8 @@ fn unknown_version(headers: &HeaderMap) -> Option<MessageError> {
 
 /// In a session, and not in the stateless revision.
 fn in_session(headers: &HeaderMap) -> bool {
-    headers.contains_key(SESSION_HEADER) && text(headers, VERSION_HEADER) != Some(Dialect::V2026_07_28.version())
+    headers.contains_key(SESSION_HEADER)
+        && text(headers, VERSION_HEADER) != Some(Dialect::V2026_07_28.version())
 }
 
 enum CheckedMessage {
@@ -244,9 +253,13 @@ enum CheckedMessage {
 fn check(envelope: &Envelope<'_>, origin: &CallerContext) -> Result<CheckedMessage, MessageError> {
     if matches!(envelope, Envelope::Response { .. }) {
         let answer = decode(envelope, origin)?;
-        return Ok(answer.map_or(CheckedMessage::Other, |answer| CheckedMessage::Answer(Box::new(answer))));
+        return Ok(
+            answer.map_or(CheckedMessage::Other, |answer| CheckedMessage::Answer(Box::new(answer)))
+        );
     }
-    let Envelope::Request { id, method, params } = envelope else { return Ok(CheckedMessage::Other) };
+    let Envelope::Request { id, method, params } = envelope else {
+        return Ok(CheckedMessage::Other);
+    };
     let modern = params.and_then(modern_version);
     let revision = modern.as_deref().and_then(Dialect::of_version);
     if revision.is_some_and(|dialect| !dialect.has_method(method)) {
@@ -314,7 +327,11 @@ pub(super) fn take_slot<H: ServerHandler>(
 }
 
 /// Passes a request to the SDK. Its future is large, and would otherwise be part of every request's future.
-async fn pass<H: ServerHandler>(shared: &Arc<RouterState<H>>, parts: Parts, bytes: Bytes) -> Response {
+async fn pass<H: ServerHandler>(
+    shared: &Arc<RouterState<H>>,
+    parts: Parts,
+    bytes: Bytes,
+) -> Response {
     let request = Request::from_parts(parts, Body::from(bytes));
     let answer = Box::pin(shared.streamable.handle(request)).await;
     let is_stream =
@@ -345,12 +362,18 @@ async fn batch<H: ServerHandler>(
         shared.sessions.dialect_for(session, &origin.caller.principal).unwrap_or(Dialect::FALLBACK);
     if !dialect.has_batches() {
         let version = dialect.version();
-        let message = format!("Invalid Request: {version} does not support batches: send one message at a time");
-        return refused(StatusCode::BAD_REQUEST, &MessageError::new(None, code::INVALID_REQUEST, message));
+        let message = format!(
+            "Invalid Request: {version} does not support batches: send one message at a time"
+        );
+        return refused(
+            StatusCode::BAD_REQUEST,
+            &MessageError::new(None, code::INVALID_REQUEST, message),
+        );
     }
     let id: SessionId = session.into();
     let origin = CallerContext { dialect: Some(dialect), ..origin.clone() };
-    let error_event = |refusal: &MessageError| event("message", refusal.to_value().to_string().as_bytes());
+    let error_event =
+        |refusal: &MessageError| event("message", refusal.to_value().to_string().as_bytes());
     let (mut refusals, mut streams) = (Vec::new(), Vec::new());
     for (at, verdict) in verdicts.into_iter().enumerate() {
         match member(shared, &origin, at, verdict) {

@@ -4,35 +4,35 @@ mod authority;
 mod body;
 mod bounds;
 mod connection;
+mod connection_slots;
 mod events;
 mod guard;
-mod session_channel;
 mod listen;
 mod mcp;
 mod oauth;
 mod opening;
 mod page;
-mod connection_slots;
 mod plain;
 mod recording;
 mod session;
+mod session_channel;
 mod sessions;
 mod sse;
 mod stateless;
 mod ws;
 
 pub use authority::{HostAuthority, WebOrigin};
-pub use bounds::{HttpLimits, ConnectionStats};
-pub use oauth::{ProtectedResource, ProtectedResourceError, LiveProtectedResource};
+pub use bounds::{ConnectionStats, HttpLimits};
+pub use oauth::{LiveProtectedResource, ProtectedResource, ProtectedResourceError};
 
-use crate::{Caller, AccessControl, tls::TlsSettings};
+use crate::{AccessControl, Caller, tls::TlsSettings};
 use axum::{
     Router, middleware,
     routing::{any, get, post},
 };
+use connection_slots::ConnectionSlots;
 use docent_traffic::{Tap, Traffic};
 use docent_wire::HandshakePolicy;
-use connection_slots::ConnectionSlots;
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
@@ -50,7 +50,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Minimum and maximum interval between checks for idle sessions.
-const IDLE_CHECK_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mins(1));
+const IDLE_CHECK_INTERVALS: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_mins(1));
 
 /// The protocols that the listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,17 +1,17 @@
 //! OAuth over HTTP: where to get a token (RFC 9728), why one was rejected (RFC 6750), and which scope is missing.
 
 use super::{
-    RouterState, State, HttpServerSetup,
+    HttpServerSetup, RouterState, State,
     body::{json_bytes, refused},
     page,
 };
-use crate::{AccessControl, MissingScope, CallerContext, PrincipalKind};
+use crate::{AccessControl, CallerContext, MissingScope, PrincipalKind};
 use axum::{
     http::{HeaderValue, StatusCode, Uri, header},
     response::Response,
 };
 use bytes::Bytes;
-use docent_wire::{Envelope, WireFrame, Id, MessageError, code, read};
+use docent_wire::{Envelope, Id, MessageError, WireFrame, code, read};
 use rmcp::ServerHandler;
 use serde::Deserialize;
 use serde_json::Value;
@@ -122,7 +122,8 @@ pub(super) fn challenge(web: &HttpServerSetup, token: Option<&str>) -> HeaderVal
 
 /// The document.
 pub(super) async fn metadata<H: ServerHandler>(shared: State<H>, uri: Uri) -> Response {
-    let Some(oauth) = shared.web.protected_resource().filter(|oauth| oauth.serves(uri.path())) else {
+    let Some(oauth) = shared.web.protected_resource().filter(|oauth| oauth.serves(uri.path()))
+    else {
         return page::nowhere().await;
     };
     let mut response = json_bytes(oauth.document.to_vec());
@@ -144,9 +145,10 @@ pub(super) fn missing_scope_response<H: ServerHandler>(
     let door = &*shared.web.access;
     let (id, lack) = match frame {
         WireFrame::One(Ok(envelope)) => missing_scope_of_call(door, origin, envelope),
-        WireFrame::Batch(members) => {
-            members.iter().flatten().find_map(|envelope| missing_scope_of_call(door, origin, envelope))
-        }
+        WireFrame::Batch(members) => members
+            .iter()
+            .flatten()
+            .find_map(|envelope| missing_scope_of_call(door, origin, envelope)),
         WireFrame::One(Err(_)) | WireFrame::Empty => None,
     }?;
     let scope = quotable(&lack.scope);

@@ -16,7 +16,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use docent_wire::{ProtocolState, WireFrame, GateDecision, HandshakePolicy, read};
+use docent_wire::{GateDecision, HandshakePolicy, ProtocolState, WireFrame, read};
 use hyper::body::Body as _;
 use rmcp::ServerHandler;
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};

@@ -114,7 +114,11 @@ fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
 }
 
 /// Connection snippets to copy.
-fn snippets(spoken: super::EnabledProtocols, needs_token: bool, host: &str) -> Vec<(&'static str, String)> {
+fn snippets(
+    spoken: super::EnabledProtocols,
+    needs_token: bool,
+    host: &str,
+) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     let auth = if needs_token { " \\\n  -H 'Authorization: Bearer YOUR-TOKEN'" } else { "" };
     if spoken.http {

@@ -16,7 +16,8 @@ use axum::{
 };
 use bytes::Bytes;
 use docent_wire::{
-    ProtocolState, Dialect, Envelope, WireFrame, GateDecision, HandshakePolicy, PARTIAL_METHOD, MessageError, code,
+    Dialect, Envelope, GateDecision, HandshakePolicy, MessageError, PARTIAL_METHOD, ProtocolState,
+    WireFrame, code,
 };
 use futures::{StreamExt, stream};
 use rmcp::{
@@ -131,12 +132,16 @@ fn admit(origin: &CallerContext, envelope: &Envelope<'_>) -> Result<PlainMessage
         GateDecision::Drop => return Ok(PlainMessage::Nothing),
         GateDecision::Answer(result) => {
             let Some(id) = envelope.wanted() else { return Ok(PlainMessage::Nothing) };
-            return Ok(PlainMessage::Answered(json!({ "jsonrpc": "2.0", "id": id, "result": result })));
+            return Ok(PlainMessage::Answered(
+                json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            ));
         }
     };
     let origin = CallerContext { dialect: Some(dialect), ..origin.clone() };
     Ok(match decode(envelope, &origin)? {
-        Some(message @ JsonRpcMessage::Request(_)) => PlainMessage::Request(Box::new(message), dialect),
+        Some(message @ JsonRpcMessage::Request(_)) => {
+            PlainMessage::Request(Box::new(message), dialect)
+        }
         _ => PlainMessage::Nothing,
     })
 }
@@ -144,7 +149,8 @@ fn admit(origin: &CallerContext, envelope: &Envelope<'_>) -> Result<PlainMessage
 fn streams(message: &ClientJsonRpcMessage) -> bool {
     match message {
         JsonRpcMessage::Request(request) => {
-            CallerContext::from_extensions(request.request.extensions()).is_some_and(|origin| origin.streams)
+            CallerContext::from_extensions(request.request.extensions())
+                .is_some_and(|origin| origin.streams)
         }
         _ => false,
     }

@@ -31,7 +31,9 @@ pub(super) fn record_body(response: Response, tap: Option<Tap>) -> Response {
         Some(b"text/event-stream") => BodyFormat::Events,
         _ => return response,
     };
-    response.map(|body| Body::new(RecordedBody { body, said: BodyRecorder { tap, form, held: Vec::new() } }))
+    response.map(|body| {
+        Body::new(RecordedBody { body, said: BodyRecorder { tap, form, held: Vec::new() } })
+    })
 }
 
 /// Whether `DEBUG=mcp:protocol` asks for every message.
@@ -177,7 +179,8 @@ mod tests {
             pieces.iter().map(|piece| Ok(Bytes::from_static(piece.as_bytes()))).collect();
         let body = Body::from_stream(stream::iter(pieces.clone()));
         let response = (StatusCode::OK, [(header::CONTENT_TYPE, kind)], body).into_response();
-        let passed = record_body(response, Some(tap)).into_body().collect().await.unwrap().to_bytes();
+        let passed =
+            record_body(response, Some(tap)).into_body().collect().await.unwrap().to_bytes();
         let sent: Vec<u8> = pieces.into_iter().flatten().flatten().collect();
         assert_eq!(passed, sent, "nothing is changed in transit");
         let entries = traffic.read(0, 100).entries;

@@ -4,8 +4,8 @@ use super::{
     RouterState,
     body::{json, json_bytes, refused},
     events::{respond, resumable},
-    session_channel::{SessionChannelError, StreamTicket},
     mcp::{SESSION_HEADER, not_found, text},
+    session_channel::{SessionChannelError, StreamTicket},
 };
 use crate::{
     CallerContext,

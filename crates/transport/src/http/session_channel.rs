@@ -85,13 +85,17 @@ pub(super) struct SessionServerEnd {
 pub(super) fn new_channel() -> (SessionChannel, SessionServerEnd) {
     let (sender, inbox) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let outbox = Arc::<SessionOutbox>::default();
-    let server = SessionServerEnd { inbox, outbox: Arc::clone(&outbox), patience: INITIALIZE_TIMEOUT };
+    let server =
+        SessionServerEnd { inbox, outbox: Arc::clone(&outbox), patience: INITIALIZE_TIMEOUT };
     (SessionChannel { inbox: sender, outbox }, server)
 }
 
 impl SessionChannel {
     /// Passes a message on to the server.
-    pub(super) async fn send(&self, message: ClientJsonRpcMessage) -> Result<(), SessionChannelError> {
+    pub(super) async fn send(
+        &self,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), SessionChannelError> {
         // Only a cancellation that is actually sent ends a stream, not one whose client left before there was room.
         let room = self.inbox.reserve().await.map_err(|_| SessionChannelError::Ended)?;
         if let JsonRpcMessage::Notification(sent) = &message
@@ -105,7 +109,10 @@ impl SessionChannel {
     }
 
     /// Passes a request on; the server's messages for it arrive on the returned stream.
-    pub(super) async fn send_request(&self, message: ClientJsonRpcMessage) -> Result<SessionStreamReader, SessionChannelError> {
+    pub(super) async fn send_request(
+        &self,
+        message: ClientJsonRpcMessage,
+    ) -> Result<SessionStreamReader, SessionChannelError> {
         // Only a request that is actually sent opens a stream, not one whose client left before there was room.
         let room = self.inbox.reserve().await.map_err(|_| SessionChannelError::Ended)?;
         let key = match &message {
@@ -311,7 +318,9 @@ impl SessionStreams {
         };
         match message {
             JsonRpcMessage::Response(answer) => answer_to(&answer.id),
-            JsonRpcMessage::Error(error) => error.id.as_ref().map_or(MessageRoute::Common, answer_to),
+            JsonRpcMessage::Error(error) => {
+                error.id.as_ref().map_or(MessageRoute::Common, answer_to)
+            }
             JsonRpcMessage::Request(asked) => {
                 let origin = asked.request.extensions().get::<OriginatingRequestId>();
                 part_of(origin.and_then(|origin| asked_by(&origin.0)))
@@ -352,7 +361,11 @@ impl SessionStreams {
         let mut surplus = Vec::new();
         for (number, one) in ended {
             let is_done = one.is_done();
-            let ((count, sum), most) = if is_done { (&mut read, MAX_READ_STREAMS_AND_BYTES) } else { (&mut left, MAX_UNREAD_STREAMS_AND_BYTES) };
+            let ((count, sum), most) = if is_done {
+                (&mut read, MAX_READ_STREAMS_AND_BYTES)
+            } else {
+                (&mut left, MAX_UNREAD_STREAMS_AND_BYTES)
+            };
             // The newest unread one is kept regardless of its size.
             let bytes = if is_done || *count > 0 { one.bytes() } else { 0 };
             if *count >= most.0 || *sum + bytes > most.1 {
@@ -743,7 +756,11 @@ mod tests {
     }
 
     /// Requests an answer of this size, and reads it.
-    async fn answered((line, server): (&SessionChannel, &mut SessionServerEnd), id: u64, bytes: usize) {
+    async fn answered(
+        (line, server): (&SessionChannel, &mut SessionServerEnd),
+        id: u64,
+        bytes: usize,
+    ) {
         let mut reader = line.send_request(request(id)).await.unwrap();
         server.receive().await.unwrap();
         server.send(long_answer(id, bytes)).await.unwrap();

@@ -3,7 +3,9 @@
 //! Many clients leave without ending their session. An idle session is ended after a while: a client that comes back to
 //! it gets 404 and starts another, as the protocol specifies.
 
-use super::session_channel::{SessionChannel, SessionChannelError, SessionServerEnd, StreamTicket, new_channel};
+use super::session_channel::{
+    SessionChannel, SessionChannelError, SessionServerEnd, StreamTicket, new_channel,
+};
 use crate::{Caller, ClientKey, Principal, SlotGuard, message::to_value};
 use docent_traffic::Tap;
 use docent_wire::{Dialect, needs_shaping};
@@ -112,7 +114,8 @@ impl SessionStore {
                 tap.speaks(dialect.version());
             }
             let (principal, client) = (caller.principal.clone(), caller.client());
-            self.known().insert(id, SessionRecord { principal, client, dialect, used, tap, _slot: seat });
+            self.known()
+                .insert(id, SessionRecord { principal, client, dialect, used, tap, _slot: seat });
         }
     }
 
@@ -127,7 +130,8 @@ impl SessionStore {
     /// fetched.
     pub(super) fn end_unused(&self, idle: Duration) -> usize {
         self.open().values().for_each(|one| one.line.forget_left());
-        let is_over = |one: &SessionRecord| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
+        let is_over =
+            |one: &SessionRecord| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
         let unused: Vec<_> = self.known().extract_if(|_, one| is_over(one)).collect();
         for (id, _) in &unused {
             self.end(id);
@@ -159,8 +163,10 @@ impl SessionStore {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, StreamTicket), SessionChannelError>
-    {
+    ) -> Result<
+        (impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, StreamTicket),
+        SessionChannelError,
+    > {
         let OpenSession { line, dialect } = self.find(id)?;
         let reader = line.send_request(message).await?;
         let ticket = reader.ticket();
@@ -310,7 +316,8 @@ impl SessionManager for SessionStore {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError>
+    {
         self.ask(id, message).await.map(|(stream, _)| stream)
     }
 
@@ -325,7 +332,8 @@ impl SessionManager for SessionStore {
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError>
+    {
         let OpenSession { line, dialect } = self.find(id)?;
         Ok(shaping(dialect, line.listen()?))
     }
@@ -334,7 +342,8 @@ impl SessionManager for SessionStore {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError>
+    {
         let OpenSession { line, dialect } = self.find(id)?;
         Ok(shaping(dialect, line.resume(&last_event_id)?))
     }
@@ -343,7 +352,7 @@ impl SessionManager for SessionStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PrincipalKind, ConnectionKind};
+    use crate::{ConnectionKind, PrincipalKind};
 
     const HOUR: Duration = Duration::from_hours(1);
 

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     CallerContext, Principal, PrincipalKind, SlotGuard,
+    frame_transport::{FrameTransport, Frames, LinkSetup},
     lines::FrameTooLong,
-    frame_transport::{Frames, FrameTransport, LinkSetup},
 };
 use axum::{
     body::Body,
@@ -20,7 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use docent_wire::{Envelope, WireFrame, MessageError, code, read};
+use docent_wire::{Envelope, MessageError, WireFrame, code, read};
 use futures::stream;
 use rmcp::{ServerHandler, service::serve_directly};
 use serde::Deserialize;
@@ -219,18 +219,27 @@ pub(super) async fn message<H: ServerHandler>(
     };
     let id = which.session_id.as_deref();
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
-    let bytes =
-        match read_json(&parts.headers, body, &shared.web, parts.extensions.get::<ConnectionPeer>()).await {
-            Ok(bytes) => bytes,
-            Err(response) => return response,
-        };
+    let bytes = match read_json(
+        &parts.headers,
+        body,
+        &shared.web,
+        parts.extensions.get::<ConnectionPeer>(),
+    )
+    .await
+    {
+        Ok(bytes) => bytes,
+        Err(response) => return response,
+    };
     if let Some(response) = oauth::missing_scope_in_frame(&shared, &origin, &bytes) {
         return response;
     }
     let is_anonymous = origin.caller.principal.kind == PrincipalKind::Anonymous;
     if id.is_none() && is_anonymous && !may_name_no_stream(&bytes) {
         let message = "sessionId is required: post to the URL from the stream's endpoint event, /message?sessionId=…";
-        return refused(StatusCode::BAD_REQUEST, &MessageError::new(None, code::INVALID_REQUEST, message));
+        return refused(
+            StatusCode::BAD_REQUEST,
+            &MessageError::new(None, code::INVALID_REQUEST, message),
+        );
     }
     let post = SsePost { sender: origin.caller.principal, bytes };
     match posts.send_timeout(post, POST_TIMEOUT).await {

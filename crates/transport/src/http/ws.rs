@@ -7,9 +7,9 @@ use super::{
     mcp::{overloaded, take_slot},
 };
 use crate::{
-    Caller, Certificate, CallerContext, NoCapacity, SlotGuard,
+    Caller, CallerContext, Certificate, NoCapacity, SlotGuard,
+    frame_transport::{FrameTransport, Frames, LinkSetup, SlotTaker},
     lines::FrameTooLong,
-    frame_transport::{Frames, FrameTransport, LinkSetup, SlotTaker},
 };
 use axum::{
     extract::{
@@ -94,14 +94,20 @@ fn is_locked<H: ServerHandler>(shared: &RouterState<H>, origin: &CallerContext) 
 }
 
 /// A slot for a session and one for a stream.
-fn take_slots<H: ServerHandler>(shared: &Arc<RouterState<H>>, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
+fn take_slots<H: ServerHandler>(
+    shared: &Arc<RouterState<H>>,
+    caller: &Caller,
+) -> Result<SlotGuard, NoCapacity> {
     let session = take_slot(shared, caller)?;
     let stream = shared.web.access.open_stream(caller)?;
     Ok(Box::new((session, stream)))
 }
 
 /// A slot among unauthenticated sockets; the function that takes the real slots owns it, and releases it afterwards.
-fn take_slots_later<H: ServerHandler>(shared: &Arc<RouterState<H>>, origin: &CallerContext) -> Option<SlotTaker> {
+fn take_slots_later<H: ServerHandler>(
+    shared: &Arc<RouterState<H>>,
+    origin: &CallerContext,
+) -> Option<SlotTaker> {
     let remote = origin.caller.remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     let place = shared.locked.take(remote)?;
     let shared = Arc::clone(shared);
@@ -152,7 +158,11 @@ impl Frames for WebSocketFrames {
     }
 }
 
-async fn run<H: ServerHandler>(shared: Arc<RouterState<H>>, visitor: WebSocketPeer, socket: WebSocket) {
+async fn run<H: ServerHandler>(
+    shared: Arc<RouterState<H>>,
+    visitor: WebSocketPeer,
+    socket: WebSocket,
+) {
     let _seats = visitor.seats;
     let (sink, stream) = socket.split();
     let (out, frames) = mpsc::channel(MAX_QUEUED_FRAMES);

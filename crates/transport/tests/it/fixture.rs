@@ -2,8 +2,11 @@
 
 use docent_traffic::Traffic;
 use docent_transport::{
-    Caller, ClientKey, AccessControl, MissingScope, CallerContext, NoCapacity, Principal, PrincipalKind, SlotGuard, CallerCredentials,
-    http::{self, HttpLimits, LiveProtectedResource, EnabledProtocols, ConnectionStats, HttpServerSetup},
+    AccessControl, Caller, CallerContext, CallerCredentials, ClientKey, MissingScope, NoCapacity,
+    Principal, PrincipalKind, SlotGuard,
+    http::{
+        self, ConnectionStats, EnabledProtocols, HttpLimits, HttpServerSetup, LiveProtectedResource,
+    },
     stdio::{self, Stdio},
     tls::TlsSettings,
 };
@@ -86,7 +89,12 @@ impl Drop for CountedSlot {
 }
 
 impl TestAccess {
-    fn seat(self, seats: &SlotLog, what: &'static str, caller: &Caller) -> Result<SlotGuard, NoCapacity> {
+    fn seat(
+        self,
+        seats: &SlotLog,
+        what: &'static str,
+        caller: &Caller,
+    ) -> Result<SlotGuard, NoCapacity> {
         let mut taken = seats.lock().unwrap();
         let client = caller.client();
         let is_own_share = taken.iter().filter(|one| **one == client).count() >= self.share;

@@ -1,6 +1,6 @@
 //! Which hosts and origins a request may name.
 
-use crate::fixture::{TestSite, TestAccess};
+use crate::fixture::{TestAccess, TestSite};
 
 /// The status of a request with one more header.
 async fn status(site: &TestSite, head: &str, headers: &[(&str, &str)]) -> u16 {

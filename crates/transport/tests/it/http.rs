@@ -1,6 +1,6 @@
 //! HTTP, header by header.
 
-use crate::fixture::{SiteOptions, LIMIT, TestSite, TestAccess, request};
+use crate::fixture::{LIMIT, SiteOptions, TestAccess, TestSite, request};
 use docent_transport::http::HttpLimits;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -371,7 +371,8 @@ async fn a_bad_member_spoils_no_batch_of_a_session() {
 
 #[tokio::test]
 async fn guesses_at_a_token_are_counted() {
-    let site = TestSite::open(TestAccess { token: Some("t"), requests: 1, ..TestAccess::default() }).await;
+    let site =
+        TestSite::open(TestAccess { token: Some("t"), requests: 1, ..TestAccess::default() }).await;
     let guess = ("Authorization", "Bearer wrong");
     assert_eq!(site.send("GET /metrics", &[guess], "").await.0, 401);
     assert_eq!(site.send("GET /metrics", &[guess], "").await.0, 429);

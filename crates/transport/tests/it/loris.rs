@@ -1,6 +1,6 @@
 //! Peers that are slow on purpose: each is disconnected, and no other client waits for it.
 
-use crate::fixture::{SiteOptions, TestSite, TestAccess, request};
+use crate::fixture::{SiteOptions, TestAccess, TestSite, request};
 use docent_transport::http::HttpLimits;
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -394,7 +394,11 @@ async fn unfinished_tls_handshakes_are_cut_off() {
     let keys = crate::tls::TlsKeyFiles::new();
     let bounds = HttpLimits { tls_handshake: SHORT, ..wide() };
     let tls = Some(keys.tls(None, false));
-    let site = TestSite::build(TestAccess::default(), SiteOptions { bounds, tls, ..SiteOptions::default() }).await;
+    let site = TestSite::build(
+        TestAccess::default(),
+        SiteOptions { bounds, tls, ..SiteOptions::default() },
+    )
+    .await;
     let mut silent = connect(&site).await;
     let mut slow = connect(&site).await;
     // The beginning of a ClientHello.

@@ -1,7 +1,7 @@
 //! OAuth over HTTP: where tokens come from, why one is rejected, which scope is missing.
 
-use crate::fixture::{SiteOptions, TestSite, TestAccess, request};
-use docent_transport::http::{ProtectedResource, LiveProtectedResource};
+use crate::fixture::{SiteOptions, TestAccess, TestSite, request};
+use docent_transport::http::{LiveProtectedResource, ProtectedResource};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::{
@@ -78,7 +78,11 @@ async fn the_metadata_needs_no_token() {
 #[tokio::test]
 async fn the_metadata_changes_while_the_server_runs() {
     let oauth = LiveProtectedResource::default();
-    let site = TestSite::build(LOCKED, SiteOptions { oauth: Arc::clone(&oauth), ..SiteOptions::default() }).await;
+    let site = TestSite::build(
+        LOCKED,
+        SiteOptions { oauth: Arc::clone(&oauth), ..SiteOptions::default() },
+    )
+    .await;
     let moved = json!({"resource": "https://moved.example/mcp", "authorization_servers": []});
     let written = moved.to_string();
     let metadata = "https://moved.example/.well-known/oauth-protected-resource/mcp";

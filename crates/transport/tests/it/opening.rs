@@ -1,7 +1,7 @@
 //! `initialize` that carries its token in the body, over HTTP.
 
 use crate::{
-    fixture::{LIMIT, TestSite, TestAccess, request},
+    fixture::{LIMIT, TestAccess, TestSite, request},
     http::BOTH,
 };
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Bodies over the limit, on real sockets: they are rejected before they arrive, and the response arrives.
 
-use crate::fixture::{LIMIT, TestSite, TestAccess};
+use crate::fixture::{LIMIT, TestAccess, TestSite};
 use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

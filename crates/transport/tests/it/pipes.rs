@@ -111,7 +111,10 @@ async fn parameters_that_a_known_method_lacks_are_named() {
 #[tokio::test]
 async fn a_token_in_initialize_opens_a_locked_link() {
     let locked = || {
-        PipeClient::open(TestAccess { token: Some("s3cret"), ..TestAccess::default() }, HandshakePolicy::Required)
+        PipeClient::open(
+            TestAccess { token: Some("s3cret"), ..TestAccess::default() },
+            HandshakePolicy::Required,
+        )
     };
     let mut pipes = locked();
     assert_eq!(code(&pipes.ask(request(1, "ping", &json!({}))).await), -32600);
@@ -136,8 +139,10 @@ async fn a_token_in_initialize_opens_a_locked_link() {
 
 #[tokio::test(start_paused = true)]
 async fn a_locked_link_is_closed_when_no_token_comes() {
-    let mut pipes =
-        PipeClient::open(TestAccess { token: Some("s3cret"), ..TestAccess::default() }, HandshakePolicy::Required);
+    let mut pipes = PipeClient::open(
+        TestAccess { token: Some("s3cret"), ..TestAccess::default() },
+        HandshakePolicy::Required,
+    );
     pipes.ask(request(1, "ping", &json!({}))).await;
     // Nothing is sent and the input stays open: the paused clock advances to the server's timeout.
     assert!(pipes.ended().await);
@@ -145,8 +150,10 @@ async fn a_locked_link_is_closed_when_no_token_comes() {
 
 #[tokio::test]
 async fn the_rate_limit_is_an_error_that_says_when() {
-    let mut pipes =
-        PipeClient::open(TestAccess { requests: 2, ..TestAccess::default() }, HandshakePolicy::Required);
+    let mut pipes = PipeClient::open(
+        TestAccess { requests: 2, ..TestAccess::default() },
+        HandshakePolicy::Required,
+    );
     pipes.initialize("2025-11-25").await;
     pipes.ask(request(1, "ping", &json!({}))).await;
     let answer = pipes.ask(request(2, "ping", &json!({}))).await;

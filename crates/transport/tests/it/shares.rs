@@ -1,6 +1,6 @@
 //! One client that takes all that it can get, and another one that is still served.
 
-use crate::fixture::{TestSite, TestAccess, request};
+use crate::fixture::{TestAccess, TestSite, request};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -12,7 +12,8 @@ const MODEST: (&str, &str) = ("Authorization", "Bearer second-token");
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
 async fn site() -> TestSite {
-    TestSite::open(TestAccess { token: Some("t"), seats: 4, share: 2, ..TestAccess::default() }).await
+    TestSite::open(TestAccess { token: Some("t"), seats: 4, share: 2, ..TestAccess::default() })
+        .await
 }
 
 /// Opens a session: status, head, id.
@@ -91,7 +92,8 @@ async fn one_client_leaves_streams_for_others() {
 
 #[tokio::test]
 async fn one_client_leaves_streams_of_sessions_for_others() {
-    let site = TestSite::open(TestAccess { token: Some("t"), share: 1, ..TestAccess::default() }).await;
+    let site =
+        TestSite::open(TestAccess { token: Some("t"), share: 1, ..TestAccess::default() }).await;
     let (_, _, greedy) = open(&site, GREEDY).await;
     let (_, _, modest) = open(&site, MODEST).await;
     let stream = |auth: (&'static str, &'static str), id: &str| {

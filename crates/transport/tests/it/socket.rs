@@ -1,6 +1,6 @@
 //! The older SSE pair and WebSocket, byte by byte.
 
-use crate::fixture::{LIMIT, TestSite, TestAccess, request};
+use crate::fixture::{LIMIT, TestAccess, TestSite, request};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::{
@@ -114,7 +114,11 @@ async fn connect(site: &TestSite, path: &str, token: Option<&str>) -> TestWebSoc
 }
 
 /// A socket, or the status of the rejection.
-async fn try_connect(site: &TestSite, path: &str, token: Option<&str>) -> Result<TestWebSocket, u16> {
+async fn try_connect(
+    site: &TestSite,
+    path: &str,
+    token: Option<&str>,
+) -> Result<TestWebSocket, u16> {
     let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let mut request = format!("ws://127.0.0.1:{}{path}", site.port).into_client_request().unwrap();
     request.headers_mut().insert("Sec-WebSocket-Protocol", "mcp".parse().unwrap());
@@ -198,7 +202,8 @@ fn stop_clock() -> std::sync::mpsc::Sender<()> {
 #[tokio::test]
 async fn a_socket_takes_its_slot_with_its_token() {
     let _still = stop_clock();
-    let site = TestSite::open(TestAccess { token: Some("t"), seats: 1, ..TestAccess::default() }).await;
+    let site =
+        TestSite::open(TestAccess { token: Some("t"), seats: 1, ..TestAccess::default() }).await;
     let mut first = connect(&site, "/ws", None).await;
     let mut second = connect(&site, "/ws", None).await;
     let known = connect(&site, "/ws", Some("t")).await;
@@ -232,7 +237,8 @@ async fn sockets_without_a_token_have_their_own_slots() {
 
 #[tokio::test]
 async fn sockets_without_a_token_are_counted() {
-    let site = TestSite::open(TestAccess { token: Some("t"), requests: 1, ..TestAccess::default() }).await;
+    let site =
+        TestSite::open(TestAccess { token: Some("t"), requests: 1, ..TestAccess::default() }).await;
     connect(&site, "/ws", Some("t")).await;
     connect(&site, "/ws", None).await;
     assert_eq!(try_connect(&site, "/ws", None).await.err(), Some(429));

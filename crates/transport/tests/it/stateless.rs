@@ -1,7 +1,7 @@
 //! Calls of the stateless revision: their headers must match their bodies.
 
 use crate::{
-    fixture::{TestSite, TestAccess, request},
+    fixture::{TestAccess, TestSite, request},
     http::{BOTH, read_until},
 };
 use serde_json::{Value, json};

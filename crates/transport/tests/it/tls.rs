@@ -1,7 +1,7 @@
 //! TLS on real sockets, with certificates made for the test.
 
-use crate::fixture::{SiteOptions, TestSite, TestAccess, request};
-use docent_transport::tls::{TlsSettings, TlsFiles};
+use crate::fixture::{SiteOptions, TestAccess, TestSite, request};
+use docent_transport::tls::{TlsFiles, TlsSettings};
 use futures::{SinkExt, StreamExt};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
 use rustls::{
@@ -84,7 +84,8 @@ pub(crate) struct TlsKeyFiles {
 
 impl TlsKeyFiles {
     pub(crate) fn new() -> Self {
-        let keys = Self { folder: TempDir::new().unwrap(), authority: TestCertificateAuthority::new() };
+        let keys =
+            Self { folder: TempDir::new().unwrap(), authority: TestCertificateAuthority::new() };
         keys.write(&keys.authority.sign(&server_params()));
         keys
     }
@@ -109,7 +110,11 @@ impl TlsKeyFiles {
         }
     }
 
-    pub(crate) fn tls(&self, clients: Option<&TestCertificateAuthority>, required: bool) -> Arc<TlsSettings> {
+    pub(crate) fn tls(
+        &self,
+        clients: Option<&TestCertificateAuthority>,
+        required: bool,
+    ) -> Arc<TlsSettings> {
         Arc::new(TlsSettings::load(self.files(clients, required)).unwrap())
     }
 
@@ -199,7 +204,8 @@ async fn a_socket_works_over_tls() {
 
 #[tokio::test]
 async fn clients_are_known_by_their_certificates() {
-    let (keys, clients, strangers) = (TlsKeyFiles::new(), TestCertificateAuthority::new(), TestCertificateAuthority::new());
+    let (keys, clients, strangers) =
+        (TlsKeyFiles::new(), TestCertificateAuthority::new(), TestCertificateAuthority::new());
     let door = TestAccess { token: Some("t"), ..TestAccess::default() };
     let known = clients.sign(&client_params());
     let foreign = strangers.sign(&client_params());
@@ -299,7 +305,10 @@ fn unusable_files_are_named() {
     check(TlsFiles { chain: missing.clone(), ..good.clone() }, "none.pem can't be read");
     check(TlsFiles { key: missing, ..good.clone() }, "none.pem can't be read");
     check(TlsFiles { chain: text.clone(), ..good.clone() }, "text.pem contains no certificate");
-    check(TlsFiles { key: text.clone(), ..good.clone() }, "text.pem does not contain a private key");
+    check(
+        TlsFiles { key: text.clone(), ..good.clone() },
+        "text.pem does not contain a private key",
+    );
     check(TlsFiles { chain: broken, ..good.clone() }, "broken.pem does not contain certificates");
     check(TlsFiles { chain: garbage.clone(), ..good.clone() }, "do not match");
     check(TlsFiles { key: other_key, ..good.clone() }, "do not match");

@@ -2,10 +2,10 @@
 
 use crate::{
     client,
-    server::{ProviderRequest, ProviderReply, ProviderTestServer},
+    server::{ProviderReply, ProviderRequest, ProviderTestServer},
 };
-use docent_net::{GuardedClient, HostRule, FetchLimits, NetworkPolicy};
-use docent_web::{ProviderKey, SearchProvider, WebQuery, Recency, Region, search};
+use docent_net::{FetchLimits, GuardedClient, HostRule, NetworkPolicy};
+use docent_web::{ProviderKey, Recency, Region, SearchProvider, WebQuery, search};
 use serde_json::{Value, json};
 use std::{
     net::TcpListener,
@@ -16,7 +16,9 @@ use url::Url;
 const KEY: &str = "hunter2-key";
 
 fn json_reply(value: &Value) -> ProviderReply {
-    ProviderReply::new(200).with("content-type", "application/json").body(value.to_string().as_bytes())
+    ProviderReply::new(200)
+        .with("content-type", "application/json")
+        .body(value.to_string().as_bytes())
 }
 
 fn provider(name: &str, server: &ProviderTestServer) -> SearchProvider {
@@ -29,7 +31,10 @@ fn provider(name: &str, server: &ProviderTestServer) -> SearchProvider {
 }
 
 /// The result of a provider for a response: the hits, or the error.
-fn asked(name: &str, reply: ProviderReply) -> (Result<Vec<docent_web::WebHit>, String>, ProviderRequest) {
+fn asked(
+    name: &str,
+    reply: ProviderReply,
+) -> (Result<Vec<docent_web::WebHit>, String>, ProviderRequest) {
     let server = ProviderTestServer::start(move |_| reply.clone());
     let query = WebQuery::parse("lamp & oil", 3)
         .unwrap()
@@ -79,7 +84,12 @@ fn an_unsupported_region_is_dropped_and_reported() {
     let server = ProviderTestServer::start(move |_| json_reply(&page));
     for (name, region, country, note) in [
         ("brave", "de-de", Some("country=DE"), None),
-        ("brave", "is-is", None, Some("brave does not support the country IS; searched without is-is")),
+        (
+            "brave",
+            "is-is",
+            None,
+            Some("brave does not support the country IS; searched without is-is"),
+        ),
         ("tavily", "de-de", None, Some("tavily does not support regions; searched without de-de")),
     ] {
         let query = WebQuery::parse("x", 1).unwrap().region(Region::parse(region).unwrap());
@@ -137,11 +147,7 @@ fn no_results_differ_from_failures() {
         ("brave", json!(1), Err("sent an invalid JSON response")),
         ("tavily", json!({"results": []}), Ok(0)),
         ("tavily", json!({"detail": "x"}), Err("sent an invalid JSON response")),
-        (
-            "tavily",
-            json!({"results": [{"url": "ftp://a.test/"}]}),
-            Err("with a usable URL"),
-        ),
+        ("tavily", json!({"results": [{"url": "ftp://a.test/"}]}), Err("with a usable URL")),
     ] {
         let got = asked(name, json_reply(&page)).0.map(|results| results.len());
         match (&got, want) {
@@ -267,7 +273,8 @@ fn a_provider_that_never_answers_leaves_the_next_one_its_time() {
 fn a_key_is_not_sent_on_even_to_a_host_that_is_named() {
     let other = ProviderTestServer::start(|_| ProviderReply::html("thanks"));
     let place = other.url("/").to_string();
-    let server = ProviderTestServer::start(move |_| ProviderReply::new(307).with("location", &place));
+    let server =
+        ProviderTestServer::start(move |_| ProviderReply::new(307).with("location", &place));
     let query = WebQuery::parse("x", 1).unwrap();
     for name in ["brave", "tavily"] {
         let provider = provider(name, &server);
@@ -281,9 +288,10 @@ fn without_a_key_nothing_is_asked() {
     let server = ProviderTestServer::start(|_| ProviderReply::new(500));
     let query = WebQuery::parse("x", 1).unwrap();
     let base = || server.url("/");
-    for provider in
-        [SearchProvider::Brave { base: base(), key: None }, SearchProvider::Tavily { base: base(), key: None }]
-    {
+    for provider in [
+        SearchProvider::Brave { base: base(), key: None },
+        SearchProvider::Tavily { base: base(), key: None },
+    ] {
         let name = provider.name();
         let message = search(&query, &[provider], &client(&[&server]), &|| false).unwrap_err();
         assert!(message.to_string().contains(&format!("{name} requires a key")), "{message}");

@@ -7,7 +7,7 @@ mod pages;
 mod search;
 mod server;
 
-use docent_net::{GuardedClient, FetchLimits, NetworkPolicy};
+use docent_net::{FetchLimits, GuardedClient, NetworkPolicy};
 use server::ProviderTestServer;
 
 /// A client that may reach only these servers.

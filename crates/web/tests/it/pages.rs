@@ -4,7 +4,7 @@ use crate::{
     client, client_with,
     server::{ProviderReply, ProviderTestServer},
 };
-use docent_net::{GuardedClient, GuardedFetchError, FetchLimits, NetworkPolicy, FetchRefusal};
+use docent_net::{FetchLimits, FetchRefusal, GuardedClient, GuardedFetchError, NetworkPolicy};
 use docent_web::{FetchPageError, FetchedPage, PageLimits, fetch_page};
 use std::time::Duration;
 
@@ -25,7 +25,11 @@ fn serve(reply: ProviderReply) -> ProviderTestServer {
     ProviderTestServer::start(move |_| reply.clone())
 }
 
-fn fetch(server: &ProviderTestServer, path: &str, section: Option<&str>) -> Result<FetchedPage, FetchPageError> {
+fn fetch(
+    server: &ProviderTestServer,
+    path: &str,
+    section: Option<&str>,
+) -> Result<FetchedPage, FetchPageError> {
     let url = server.url(path);
     fetch_page(url.as_str(), section, &client(&[server]), &PageLimits::default())
 }
@@ -36,7 +40,8 @@ fn fetch_error(reply: ProviderReply) -> String {
 
 #[test]
 fn an_article_is_read_with_what_it_says_about_itself() {
-    let server = serve(ProviderReply::html(ARTICLE).with("last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"));
+    let server =
+        serve(ProviderReply::html(ARTICLE).with("last-modified", "Wed, 21 Oct 2015 07:28:00 GMT"));
     let page = fetch(&server, "/lamps/oil", None).unwrap();
     let at = format!("http://{}", server.address);
     let want = format!(
@@ -101,7 +106,8 @@ fn a_section_is_found_by_heading_anchor_and_fragment() {
 fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
     let part = |n| format!("<h2 id=s{n}>Part {n}</h2><p>{}</p>", "word ".repeat(100));
     let body = (0..50).map(part).collect::<Vec<_>>().concat();
-    let server = serve(ProviderReply::html(&format!("<html><body><main>{body}</main></body></html>")));
+    let server =
+        serve(ProviderReply::html(&format!("<html><body><main>{body}</main></body></html>")));
     let limits = PageLimits { characters: 2000, ..PageLimits::default() };
     let read = |section| {
         fetch_page(server.url("/").as_str(), section, &client(&[&server]), &limits).unwrap()
@@ -140,14 +146,16 @@ fn a_page_of_many_megabytes_is_read_in_part() {
 #[test]
 fn an_anchor_that_is_no_name_is_left_out() {
     let body = format!("<h2 id={}>Long</h2><p>a</p><h2 id=s>Short</h2><p>b</p>", "x".repeat(201));
-    let page = fetch(&serve(ProviderReply::html(&format!("<html><body>{body}</body></html>"))), "/", None);
+    let page =
+        fetch(&serve(ProviderReply::html(&format!("<html><body>{body}</body></html>"))), "/", None);
     let anchors: Vec<_> = page.unwrap().sections.into_iter().map(|one| one.anchor).collect();
     assert_eq!(anchors, [None, Some("s".to_owned())]);
 }
 
 #[test]
 fn other_formats_are_read_by_their_type() {
-    let typed = |kind: &str, body: &[u8]| ProviderReply::new(200).with("content-type", kind).body(body);
+    let typed =
+        |kind: &str, body: &[u8]| ProviderReply::new(200).with("content-type", kind).body(body);
     for (reply, path, want) in [
         (typed("text/markdown", b"# A\n\nb [c](/d)"), "/x", "# A\n\nb [c](AT/d)"),
         (typed("text/plain", b"just text"), "/x", "just text"),
@@ -200,18 +208,15 @@ fn other_formats_are_read_as_they_came() {
 
 #[test]
 fn what_is_not_a_page_is_reported() {
-    let typed = |kind: &str, body: &[u8]| ProviderReply::new(200).with("content-type", kind).body(body);
+    let typed =
+        |kind: &str, body: &[u8]| ProviderReply::new(200).with("content-type", kind).body(body);
     let app = "<html><head><script src=a.js></script></head><body><noscript>You need to enable JavaScript.</noscript>\
                <div id=root></div></body></html>";
     let login = "<html><body><h1>Sign in</h1><form><input name=u><input type=Password name=p></form></body></html>";
     for (name, reply, want) in [
         ("picture", typed("image/png", b"\x89PNG\0"), "is not text (image/png)"),
         ("archive", typed("application/zip", b"PK\x03\x04\0"), "(application/zip)"),
-        (
-            "bytes",
-            typed("application/octet-stream", b"\x7fELF\0\0"),
-            "(application/octet-stream)",
-        ),
+        ("bytes", typed("application/octet-stream", b"\x7fELF\0\0"), "(application/octet-stream)"),
         (
             "bytes that say they are a page",
             typed("text/html", &[0; 4000]),
@@ -225,7 +230,11 @@ fn what_is_not_a_page_is_reported() {
         ("404", ProviderReply::new(404), "does not exist (status 404)"),
         ("429", ProviderReply::new(429).with("retry-after", "9"), "try again in 9 s"),
         ("500", ProviderReply::new(500), "status 500"),
-        ("no text", ProviderReply::html("<html><body><div></div></body></html>"), "no text to read"),
+        (
+            "no text",
+            ProviderReply::html("<html><body><div></div></body></html>"),
+            "no text to read",
+        ),
     ] {
         let message = fetch_error(reply);
         assert!(message.contains(want), "{name}: {message}");
@@ -234,7 +243,8 @@ fn what_is_not_a_page_is_reported() {
 
 #[test]
 fn redirects_are_followed_only_where_the_policy_leads() {
-    let inside = ProviderTestServer::start(|_| ProviderReply::html("<p>the secrets of this machine</p>"));
+    let inside =
+        ProviderTestServer::start(|_| ProviderReply::html("<p>the secrets of this machine</p>"));
     let place = inside.url("/latest/meta-data").to_string();
     let server = ProviderTestServer::start(move |_| ProviderReply::to(&place));
     let error = fetch(&server, "/", None).unwrap_err();
@@ -282,7 +292,10 @@ fn the_network_is_off_until_the_policy_names_the_host() {
     assert!(matches!(error, FetchPageError::Refused(FetchRefusal::Notation { .. })), "{error:?}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
     let error = ask("https://u:hunter2@a.test/");
-    assert!(matches!(error, FetchPageError::Refused(FetchRefusal::Credentials { .. })), "{error:?}");
+    assert!(
+        matches!(error, FetchPageError::Refused(FetchRefusal::Credentials { .. })),
+        "{error:?}"
+    );
     assert!(!format!("{error} {error:?}").contains("hunter2"));
 }
 
@@ -302,7 +315,8 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         let server = serve(reply);
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
+        let client =
+            client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
         let error = fetch_page(server.url("/").as_str(), None, &client, &limits).unwrap_err();
         let bounded = match &error {
             FetchPageError::Fetch(GuardedFetchError::TooLarge { .. }) => name != "slow",

@@ -2,10 +2,12 @@
 
 use crate::{
     client, client_with,
-    server::{ProviderRequest, ProviderReply, ProviderTestServer},
+    server::{ProviderReply, ProviderRequest, ProviderTestServer},
 };
-use docent_net::{GuardedFetchError, FetchLimits, NetworkPolicy};
-use docent_web::{WebSearchResults, SearchProvider, WebQuery, Recency, Region, SearchError, ProviderError, search};
+use docent_net::{FetchLimits, GuardedFetchError, NetworkPolicy};
+use docent_web::{
+    ProviderError, Recency, Region, SearchError, SearchProvider, WebQuery, WebSearchResults, search,
+};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
@@ -38,7 +40,10 @@ fn serve_pages(html: ProviderReply, lite: ProviderReply) -> ProviderTestServer {
     })
 }
 
-fn ask(html: ProviderReply, lite: ProviderReply) -> (Result<WebSearchResults, SearchError>, Vec<ProviderRequest>) {
+fn ask(
+    html: ProviderReply,
+    lite: ProviderReply,
+) -> (Result<WebSearchResults, SearchError>, Vec<ProviderRequest>) {
     let server = serve_pages(html, lite);
     let found = search(&query(), &[duck(&server)], &client(&[&server]), &|| false);
     (found, server.asked())
@@ -79,11 +84,11 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
         (accepted_reply("<html><body>wait</body></html>"), "202 Accepted"),
         (accepted_reply(CHALLENGE), "requires a bot check"),
         (ProviderReply::html(CHALLENGE), "requires a bot check"),
+        (ProviderReply::html("<html><body><div class=new>x</div></body></html>"), "unknown layout"),
         (
-            ProviderReply::html("<html><body><div class=new>x</div></body></html>"),
-            "unknown layout",
+            ProviderReply::html("<html><body><div id=links class=results>"),
+            "is truncated before any result",
         ),
-        (ProviderReply::html("<html><body><div id=links class=results>"), "is truncated before any result"),
         (ProviderReply::html(" \n"), "empty page"),
         (ProviderReply::to("http://127.0.0.1:9/"), "redirects this search to http://127.0.0.1"),
     ] {
@@ -140,7 +145,8 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
 
 #[test]
 fn a_search_that_is_sent_on_says_what_to_do() {
-    let server = serve_pages(ProviderReply::to("https://elsewhere.test/"), ProviderReply::html(LITE));
+    let server =
+        serve_pages(ProviderReply::to("https://elsewhere.test/"), ProviderReply::html(LITE));
     for (text, want) in [
         ("lamp oil!", "which is not followed; set its URL"),
         ("lamp !oil", "remove words that start with `!`, or set its URL"),
@@ -168,7 +174,8 @@ fn a_page_cut_in_the_middle_gives_what_is_whole_of_it() {
 
 #[test]
 fn a_service_that_asks_for_rest_is_not_asked_again() {
-    let (found, asked) = ask(ProviderReply::new(429).with("retry-after", "70"), ProviderReply::html(LITE));
+    let (found, asked) =
+        ask(ProviderReply::new(429).with("retry-after", "70"), ProviderReply::html(LITE));
     let Err(SearchError::Failed(failures)) = found else { panic!("{found:?}") };
     let rate = |trouble: &ProviderError| match trouble {
         ProviderError::RateLimited { retry_after, .. } => *retry_after,
@@ -240,7 +247,8 @@ fn a_provider_that_is_not_allowed_is_reported_beside_one_that_answers() {
 
 #[test]
 fn a_provider_that_is_not_named_takes_none_of_the_time() {
-    let server = ProviderTestServer::start(|_| ProviderReply::html("<html>").drip(Duration::from_hours(1)));
+    let server =
+        ProviderTestServer::start(|_| ProviderReply::html("<html>").drip(Duration::from_hours(1)));
     let silent = || SearchProvider::SearXng { base: server.url("/"), key: None };
     let not_named = || SearchProvider::duckduckgo().unwrap();
     let whole = Duration::from_millis(600);
@@ -278,7 +286,8 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         // Only the slow one runs out of time; the others have enough time on a busy machine.
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
-        let client = client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
+        let client =
+            client_with(&[&server], FetchLimits { total: whole, ..FetchLimits::default() });
         let error = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(want), "{name}: {message}");

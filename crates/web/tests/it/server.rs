@@ -113,7 +113,9 @@ pub(crate) struct ProviderTestServer {
 }
 
 impl ProviderTestServer {
-    pub(crate) fn start(answer: impl Fn(&ProviderRequest) -> ProviderReply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(
+        answer: impl Fn(&ProviderRequest) -> ProviderReply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -147,7 +149,11 @@ impl ProviderTestServer {
     }
 }
 
-fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<ProviderRequest>>) -> std::io::Result<()> {
+fn serve(
+    stream: TcpStream,
+    answer: &Answer,
+    log: &Mutex<Vec<ProviderRequest>>,
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     loop {

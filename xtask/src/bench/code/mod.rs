@@ -10,7 +10,7 @@ use super::{
     pipe::PipeServer,
     repo::{
         self,
-        table::{RepoTarget, TreeSection, RepoTable},
+        table::{RepoTable, RepoTarget, TreeSection},
     },
     usage,
 };
@@ -163,7 +163,11 @@ impl CodeBench<'_> {
         eprint_step("once: codegraph");
         match self.codegraph() {
             Ok(used) => {
-                section.add_run("codegraph", used, [Some(RepoTarget::TimesAtLeast(4.0, INDEX)), None]);
+                section.add_run(
+                    "codegraph",
+                    used,
+                    [Some(RepoTarget::TimesAtLeast(4.0, INDEX)), None],
+                );
             }
             Err(problem) => {
                 let reason = corpus::reason(&format!("{problem:#}"));

@@ -26,7 +26,8 @@ pub(super) fn ask_for(tree: &Path, files: &[PathBuf], count: usize) -> Result<Ve
 /// Finds the first lines of docstrings that have enough words.
 fn sentences(source: &str) -> impl Iterator<Item = String> {
     source.lines().filter_map(|line| {
-        let text = line.trim().strip_prefix(DOCSTRING_QUOTES)?.trim_end_matches(DOCSTRING_QUOTES).trim();
+        let text =
+            line.trim().strip_prefix(DOCSTRING_QUOTES)?.trim_end_matches(DOCSTRING_QUOTES).trim();
         (text.split_whitespace().count() >= MIN_QUESTION_WORDS).then(|| text.to_owned())
     })
 }

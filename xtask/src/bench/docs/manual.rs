@@ -20,7 +20,8 @@ const SCRIPT_LIMIT: Duration = Duration::from_mins(5);
 /// The folder of docent's state.
 const STATE: &str = ".docent";
 /// Pages that only link to others.
-const EXCLUDED_PAGES: [&str; 4] = ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
+const EXCLUDED_PAGES: [&str; 4] =
+    ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
 /// A page below this rank counts as not found.
 const MAX_RANK: usize = 10;
 

@@ -8,11 +8,11 @@ mod tantivy;
 use super::{
     peer::{eprint_step, folder},
     pipe::PipeServer,
-    repo::table::{RepoTarget, TreeSection, RepoTable},
+    repo::table::{RepoTable, RepoTarget, TreeSection},
     usage::{self, ResourceUsage},
 };
 use crate::{
-    corpus::{self, FetchOutcome, CorpusPackage},
+    corpus::{self, CorpusPackage, FetchOutcome},
     docent::DocentProgram,
     eval::docs::MANUAL,
     machine,
@@ -207,7 +207,9 @@ impl DocsBench<'_> {
         eprint_step(&format!("{} questions", questions.len()));
         let (mut server, _) = PipeServer::start(self.docent.serve(&collection.root))?;
         ask(&mut server, "the first question loads what later ones share")?;
-        measure(section, DOCENT, Some(RepoTarget::AtMost(5.0)), questions, |one| ask(&mut server, one))?;
+        measure(section, DOCENT, Some(RepoTarget::AtMost(5.0)), questions, |one| {
+            ask(&mut server, one)
+        })?;
         drop(server);
         if let Some(tantivy) = &self.tantivy {
             let mut child = tantivy.answering()?;
@@ -257,7 +259,13 @@ impl DocsBench<'_> {
 }
 
 /// Adds the resources used by one run, with the targets for its time and memory.
-fn add(section: &mut TreeSection, what: &str, subject: &str, aims: [Option<RepoTarget>; 2], used: ResourceUsage) {
+fn add(
+    section: &mut TreeSection,
+    what: &str,
+    subject: &str,
+    aims: [Option<RepoTarget>; 2],
+    used: ResourceUsage,
+) {
     let [wall, peak] = aims;
     section.add(&format!("{what}, wall time (ms)"), subject, wall, milliseconds(used.wall));
     section.add(&format!("{what}, CPU (ms)"), subject, None, milliseconds(used.cpu));
@@ -336,7 +344,9 @@ mod tests {
     #[test]
     fn the_large_collection_is_pinned() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let large: LargeCollection = toml::from_str(&fs::read_to_string(root.join(LARGE_COLLECTIONS_FILE)).unwrap()).unwrap();
+        let large: LargeCollection =
+            toml::from_str(&fs::read_to_string(root.join(LARGE_COLLECTIONS_FILE)).unwrap())
+                .unwrap();
         assert_eq!((large.package.sha256.len(), large.folder.is_empty()), (64, false));
     }
 }

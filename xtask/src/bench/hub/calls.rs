@@ -3,15 +3,15 @@
 
 use super::{
     HubBench,
-    gateway::{GatewayTransport, Gateway, InstalledGateway},
+    gateway::{Gateway, GatewayTransport, InstalledGateway},
     gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
 };
 use crate::bench::{
     code::percentile,
-    load::{LoadResult, Stopwatch, LoadStretch},
+    load::{LoadResult, LoadStretch, Stopwatch},
     peer::eprint_step,
     pipe::PipeServer,
-    post::{self, PostConnection, EchoEndpoint, PostForm},
+    post::{self, EchoEndpoint, PostConnection, PostForm},
     repo::table::{RepoTarget, TreeSection},
     usage,
 };
@@ -31,8 +31,11 @@ const SETTLE_TIME: Duration = Duration::from_millis(300);
 /// A gateway that takes longer for its turn is stuck.
 const TURN_LIMIT: Duration = Duration::from_mins(2);
 const DIRECT: &str = "no gateway";
-const PEERS: &[&str] =
-    &[Gateway::PypiMcpProxy.display_name(), Gateway::NpmMcpProxy.display_name(), Gateway::Fastmcp.display_name()];
+const PEERS: &[&str] = &[
+    Gateway::PypiMcpProxy.display_name(),
+    Gateway::NpmMcpProxy.display_name(),
+    Gateway::Fastmcp.display_name(),
+];
 
 /// The measurements of one turn.
 #[derive(Debug)]
@@ -83,11 +86,15 @@ impl CallScenario {
     fn new(bench: &HubBench<'_>, (count, words): (usize, &str), front: GatewayTransport) -> Self {
         let shown = if front == GatewayTransport::Stdio { "stdio" } else { "Streamable HTTP" };
         let title = format!("{words}, over {shown}");
-        let mut section = TreeSection::new(format!("Calls: {title}"), Gateway::Docent.display_name());
+        let mut section =
+            TreeSection::new(format!("Calls: {title}"), Gateway::Docent.display_name());
         let mut left = Vec::new();
         for gateway in &bench.gateways {
             if !gateway.has(front) {
-                section.lack(gateway.display_name(), "doesn't support this transport for stdio servers");
+                section.lack(
+                    gateway.display_name(),
+                    "doesn't support this transport for stdio servers",
+                );
             } else if let Some(problem) = bench.problem(*gateway) {
                 section.lack(gateway.display_name(), problem);
             } else {
@@ -170,7 +177,11 @@ fn measure_direct(bench: &HubBench<'_>) -> Result<HubCallSample> {
     on_pipes(server, bench, None).context("calling the echo server")
 }
 
-fn on_pipes(mut server: PipeServer, bench: &HubBench<'_>, without: Option<&Path>) -> Result<HubCallSample> {
+fn on_pipes(
+    mut server: PipeServer,
+    bench: &HubBench<'_>,
+    without: Option<&Path>,
+) -> Result<HubCallSample> {
     let mut turn = || {
         server.load_with(IN_FLIGHT, WARM_UP, without)?;
         let watch = Stopwatch::start_without(without)?;
@@ -206,7 +217,10 @@ async fn over_http(endpoints: &[EchoEndpoint], bench: &HubBench<'_>) -> Result<H
 }
 
 /// Calls on each connection in turn; returns the duration of each call.
-async fn one_at_a_time(alone: &mut [PostConnection], stretch: LoadStretch) -> Result<Vec<Duration>> {
+async fn one_at_a_time(
+    alone: &mut [PostConnection],
+    stretch: LoadStretch,
+) -> Result<Vec<Duration>> {
     let stretch = stretch.begin(1);
     let (mut times, mut calls) = (Vec::new(), 0);
     while stretch.continues(calls) {

@@ -120,7 +120,10 @@ impl<'a> InstalledGateway<'a> {
     }
 
     /// Starts the gateway over HTTP, in several processes if needed; returns the endpoints of the tools.
-    pub(super) fn listen(&self, place: &GatewayHome) -> Result<(Vec<BackgroundProcess>, Vec<EchoEndpoint>)> {
+    pub(super) fn listen(
+        &self,
+        place: &GatewayHome,
+    ) -> Result<(Vec<BackgroundProcess>, Vec<EchoEndpoint>)> {
         let names: Vec<&str> = place.servers.iter().map(|server| server.name.as_str()).collect();
         let tools = self.gateway.tools(&names);
         let (mut running, mut endpoints) = (Vec::new(), Vec::new());
@@ -185,13 +188,18 @@ impl<'a> InstalledGateway<'a> {
 pub(crate) type Program = (String, PathBuf, Vec<OsString>);
 
 /// Installs a pinned Python package and finds its program.
-pub(super) fn python_program(workspace: &XtaskWorkspace, pins: &str, program: &str) -> Result<Program> {
+pub(super) fn python_program(
+    workspace: &XtaskWorkspace,
+    pins: &str,
+    program: &str,
+) -> Result<Program> {
     let requirements = sources(workspace, "hub").join(format!("{pins}.txt"));
     let python =
         install::python_environment(workspace, &format!("bench-hub-python-{pins}"), &requirements)?;
     let version = pinned_version(&fs::read_to_string(&requirements)?, program)
         .with_context(|| format!("{pins}.txt doesn't pin {program}"))?;
-    let version = format!("{program} {version} on {}", command_output(Command::new(&python).arg("-V"))?);
+    let version =
+        format!("{program} {version} on {}", command_output(Command::new(&python).arg("-V"))?);
     let script = python.parent().context("python has no folder")?.join(program);
     Ok((version, script, Vec::new()))
 }
@@ -268,6 +276,8 @@ mod tests {
         let on_pipes = |gateway: &Gateway| gateway.has(GatewayTransport::Stdio);
         let found: Vec<_> = Gateway::value_variants().iter().copied().filter(on_pipes).collect();
         assert_eq!(found, [Gateway::Docent, Gateway::Fastmcp]);
-        assert!(Gateway::value_variants().iter().all(|gateway| gateway.has(GatewayTransport::Http)));
+        assert!(
+            Gateway::value_variants().iter().all(|gateway| gateway.has(GatewayTransport::Http))
+        );
     }
 }

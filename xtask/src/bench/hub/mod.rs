@@ -3,8 +3,8 @@
 
 mod calls;
 pub(super) mod gateway;
-mod listing;
 pub(super) mod gateway_home;
+mod listing;
 mod ready;
 mod script;
 mod shot;
@@ -89,7 +89,11 @@ struct HubBench<'a> {
 }
 
 impl<'a> HubBench<'a> {
-    fn prepare(workspace: &'a XtaskWorkspace, docent: &'a DocentProgram, options: &Options) -> Result<Self> {
+    fn prepare(
+        workspace: &'a XtaskWorkspace,
+        docent: &'a DocentProgram,
+        options: &Options,
+    ) -> Result<Self> {
         eprint_step("preparing the echo server");
         let (echo, _) = build(workspace, "echo")?;
         let mut prepared = Vec::new();

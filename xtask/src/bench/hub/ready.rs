@@ -2,9 +2,9 @@
 
 use super::{
     HubBench,
-    gateway::{GatewayTransport, Gateway, InstalledGateway},
-    listing,
+    gateway::{Gateway, GatewayTransport, InstalledGateway},
     gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
+    listing,
 };
 use crate::bench::{
     message::ECHO,
@@ -22,8 +22,10 @@ const RUNS: [&str; 2] = ["first run", "second run"];
 
 /// Adds the section.
 pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
-    let mut section =
-        TreeSection::new(format!("Ready: {SERVER_COUNT} servers, over stdio"), Gateway::Docent.display_name());
+    let mut section = TreeSection::new(
+        format!("Ready: {SERVER_COUNT} servers, over stdio"),
+        Gateway::Docent.display_name(),
+    );
     section.describe(
         "from exec to the first answer of `tools/list`, and to the first with the tools of all servers; a second run \
          has the cache of the first"
@@ -55,7 +57,8 @@ pub(super) fn measure(bench: &HubBench<'_>) -> TreeSection {
 type ReadyTimes = [(f64, f64); RUNS.len()];
 
 fn turn(bench: &HubBench<'_>, gateway: &InstalledGateway<'_>) -> Result<ReadyTimes> {
-    let place = GatewayHome::new(BenchDownstream::many(&bench.echo, SERVER_COUNT), BenchExposure::Direct)?;
+    let place =
+        GatewayHome::new(BenchDownstream::many(&bench.echo, SERVER_COUNT), BenchExposure::Direct)?;
     let mut found = [(0.0, 0.0); RUNS.len()];
     for run in &mut found {
         let began = Instant::now();

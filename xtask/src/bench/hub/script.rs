@@ -51,7 +51,8 @@ pub(super) fn measure(bench: &HubBench<'_>) -> Result<TreeSection> {
     ));
     for round in 1..=bench.rounds {
         eprint_step(&format!("round {round} of {}: code mode", bench.rounds));
-        let place = GatewayHome::new(BenchDownstream::many(&bench.echo, 1), BenchExposure::Discover)?;
+        let place =
+            GatewayHome::new(BenchDownstream::many(&bench.echo, 1), BenchExposure::Discover)?;
         let (mut server, _) = match PipeServer::start(place.serve(bench.docent)) {
             Ok(started) => started,
             Err(problem) => {

@@ -76,7 +76,11 @@ fn is_answered(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn clients(bench: &HubBench<'_>, place: &GatewayHome, section: &mut TreeSection) -> (Vec<ShellClient>, Vec<String>) {
+fn clients(
+    bench: &HubBench<'_>,
+    place: &GatewayHome,
+    section: &mut TreeSection,
+) -> (Vec<ShellClient>, Vec<String>) {
     let (workspace, server) = (bench.workspace, bench.echo.clone());
     let message = format!("message={EXPECTED_TEXT}");
     let mut clients = docent_clients(bench, place, &message);
@@ -96,7 +100,12 @@ fn clients(bench: &HubBench<'_>, place: &GatewayHome, section: &mut TreeSection)
         Err(problem) => section.lack(subject, &format!("{problem:#}")),
     };
     let program = official_inspector(workspace);
-    add(INSPECTOR, Some(RepoTarget::TimesAtLeast(20.0, DOCENT)), program, inspector(&server, &message));
+    add(
+        INSPECTOR,
+        Some(RepoTarget::TimesAtLeast(20.0, DOCENT)),
+        program,
+        inspector(&server, &message),
+    );
     let program = node_program(workspace, "mcporter", ("mcporter", "dist/cli.js"));
     add(MCPORTER, None, program, mcporter(&server, &message));
     let program = python_program(workspace, "fastmcp", "fastmcp");

@@ -4,8 +4,8 @@
 use super::{
     HubBench,
     gateway::{node_modules, python_program},
-    listing,
     gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
+    listing,
 };
 use crate::{
     bench::{
@@ -95,7 +95,11 @@ fn list_directly(server: &BenchDownstream) -> Result<Vec<Value>> {
 }
 
 /// Lists the tools that docent adds for the servers.
-fn list_through_docent(bench: &HubBench<'_>, servers: &[BenchDownstream], exposure: BenchExposure) -> Result<Vec<Value>> {
+fn list_through_docent(
+    bench: &HubBench<'_>,
+    servers: &[BenchDownstream],
+    exposure: BenchExposure,
+) -> Result<Vec<Value>> {
     let own = {
         let place = GatewayHome::new(Vec::new(), exposure)?;
         let (mut server, _) = PipeServer::start(place.serve(bench.docent))?;
@@ -112,9 +116,9 @@ fn list_through_docent(bench: &HubBench<'_>, servers: &[BenchDownstream], exposu
             };
             servers.iter().all(|server| tools.iter().any(|tool| named(tool, server)))
         }
-        BenchExposure::Discover => {
-            DISCOVERY_TOOLS.iter().all(|finder| tools.iter().any(|tool| listing::name(tool) == *finder))
-        }
+        BenchExposure::Discover => DISCOVERY_TOOLS
+            .iter()
+            .all(|finder| tools.iter().any(|tool| listing::name(tool) == *finder)),
     };
     match listing::until(&mut server, LISTING_TIMEOUT, whole) {
         Ok((tools, ..)) => Ok(without_own_tools(tools, &own)),

@@ -5,10 +5,10 @@ use crate::{
     bench::{
         code::percentile,
         hub::gateway_home::{BenchDownstream, BenchExposure, GatewayHome},
-        load::{LoadResult, Stopwatch, LoadStretch},
+        load::{LoadResult, LoadStretch, Stopwatch},
         message::ECHO,
         peer::eprint_step,
-        post::{self, PostConnection, EchoEndpoint, PostForm},
+        post::{self, EchoEndpoint, PostConnection, PostForm},
         repo::table::{RepoTarget, TreeSection},
         usage,
     },
@@ -105,7 +105,8 @@ impl CaptureBench<'_> {
             capture(&server, port, state)?;
         }
         let without = Some(self.echo.as_path());
-        let endpoint = EchoEndpoint { tools: vec![format!("s0__{ECHO}")], ..EchoEndpoint::at(port) };
+        let endpoint =
+            EchoEndpoint { tools: vec![format!("s0__{ECHO}")], ..EchoEndpoint::at(port) };
         let mut many = Vec::new();
         for _ in 0..IN_FLIGHT {
             many.push(PostConnection::open_at(&endpoint, PostForm::Session).await?);
@@ -128,7 +129,8 @@ impl CaptureBench<'_> {
 }
 
 fn add(section: &mut TreeSection, state: CaptureLevel, turn: &CaptureSample) {
-    let aim = (state == CaptureLevel::Off).then_some(RepoTarget::TimesBaseAtMost(MAX_CAPTURE_OFF_RATIO));
+    let aim =
+        (state == CaptureLevel::Off).then_some(RepoTarget::TimesBaseAtMost(MAX_CAPTURE_OFF_RATIO));
     let subject = state.shown();
     section.add("CPU per call, one at a time (µs)", subject, aim, turn.one.cpu_per_call());
     section.add("CPU per call, 16 in flight (µs)", subject, aim, turn.many.cpu_per_call());
@@ -148,7 +150,8 @@ fn capture(server: &BackgroundProcess, port: u16, state: CaptureLevel) -> Result
         std::thread::sleep(Duration::from_millis(20));
     };
     let wanted =
-        json!({"on": state != CaptureLevel::Off, "payloads": state == CaptureLevel::Payloads}).to_string();
+        json!({"on": state != CaptureLevel::Off, "payloads": state == CaptureLevel::Payloads})
+            .to_string();
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     write!(
         stream,
@@ -191,10 +194,16 @@ mod tests {
     #[test]
     fn only_capture_off_has_a_target() {
         let mut section = TreeSection::new("Calls", CaptureLevel::Without.shown());
-        let load = |micros| LoadResult::from_figures(1, Duration::from_secs(1), Duration::from_micros(micros));
+        let load = |micros| {
+            LoadResult::from_figures(1, Duration::from_secs(1), Duration::from_micros(micros))
+        };
         for (state, micros) in CaptureLevel::ALL.into_iter().zip([100, 103, 110, 120]) {
-            let turn =
-                CaptureSample { times: vec![1.0], one: load(micros), many: load(100), memory_mb: 1.0 };
+            let turn = CaptureSample {
+                times: vec![1.0],
+                one: load(micros),
+                many: load(100),
+                memory_mb: 1.0,
+            };
             add(&mut section, state, &turn);
         }
         let text = section.to_string();

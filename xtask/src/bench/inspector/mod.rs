@@ -68,8 +68,9 @@ pub(crate) fn run(workspace: &XtaskWorkspace, options: &Options, args: &[String]
     if options.only.contains(&InspectorBenchPart::Calls) {
         eprint_step("preparing the echo server");
         let (echo, _) = build(workspace, "echo")?;
-        let measured =
-            LoadStretch::with_time(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
+        let measured = LoadStretch::with_time(
+            Duration::try_from_secs_f64(options.seconds).context("--seconds")?,
+        );
         let bench = calls::CaptureBench { docent: &docent, echo: real(&echo)?, measured };
         table.push(bench.measure(options.rounds.max(1))?);
     }

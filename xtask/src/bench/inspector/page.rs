@@ -37,7 +37,11 @@ struct Sample {
 }
 
 /// Opens both pages this many times.
-pub(super) fn measure(workspace: &XtaskWorkspace, docent: &DocentProgram, openings: u32) -> Result<PageMeasurements> {
+pub(super) fn measure(
+    workspace: &XtaskWorkspace,
+    docent: &DocentProgram,
+    openings: u32,
+) -> Result<PageMeasurements> {
     let (page, chromium) = (InspectorChecks::install(workspace)?, install::chromium()?);
     let mut versions = Vec::new();
     let mut command = page.program("measure.mjs", docent.program(), &chromium);

@@ -26,7 +26,7 @@ use std::{
     process::Command,
     time::Duration,
 };
-use table::{RepoTarget, TreeSection, RepoTable};
+use table::{RepoTable, RepoTarget, TreeSection};
 
 const TREES: &str = "tests/real/bench.toml";
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
@@ -132,8 +132,16 @@ impl RepoBench<'_> {
         let memory = Some(RepoTarget::AtMost(300.0));
         let mut contenders = vec![
             Contender { name: TOKEI.to_owned(), command: tokei.count(&tree), aims: [None; 2] },
-            self.contender(&tree, AnalyzeDepth::Quick, [Some(RepoTarget::TimesBaseAtMost(1.2)), memory]),
-            self.contender(&tree, AnalyzeDepth::Standard, [Some(RepoTarget::TimesBaseAtMost(1.5)), memory]),
+            self.contender(
+                &tree,
+                AnalyzeDepth::Quick,
+                [Some(RepoTarget::TimesBaseAtMost(1.2)), memory],
+            ),
+            self.contender(
+                &tree,
+                AnalyzeDepth::Standard,
+                [Some(RepoTarget::TimesBaseAtMost(1.5)), memory],
+            ),
         ];
         self.take_turns(&mut contenders, &mut section)?;
         // Its time is judged below, on a project of common size; only its memory is judged here.
@@ -157,7 +165,11 @@ impl RepoBench<'_> {
         ));
         let mut contenders = vec![
             Contender { name: TREE_SITTER.to_owned(), command, aims: [None; 2] },
-            self.contender(&tree, AnalyzeDepth::Deep, [Some(RepoTarget::TimesBaseAtMost(3.0)), None]),
+            self.contender(
+                &tree,
+                AnalyzeDepth::Deep,
+                [Some(RepoTarget::TimesBaseAtMost(3.0)), None],
+            ),
         ];
         self.take_turns(&mut contenders, &mut section)?;
         Ok(section)
@@ -220,7 +232,12 @@ impl RepoBench<'_> {
         Ok(())
     }
 
-    fn contender(&self, tree: &Path, depth: AnalyzeDepth, aims: [Option<RepoTarget>; 2]) -> Contender {
+    fn contender(
+        &self,
+        tree: &Path,
+        depth: AnalyzeDepth,
+        aims: [Option<RepoTarget>; 2],
+    ) -> Contender {
         let command = self.docent.analysis(tree, depth);
         Contender { name: format!("docent {}", depth.word()), command, aims }
     }

@@ -77,7 +77,13 @@ impl TreeSection {
     }
 
     /// Adds a sample. Rows of one measure are adjacent, in order of insertion.
-    pub(crate) fn add(&mut self, measure: &str, subject: &str, aim: Option<RepoTarget>, sample: f64) {
+    pub(crate) fn add(
+        &mut self,
+        measure: &str,
+        subject: &str,
+        aim: Option<RepoTarget>,
+        sample: f64,
+    ) {
         let same = |row: &&mut MeasureRow| row.measure == measure && row.subject == subject;
         if let Some(row) = self.rows.iter_mut().find(same) {
             return row.samples.push(sample);
@@ -109,7 +115,12 @@ impl TreeSection {
     }
 
     /// Adds the resources used by one run, with the targets for its CPU time and memory.
-    pub(crate) fn add_run(&mut self, subject: &str, used: ResourceUsage, aims: [Option<RepoTarget>; 2]) {
+    pub(crate) fn add_run(
+        &mut self,
+        subject: &str,
+        used: ResourceUsage,
+        aims: [Option<RepoTarget>; 2],
+    ) {
         let [cpu, peak] = aims;
         self.add("CPU (ms)", subject, cpu, used.cpu.as_secs_f64() * 1e3);
         self.add("wall time (ms)", subject, None, used.wall.as_secs_f64() * 1e3);

@@ -7,11 +7,11 @@ use super::super::{
     args::ServerTarget,
     layout::first_sentence,
     saving::file_stem,
-    schema::{JsonType, ArgumentSchema, display_value},
+    schema::{ArgumentSchema, JsonType, display_value},
     tools::input_schema,
 };
 use crate::config::Config;
-use docent_files::{FileAccess, Durability, ManagedFolder};
+use docent_files::{Durability, FileAccess, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
@@ -68,7 +68,12 @@ impl CompletionTool {
     }
 }
 
-fn gather(schema: ArgumentSchema<'_>, prefix: &str, depth: usize, keys: &mut Vec<CompletionParameter>) {
+fn gather(
+    schema: ArgumentSchema<'_>,
+    prefix: &str,
+    depth: usize,
+    keys: &mut Vec<CompletionParameter>,
+) {
     for property in schema.properties() {
         if keys.len() >= MAX_CACHED_KEYS {
             return;
@@ -127,7 +132,8 @@ impl CompletionCache {
 
 /// Stores the tools.
 pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
-    let seen: Vec<CompletionTool> = tools.iter().take(MAX_CACHED_TOOLS).filter_map(CompletionTool::from_definition).collect();
+    let seen: Vec<CompletionTool> =
+        tools.iter().take(MAX_CACHED_TOOLS).filter_map(CompletionTool::from_definition).collect();
     if seen == read(path) {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use crate::{config::Config, serve, servers};
 use clap::{Arg, Command, ValueEnum};
 use docent_registry::McpClient;
 use docent_tool::ToolInfo;
-use lists::{CompletionCache, CompletionTool, CompletionParameter};
+use lists::{CompletionCache, CompletionParameter, CompletionTool};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -60,7 +60,10 @@ impl CompletionSource for Config {
             // Under docent's names for them, as last seen.
             let others = servers::all_specs(self);
             let others = others.iter().flat_map(|spec| memory.tools(spec)).map(Value::Object);
-            return own.chain(others).filter_map(|tool| CompletionTool::from_definition(&tool)).collect();
+            return own
+                .chain(others)
+                .filter_map(|tool| CompletionTool::from_definition(&tool))
+                .collect();
         }
         let path = CompletionCache::open(self).and_then(|lists| lists.path(target, self));
         path.map(|path| lists::read(&path)).unwrap_or_default()
@@ -86,14 +89,23 @@ enum CompletionReply {
 }
 
 /// Returns the completions in the format of the scripts.
-pub(crate) fn answer(shell: CompletionShell, typed: &[String], root: &Command, known: &dyn CompletionSource) -> String {
+pub(crate) fn answer(
+    shell: CompletionShell,
+    typed: &[String],
+    root: &Command,
+    known: &dyn CompletionSource,
+) -> String {
     let words: Vec<String> = match (shell, typed) {
         (CompletionShell::Bash, [line]) => split(line).into_iter().skip(1).collect(),
         _ => typed.to_vec(),
     };
-    let CompletionReply::Words(offers) = complete(&words, root, known) else { return "files\n".into() };
+    let CompletionReply::Words(offers) = complete(&words, root, known) else {
+        return "files\n".into();
+    };
     let mut text = String::from("words\n");
-    for CompletionCandidate { word, about } in offers.iter().filter(|offer| is_plain(&offer.word)).take(MAX_CANDIDATES) {
+    for CompletionCandidate { word, about } in
+        offers.iter().filter(|offer| is_plain(&offer.word)).take(MAX_CANDIDATES)
+    {
         text.push_str(word);
         if shell != CompletionShell::Bash {
             text.push('\t');
@@ -149,7 +161,8 @@ struct ParsedCommandLine<'c> {
 
 fn read<'c>(before: &[String], root: &'c Command) -> ParsedCommandLine<'c> {
     let (flags, words) = (BTreeMap::new(), Vec::new());
-    let mut typed = ParsedCommandLine { command: root, within: "", flags, words, open: None, rest: false };
+    let mut typed =
+        ParsedCommandLine { command: root, within: "", flags, words, open: None, rest: false };
     for word in before {
         if typed.rest {
             typed.words.push(word.clone());
@@ -188,7 +201,9 @@ fn flag<'c>(command: &'c Command, typed: &str) -> Option<&'c Arg> {
 }
 
 fn complete(words: &[String], root: &Command, known: &dyn CompletionSource) -> CompletionReply {
-    let Some((current, before)) = words.split_last() else { return CompletionReply::Words(Vec::new()) };
+    let Some((current, before)) = words.split_last() else {
+        return CompletionReply::Words(Vec::new());
+    };
     let typed = read(before, root);
     if typed.rest {
         return CompletionReply::Files;
@@ -217,10 +232,13 @@ fn complete(words: &[String], root: &Command, known: &dyn CompletionSource) -> C
         ("servers", "remove" | "approve" | "login") if typed.words.is_empty() => {
             CompletionReply::Words(with_prefix(current, configured(known)))
         }
-        (_, "tools") => {
-            CompletionReply::Words(with_prefix(current, [servers(known), tools(&typed, known)].concat()))
+        (_, "tools") => CompletionReply::Words(with_prefix(
+            current,
+            [servers(known), tools(&typed, known)].concat(),
+        )),
+        (_, "resources" | "prompts") => {
+            CompletionReply::Words(with_prefix(current, servers(known)))
         }
-        (_, "resources" | "prompts") => CompletionReply::Words(with_prefix(current, servers(known))),
         (_, "call") => call(&typed, current, known),
         _ => positional(&typed, current, known),
     }
@@ -246,7 +264,7 @@ fn flags(typed: &ParsedCommandLine<'_>) -> Vec<CompletionCandidate> {
     for (long, about) in all.chain(help) {
         let word = format!("--{long}");
         if !offers.iter().any(|offer| offer.word == word) {
-            offers.push(CompletionCandidate { word, plain_text });
+            offers.push(CompletionCandidate { word, about });
         }
     }
     offers
@@ -256,14 +274,15 @@ fn flags(typed: &ParsedCommandLine<'_>) -> Vec<CompletionCandidate> {
 fn values(of: &Arg, prefix: &str, current: &str, known: &dyn CompletionSource) -> CompletionReply {
     if of.get_id() == "server" {
         let all = servers(known).into_iter();
-        let all = all.map(|one| CompletionCandidate { word: format!("{prefix}{}", one.word), ..one });
+        let all =
+            all.map(|one| CompletionCandidate { word: format!("{prefix}{}", one.word), ..one });
         return CompletionReply::Words(with_prefix(&format!("{prefix}{current}"), all.collect()));
     }
     let possible = of.get_possible_values();
     if !possible.is_empty() {
         let all = possible.iter().filter(|one| !one.is_hide_set());
-        let all =
-            all.map(|one| offer(&format!("{prefix}{}", one.get_name()), &plain_text(one.get_help())));
+        let all = all
+            .map(|one| offer(&format!("{prefix}{}", one.get_name()), &plain_text(one.get_help())));
         return CompletionReply::Words(with_prefix(&format!("{prefix}{current}"), all.collect()));
     }
     let names = of.get_value_names().unwrap_or_default();
@@ -276,10 +295,18 @@ fn values(of: &Arg, prefix: &str, current: &str, known: &dyn CompletionSource) -
         let all = McpClient::ALL.iter().map(|client| offer(client.id(), client.title()));
         return CompletionReply::Words(with_prefix(current, all.collect()));
     }
-    if is("DIR") || is("FILE") || is("PROGRAM") { CompletionReply::Files } else { CompletionReply::Words(Vec::new()) }
+    if is("DIR") || is("FILE") || is("PROGRAM") {
+        CompletionReply::Files
+    } else {
+        CompletionReply::Words(Vec::new())
+    }
 }
 
-fn positional(typed: &ParsedCommandLine<'_>, current: &str, known: &dyn CompletionSource) -> CompletionReply {
+fn positional(
+    typed: &ParsedCommandLine<'_>,
+    current: &str,
+    known: &dyn CompletionSource,
+) -> CompletionReply {
     let all: Vec<&Arg> = typed.command.get_positionals().collect();
     let at = all.get(typed.words.len()).or_else(|| {
         all.last().filter(|last| last.get_num_args().is_some_and(|range| range.max_values() > 1))
@@ -318,7 +345,11 @@ fn tools(typed: &ParsedCommandLine<'_>, known: &dyn CompletionSource) -> Vec<Com
     known.tools(&target(typed, known)).iter().map(|tool| offer(&tool.name, &tool.about)).collect()
 }
 
-fn call(typed: &ParsedCommandLine<'_>, current: &str, known: &dyn CompletionSource) -> CompletionReply {
+fn call(
+    typed: &ParsedCommandLine<'_>,
+    current: &str,
+    known: &dyn CompletionSource,
+) -> CompletionReply {
     let Some((name, given)) = typed.words.split_first() else {
         return CompletionReply::Words(with_prefix(current, tools(typed, known)));
     };
@@ -351,7 +382,10 @@ fn call(typed: &ParsedCommandLine<'_>, current: &str, known: &dyn CompletionSour
     let mut offers: Vec<CompletionCandidate> = all
         .map(|key| {
             let mark = if key.required { "required. " } else { "" };
-            CompletionCandidate { word: format!("{}=", key.name), about: format!("{mark}{}", key.about) }
+            CompletionCandidate {
+                word: format!("{}=", key.name),
+                about: format!("{mark}{}", key.about),
+            }
         })
         .collect();
     if target(typed, known) == ServerTarget::Docent && !typed.flags.contains_key("server") {

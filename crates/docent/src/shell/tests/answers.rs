@@ -8,7 +8,8 @@ fn answers_are_shown() {
     ended.code(0);
     // A program gets what the server said.
     assert_eq!(ended.out.text(), "hello\u{1b}[31m\n");
-    let ended = ShellScenario::calls(text("hello\u{1b}[31m")).on(SCREEN).run(&["call", "echo", "hi"]);
+    let ended =
+        ShellScenario::calls(text("hello\u{1b}[31m")).on(SCREEN).run(&["call", "echo", "hi"]);
     assert_eq!(ended.code(0).out.text(), "hello<ESC[31m>\n");
     let json_text = r#"{"n":12345678901234567890123}"#;
     let ended = ShellScenario::calls(text(json_text)).on(SCREEN).run(&["call", "echo", "hi"]);
@@ -17,7 +18,8 @@ fn answers_are_shown() {
     assert_eq!(ended.code(0).out.text(), format!("{json_text}\n"));
     let both = json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"a": 1}});
     assert_eq!(ShellScenario::calls(both.clone()).run(&["call", "echo", "hi"]).out.text(), "a\n");
-    let shown = ShellScenario::calls(both.clone()).run(&["call", "echo", "hi", "--json"]).out.text();
+    let shown =
+        ShellScenario::calls(both.clone()).run(&["call", "echo", "hi", "--json"]).out.text();
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), both);
     let only = json!({"content": [], "structuredContent": {"a": 1}});
     ShellScenario::calls(only).run(&["call", "echo", "hi"]).code(0).prints_out("\"a\": 1");
@@ -26,7 +28,11 @@ fn answers_are_shown() {
         .code(0)
         .prints_out("\"toolResult\": 5");
     assert_eq!(
-        ShellScenario::calls(json!({"content": []})).run(&["call", "echo", "hi"]).code(0).out.text(),
+        ShellScenario::calls(json!({"content": []}))
+            .run(&["call", "echo", "hi"])
+            .code(0)
+            .out
+            .text(),
         ""
     );
     for odd in
@@ -47,7 +53,10 @@ fn failures_have_their_exit_codes() {
     let ended = ShellScenario::calls(failed.clone()).run(&["call", "echo", "hi"]);
     ended.code(1).prints_err("no such file<ESC]0;x");
     assert_eq!(ended.out.text(), "");
-    ShellScenario::calls(failed).run(&["call", "echo", "hi", "--json"]).code(1).prints_out("\"isError\": true");
+    ShellScenario::calls(failed)
+        .run(&["call", "echo", "hi", "--json"])
+        .code(1)
+        .prints_out("\"isError\": true");
     ShellScenario::calls(json!({"isError": true}))
         .run(&["call", "echo", "hi"])
         .code(1)
@@ -58,8 +67,14 @@ fn failures_have_their_exit_codes() {
     let ended = ShellScenario::new(refused.clone()).run(&["call", "echo", "hi"]);
     ended.code(1).prints_err("error: Invalid params: `mood`: too sad (-32602)\nCheck the name");
     assert_eq!(ended.out.text(), "");
-    ShellScenario::new(refused).run(&["call", "echo", "hi", "--json"]).code(1).prints_out("\"code\": -32602");
-    ShellScenario::new(Vec::new()).run(&["call", "echo"]).code(2).prints_err("the server has no tools");
+    ShellScenario::new(refused)
+        .run(&["call", "echo", "hi", "--json"])
+        .code(1)
+        .prints_out("\"code\": -32602");
+    ShellScenario::new(Vec::new())
+        .run(&["call", "echo"])
+        .code(2)
+        .prints_err("the server has no tools");
     ShellScenario::calls(text("x")).run(&["call"]).code(2);
     ShellScenario::calls(text("x"))
         .run(&["call", "echo", "hi", "--server", "broken"])
@@ -102,12 +117,17 @@ fn bytes_are_saved_and_never_over_others() {
         b"\x89PNG\r\n\x1a\n"
     );
     let bad = json!({"content": [{"type": "image", "data": "!!", "mimeType": "image/png"}]});
-    ShellScenario::calls(bad).on(SCREEN).run(&["call", "echo", "hi"]).code(1).prints_err("invalid base64");
+    ShellScenario::calls(bad)
+        .on(SCREEN)
+        .run(&["call", "echo", "hi"])
+        .code(1)
+        .prints_err("invalid base64");
     // A server does not choose where a file goes.
     let evil = json!({"tools": [{"name": "../../evil", "inputSchema": {}}]});
     let answer = json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "../../x"}]});
     let scene =
-        ShellScenario::new(vec![("tools/list", result(evil)), ("tools/call", result(answer))]).on(SCREEN);
+        ShellScenario::new(vec![("tools/list", result(evil)), ("tools/call", result(answer))])
+            .on(SCREEN);
     scene.run(&["call", "../../evil"]).code(0);
     assert!(scene.folder.path().join("evil-1.bin").exists());
 }

@@ -6,14 +6,18 @@ use super::*;
 fn tools_are_listed() {
     let script = || vec![("tools/list", result(json!({"tools": tools()})))];
     let ended = ShellScenario::new(script()).run(&["tools"]);
-    ended.code(0).prints_out("scripted 1 (2025-11-25), 3 tools\n").prints_out("echo  Says it again.\n");
+    ended
+        .code(0)
+        .prints_out("scripted 1 (2025-11-25), 3 tools\n")
+        .prints_out("echo  Says it again.\n");
     ended.prints_out(
         "    message* string, times integer, loud boolean, mood glad|sad, tags array of string",
     );
     ended.prints_out("[read-only]").prints_out("two\n    x* number, y* integer or null\n");
     ShellScenario::new(script()).run(&["tools", "-v"]).code(0).prints_out("  Ask nicely.\n");
     let shown: Value =
-        serde_json::from_str(&ShellScenario::new(script()).run(&["tools", "--json"]).out.text()).unwrap();
+        serde_json::from_str(&ShellScenario::new(script()).run(&["tools", "--json"]).out.text())
+            .unwrap();
     assert_eq!(shown, json!({"tools": tools()}));
     let ended = ShellScenario::new(script()).run(&["tools", "--tokens", "time", "docent"]);
     ended
@@ -111,9 +115,18 @@ fn resources_are_listed_and_read() {
         ]
     };
     let ended = ShellScenario::new(script()).run(&["resources"]);
-    ended.code(0).prints_out("file:///a  A\n    text/plain, 5 bytes\n").prints_out("x://{id}  Each x\n");
-    ShellScenario::new(script()).run(&["resources", "--json"]).code(0).prints_out("\"resourceTemplates\"");
-    ShellScenario::new(Vec::new()).run(&["resources"]).code(0).prints_err("scripted has no resources");
+    ended
+        .code(0)
+        .prints_out("file:///a  A\n    text/plain, 5 bytes\n")
+        .prints_out("x://{id}  Each x\n");
+    ShellScenario::new(script())
+        .run(&["resources", "--json"])
+        .code(0)
+        .prints_out("\"resourceTemplates\"");
+    ShellScenario::new(Vec::new())
+        .run(&["resources"])
+        .code(0)
+        .prints_err("scripted has no resources");
     let read = |contents: Value| vec![("resources/read", result(json!({"contents": contents})))];
     let blob = json!([{"uri": "x://b.png", "mimeType": "image/png", "blob": "/wD+"}]);
     let ended = ShellScenario::new(read(blob.clone())).run(&["resources", "x://b.png"]);
@@ -147,13 +160,28 @@ fn prompts_are_listed_and_rendered() {
     let script = || {
         vec![("prompts/list", result(listed.clone())), ("prompts/get", result(messages.clone()))]
     };
-    ShellScenario::new(script()).run(&["prompts"]).code(0).prints_out("greet  Greets.\n    who*, how\n");
+    ShellScenario::new(script())
+        .run(&["prompts"])
+        .code(0)
+        .prints_out("greet  Greets.\n    who*, how\n");
     let ended = ShellScenario::new(script()).run(&["prompts", "greet", "who=5", "how=-"]);
     assert_eq!(ended.code(0).out.text(), "[user]\nSay hello\n[assistant]\nHello\n");
     ended.sent(&json!({"who": "5", "how": ""}));
-    ShellScenario::new(script()).run(&["prompts", "greet", "Ann"]).code(0).sent(&json!({"who": "Ann"}));
-    ShellScenario::new(script()).run(&["prompts", "greet"]).code(2).prints_err("who (string, required)");
-    ShellScenario::new(script()).run(&["prompts", "greet", "whom=x"]).code(2).prints_err("did you mean who?");
-    ShellScenario::new(script()).run(&["prompts", "great"]).code(2).prints_err("did you mean greet?");
+    ShellScenario::new(script())
+        .run(&["prompts", "greet", "Ann"])
+        .code(0)
+        .sent(&json!({"who": "Ann"}));
+    ShellScenario::new(script())
+        .run(&["prompts", "greet"])
+        .code(2)
+        .prints_err("who (string, required)");
+    ShellScenario::new(script())
+        .run(&["prompts", "greet", "whom=x"])
+        .code(2)
+        .prints_err("did you mean who?");
+    ShellScenario::new(script())
+        .run(&["prompts", "great"])
+        .code(2)
+        .prints_err("did you mean greet?");
     ShellScenario::new(Vec::new()).run(&["prompts"]).code(0).prints_err("no prompts");
 }

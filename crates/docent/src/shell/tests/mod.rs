@@ -13,8 +13,8 @@ mod words;
 
 use super::{
     args::join_json_value,
+    connection::{ReplyFuture, ServerCard, ServerNotice},
     console::TerminalState,
-    connection::{ReplyFuture, ServerNotice, ServerCard},
     *,
 };
 use clap::Parser;
@@ -127,7 +127,11 @@ impl ServerDirectory for ScriptedServers {
         self.names.clone()
     }
 
-    fn open<'a>(&'a self, target: &'a ServerTarget, _: Arc<ClientRequestHandler>) -> OpenFuture<'a> {
+    fn open<'a>(
+        &'a self,
+        target: &'a ServerTarget,
+        _: Arc<ClientRequestHandler>,
+    ) -> OpenFuture<'a> {
         Box::pin(async move {
             if *target == ServerTarget::Server("broken".into()) {
                 bail!("it does not start");
@@ -190,7 +194,11 @@ impl ShellScenario {
             "protocolVersion": "2025-11-25", "serverInfo": {"name": "scripted", "version": "1"},
             "capabilities": {"tools": {}}, "instructions": "Ask nicely.",
         });
-        let peer = ScriptedConnection { card: ServerCard::from_result(&card), script, asked: Arc::clone(&asked) };
+        let peer = ScriptedConnection {
+            card: ServerCard::from_result(&card),
+            script,
+            asked: Arc::clone(&asked),
+        };
         let stage = ScriptedServers {
             peer,
             names: self.names.clone(),
@@ -205,9 +213,13 @@ impl ShellScenario {
             }
         };
         let input = Box::new(io::Cursor::new(self.input.clone()));
-        let console =
-            ShellConsole::with_streams(self.terminal, Box::new(out.clone()), Box::new(err.clone()), input)
-                .verbose(command.target().verbose);
+        let console = ShellConsole::with_streams(
+            self.terminal,
+            Box::new(out.clone()),
+            Box::new(err.clone()),
+            input,
+        )
+        .verbose(command.target().verbose);
         let console = Arc::new(console);
         let roots = vec![self.folder.path().to_owned()];
         let questions = Arc::new(ClientRequestHandler::new(Arc::clone(&console), roots));

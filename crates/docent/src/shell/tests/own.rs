@@ -18,8 +18,11 @@ fn docent_itself_is_asked() {
             Box::new(io::empty()),
         ));
         let questions = Arc::new(ClientRequestHandler::new(console, config.roots.clone()));
-        let servers =
-            ConfiguredServers { config, environment: ConfigEnvironment::default(), begun: Mutex::default() };
+        let servers = ConfiguredServers {
+            config,
+            environment: ConfigEnvironment::default(),
+            begun: Mutex::default(),
+        };
         let peer = servers.connect(&ServerTarget::Docent, questions).await.unwrap();
         assert_eq!(peer.server().name, "docent");
         assert!(peer.server().instructions.is_some());

@@ -56,8 +56,12 @@ fn answers(
 ) -> String {
     let err = SharedOutput::default();
     let input = Box::new(io::Cursor::new(typed.as_bytes().to_vec()));
-    let console =
-        Arc::new(ShellConsole::with_streams(terminal, Box::new(io::sink()), Box::new(err.clone()), input));
+    let console = Arc::new(ShellConsole::with_streams(
+        terminal,
+        Box::new(io::sink()),
+        Box::new(err.clone()),
+        input,
+    ));
     let questions = ClientRequestHandler::new(console, vec!["/tmp/a b".into()]);
     let got = questions.answer(method, &params).map_err(|error| error.code);
     assert_eq!(got, want, "{method} {params}");
@@ -120,5 +124,8 @@ fn questions_have_answers() {
 #[test]
 fn a_server_that_only_asks_is_given_up() {
     let needed = json!({"resultType": "input_required", "inputRequests": {}});
-    ShellScenario::calls(needed).run(&["call", "echo", "hi"]).code(1).prints_err("without answering");
+    ShellScenario::calls(needed)
+        .run(&["call", "echo", "hi"])
+        .code(1)
+        .prints_err("without answering");
 }

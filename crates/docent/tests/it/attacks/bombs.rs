@@ -1,12 +1,12 @@
 //! Small things that take for ever, or fill the memory, where they are read without a bound.
 
 use super::{
-    scripted::{ScriptedDownstream, tool, tool_with},
     call_text,
+    scripted::{ScriptedDownstream, tool, tool_with},
     web::{RecordingSite, page},
 };
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     serving::{LEGACY, ends_well, serve, signal},
 };
 use docent_testenv::{find_program, or_skip};
@@ -119,7 +119,7 @@ fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
         .prints("  tape.tar.gz: it unpacks to more than ");
     let (_, peak) = run.err.rsplit_once("peak: ").unwrap();
     let peak: u64 = peak.trim().parse().unwrap();
-    assert!(peak < BOUND, "{peak} kB");
+    assert!(peak < MAX_OUTPUT_BYTES, "{peak} kB");
     for (query, found) in [("kangaroos", "plain.md"), ("dead tuples", "before.md")] {
         let hits = place.run(&["search", query, "--in", "docs", "--threshold", "0", "--json"]);
         let hits = hits.ends(0).json();
@@ -151,7 +151,7 @@ async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
     let fine = call_text(&mut server, "fetch_page", url("/fine")).await;
     assert!(fine.contains("Ordinary words"), "{fine}");
     let peak = peak(&server);
-    assert!(peak < BOUND, "{peak} kB");
+    assert!(peak < MAX_OUTPUT_BYTES, "{peak} kB");
 }
 
 /// Tags of a few bytes, each of which expands to an address of two thousand bytes.
@@ -183,8 +183,11 @@ async fn a_page_whose_addresses_would_fill_the_memory_is_read() {
     {
         let url = json!({"url": format!("http://{}{path}#page", site.address)});
         let reply = call_text(&mut server, "fetch_page", url).await;
-        assert!(reply.contains("\"isError\":false") && reply.contains(want), "{path}: {reply:.500}");
+        assert!(
+            reply.contains("\"isError\":false") && reply.contains(want),
+            "{path}: {reply:.500}"
+        );
         let peak = peak(&server);
-        assert!(peak < BOUND, "{path}: {peak} kB");
+        assert!(peak < MAX_OUTPUT_BYTES, "{path}: {peak} kB");
     }
 }

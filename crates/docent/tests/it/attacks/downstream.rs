@@ -1,9 +1,8 @@
 //! Servers behind docent that take, hide or change something.
 
 use super::{
-    TOKEN,
+    TOKEN, call_text,
     scripted::{ScriptedDownstream, tool, tool_with},
-    call_text,
 };
 use crate::{
     TestHome,
@@ -178,7 +177,9 @@ async fn hidden_text_in_a_definition_is_shown_and_reported() {
     }
     assert!(!listed.contains(r"\u001b"), "{listed}");
     for (tool, flag) in [("trap", "hidden characters"), ("talk", "overrides instructions")] {
-        let line = server.log_line(&format!("suspicious tool description server=\"odd\" tool=\"{tool}\"")).await;
+        let line = server
+            .log_line(&format!("suspicious tool description server=\"odd\" tool=\"{tool}\""))
+            .await;
         let line = line.unwrap();
         assert!(line.contains(flag), "{line}");
     }

@@ -1,8 +1,8 @@
 //! The process that starts servers is killed, as the kernel does when memory runs out.
 
 use super::{
-    scripted::{ScriptedDownstream, tool},
     call_text,
+    scripted::{ScriptedDownstream, tool},
 };
 use crate::{
     TestHome,
@@ -55,7 +55,7 @@ fn guard_and_keeper(server: &ChildTestClient) -> (u32, u32) {
         if let Some(keeper) = children(guard).first() {
             return (guard, *keeper);
         }
-        assert!(begin.elapsed() < PATIENCE, "the guard has no child");
+        assert!(begin.elapsed() < EVENT_TIMEOUT, "the guard has no child");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -72,7 +72,7 @@ fn is_there(pid: u32) -> bool {
 fn gone(pids: &[u32]) {
     let begin = Instant::now();
     while pids.iter().any(|pid| is_there(*pid)) {
-        assert!(begin.elapsed() < PATIENCE, "some of {pids:?} are there");
+        assert!(begin.elapsed() < EVENT_TIMEOUT, "some of {pids:?} are there");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -86,7 +86,7 @@ fn ended(pids: &[u32]) {
     };
     let begin = Instant::now();
     while pids.iter().any(is_alive) {
-        assert!(begin.elapsed() < PATIENCE, "some of {pids:?} are alive");
+        assert!(begin.elapsed() < EVENT_TIMEOUT, "some of {pids:?} are alive");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -114,7 +114,8 @@ async fn no_address_leads_inside() {
 
 #[tokio::test]
 async fn no_redirect_leads_inside() {
-    let (inside, named) = (RecordingSite::new(|_| page(SECRET)), RecordingSite::new(|_| page(READABLE)));
+    let (inside, named) =
+        (RecordingSite::new(|_| page(SECRET)), RecordingSite::new(|_| page(READABLE)));
     let ways = [
         ("/named", format!("http://{}/there", named.address)),
         ("/address", format!("http://{}/", inside.address)),
@@ -153,6 +154,9 @@ async fn the_web_is_off_until_hosts_are_named() {
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let output = call_text(&mut server, "web_search", json!({"query": "mcp"})).await;
-    assert!(output.contains("[policy.network]") && output.contains("html.duckduckgo.com"), "{output}");
+    assert!(
+        output.contains("[policy.network]") && output.contains("html.duckduckgo.com"),
+        "{output}"
+    );
     assert!(output.contains("Search error: ") && output.contains("\"isError\":true"), "{output}");
 }

@@ -1,6 +1,8 @@
 //! Paths that come from the command line and from configuration.
 
-use super::{HostileProject, HostileSession, TransportUnderTest, PipeWriter, command, is_error, pipe, run};
+use super::{
+    HostileProject, HostileSession, PipeWriter, TransportUnderTest, command, is_error, pipe, run,
+};
 use crate::TestHome;
 use serde_json::json;
 use std::{fs, io::Write as _, process::Stdio};
@@ -39,7 +41,11 @@ fn streams_that_are_open_already_are_read_and_written() {
     let place = TestHome::new();
     place.write("app.py", "def fetch_rows():\n    return []\n");
     for (args, input, want) in [
-        (&["config", "import", "/dev/stdin", "--dry-run"][..], "version: '1.0'\n", "nothing written"),
+        (
+            &["config", "import", "/dev/stdin", "--dry-run"][..],
+            "version: '1.0'\n",
+            "nothing written",
+        ),
         (&["config", "import", "/dev/fd/0", "--dry-run"], "version: '1.0'\n", "nothing written"),
         (&["call", "outline", "--json", "@/dev/stdin"], "{\"path\": \"app.py\"}", "fetch_rows"),
         (&["call", "outline", "path=@/proc/self/fd/0"], "app.py", "fetch_rows"),

@@ -1,6 +1,8 @@
 //! Every argument, address, prompt and completion that takes a path, with every kind of file.
 
-use super::{HostileProject, HostilePath, HostileSession, TransportUnderTest, is_error, schema::ToolSchema};
+use super::{
+    HostilePath, HostileProject, HostileSession, TransportUnderTest, is_error, schema::ToolSchema,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -59,7 +59,11 @@ impl<'a> ToolSchema<'a> {
             let description = description.unwrap_or_default().to_owned();
             let is_text = |schema: &Value| kind(schema) == "string" && !is_closed(schema);
             let mut add = |is_list| {
-                slots.push(PathArgument { keys: keys.clone(), is_list, description: description.clone() });
+                slots.push(PathArgument {
+                    keys: keys.clone(),
+                    is_list,
+                    description: description.clone(),
+                });
             };
             match kind(schema) {
                 "string" if is_text(schema) => add(false),

@@ -2,7 +2,7 @@
 
 use super::{ANALYZE, INITIALIZE, opened};
 use crate::{
-    TestHome, CliRun, kernel_can_confine,
+    CliRun, TestHome, kernel_can_confine,
     seeds::{SeedTable, ask, text_of},
     serving::{audit_lines, call, endless, listening_sockets, serve},
 };

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 pub(super) async fn walk(walk: &mut SeedTable) {
     let success = json!({"jsonrpc": "2.0", "id": 123, "result": {"data": "Response data here"}});
-    let script = PythonServer::new().tool(typed_tool(), &[success]).any("failing", &[failure(-32603)]);
+    let script =
+        PythonServer::new().tool(typed_tool(), &[success]).any("failing", &[failure(-32603)]);
     let orchestra = Orchestrator::new(&script.any("custom", &[failure(-32050)]), "");
     let mut docent = orchestra.start(&[]);
     overview(walk, &orchestra, &mut docent).await;

@@ -120,9 +120,9 @@ fn documented_contents() -> [(&'static str, Value); 3] {
 
 async fn content_types(walk: &mut SeedTable) {
     let contents = documented_contents();
-    let script = contents
-        .iter()
-        .fold(PythonServer::new(), |script, (name, content)| script.any(name, &[response(content)]));
+    let script = contents.iter().fold(PythonServer::new(), |script, (name, content)| {
+        script.any(name, &[response(content)])
+    });
     let flat = json!({"type": "resource", "uri": "https://example.com/doc.pdf", "text": "Document content..."});
     let script = script.any("flat", &[response(&json!({"content": [flat]}))]);
     let orchestra = Orchestrator::new(&script, "");

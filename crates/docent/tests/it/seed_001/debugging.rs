@@ -5,7 +5,7 @@ use super::{
     server::{Orchestrator, exchange, post},
 };
 use crate::{
-    TestHome, CliRun,
+    CliRun, TestHome,
     inspect::inspect,
     seeds::SeedTable,
     serving::{self, listen},

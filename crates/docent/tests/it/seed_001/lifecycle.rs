@@ -133,7 +133,11 @@ pub(super) async fn walk(walk: &mut SeedTable) {
     shutdown(walk, &orchestra, docent).await;
 }
 
-async fn initialization(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
+async fn initialization(
+    walk: &mut SeedTable,
+    orchestra: &Orchestrator,
+    docent: &mut ChildTestClient,
+) {
     walk.at("104-120");
     let answer = exchange(docent, opening()).await;
     assert!(answer.get("error").is_none(), "{answer}");
@@ -167,7 +171,7 @@ async fn discovery(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut 
     });
     let answer = exchange(docent, asked).await;
     assert_eq!(answer["id"], 2);
-    assert!(docent.heard().iter().all(is_notification), "a notification has no answer");
+    assert!(docent.take_messages().iter().all(is_notification), "a notification has no answer");
     let heard = &orchestra.heard_of("tools/list")[0];
     assert_eq!((&heard["jsonrpc"], &heard["id"]), (&json!("2.0"), &json!(2)), "{heard}");
     walk.at("163-195");

@@ -59,7 +59,7 @@ async fn response_matching(walk: &mut SeedTable) {
     }
     walk.at("412-424");
     // The response without a request came before both of them.
-    assert!(docent.heard().iter().all(is_notification));
+    assert!(docent.take_messages().iter().all(is_notification));
     let again = call(&mut docent, "fast", json!({})).await;
     assert_eq!(again["result"]["content"][0]["text"], "fast", "{again}");
 }
@@ -98,7 +98,11 @@ async fn errors(walk: &mut SeedTable) {
     shell_errors(walk, &orchestra, &mut docent).await;
 }
 
-async fn shell_errors(walk: &mut SeedTable, orchestra: &Orchestrator, docent: &mut ChildTestClient) {
+async fn shell_errors(
+    walk: &mut SeedTable,
+    orchestra: &Orchestrator,
+    docent: &mut ChildTestClient,
+) {
     walk.at("487-493");
     let asked =
         json!({"jsonrpc": "2.0", "id": 2, "method": "search_docs", "params": {"query": "foo"}});

@@ -32,7 +32,8 @@ impl SeedProject {
 
         self.walk.at("470-476");
         // The client fails where the first event is not `endpoint`.
-        let mut stream = SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap();
+        let mut stream =
+            SseTestClient::connect_sse(&format!("http://{address}/sse")).await.unwrap();
 
         self.walk.at("478-491");
         assert_eq!(post(&address, "/message", "", messages::INITIALIZE).await.0, 202);
@@ -84,7 +85,9 @@ impl SeedProject {
 
         self.walk.differs("536-539");
         let uri = format!("http://{address}/sse");
-        assert!(SsePeer::connect_sse(&uri).await.unwrap_err().to_string().starts_with("HTTP 401"));
+        assert!(
+            SseTestClient::connect_sse(&uri).await.unwrap_err().to_string().starts_with("HTTP 401")
+        );
         let accept = "Accept: application/json, text/event-stream\r\n";
         let (_, head, _) = post(&address, "/mcp", accept, messages::INITIALIZE_WITH_AUTH).await;
         let session = head.lines().find(|line| line.starts_with("mcp-session-id: ")).unwrap();

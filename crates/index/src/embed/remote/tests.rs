@@ -81,7 +81,9 @@ fn answer(act: EndpointBehavior, body: &serde_json::Value) -> (u16, String) {
         data.reverse();
     }
     match act {
-        EndpointBehavior::Refuse(status) => (status, "model \"x\" not found, try pulling it first".into()),
+        EndpointBehavior::Refuse(status) => {
+            (status, "model \"x\" not found, try pulling it first".into())
+        }
         EndpointBehavior::Garbage => (200, "<html>".into()),
         _ => (200, serde_json::json!({"data": data}).to_string()),
     }
@@ -102,8 +104,9 @@ fn texts_go_in_batches_and_come_back_in_order() {
     let served = serve(&[EndpointBehavior::Answer, EndpointBehavior::Backwards]);
     let remote = RemoteEmbedder::connect(endpoint(&served.url)).unwrap();
     assert_eq!(remote.identity(), &ModelIdentity { model: "m".into(), dimensions: 2 });
-    let units: Vec<IndexUnit> =
-        ["a", "bbbbbbbb", "aaaa"].map(|name| IndexUnit { name: name.into(), ..IndexUnit::default() }).into();
+    let units: Vec<IndexUnit> = ["a", "bbbbbbbb", "aaaa"]
+        .map(|name| IndexUnit { name: name.into(), ..IndexUnit::default() })
+        .into();
     let documents: Vec<EmbeddingInput<'_>> =
         units.iter().map(|unit| EmbeddingInput { unit, path: "", genre: Genre::Code }).collect();
     let vectors = remote.documents(&documents).unwrap();
@@ -121,7 +124,12 @@ fn texts_go_in_batches_and_come_back_in_order() {
 
 #[test]
 fn a_busy_endpoint_is_asked_again() {
-    let served = serve(&[EndpointBehavior::Refuse(429), EndpointBehavior::Refuse(503), EndpointBehavior::Hang, EndpointBehavior::Answer]);
+    let served = serve(&[
+        EndpointBehavior::Refuse(429),
+        EndpointBehavior::Refuse(503),
+        EndpointBehavior::Hang,
+        EndpointBehavior::Answer,
+    ]);
     RemoteEmbedder::connect(endpoint(&served.url)).unwrap();
     assert_eq!(served.requests.lock().unwrap().len(), 4);
 }
@@ -136,7 +144,10 @@ fn each_failure_says_what_is_wrong() {
     let cases: [(&'static [EndpointBehavior], &str); 3] = [
         (&[EndpointBehavior::Refuse(404)], "returned status 404: model \"x\" not found"),
         (&[EndpointBehavior::Garbage], "returned an invalid response"),
-        (&[EndpointBehavior::Answer, EndpointBehavior::Wider], "3 dimensions instead of 2 as before"),
+        (
+            &[EndpointBehavior::Answer, EndpointBehavior::Wider],
+            "3 dimensions instead of 2 as before",
+        ),
     ];
     for (acts, want) in cases {
         let said = said(acts);

@@ -11,7 +11,7 @@ use super::{
     writer::{lexical_writer, publish, write_dead},
 };
 use crate::scan::NeighborGraph;
-use docent_files::{FileAccess, DataFile};
+use docent_files::{DataFile, FileAccess};
 use std::{
     io::Read,
     path::Path,
@@ -121,7 +121,11 @@ fn join(
 }
 
 /// Copies live units, and drops deleted ones.
-fn copy(part: &Arc<OpenPart>, writer: &mut PartWriter, dead: &mut DeletedRows) -> Result<(), IndexStoreError> {
+fn copy(
+    part: &Arc<OpenPart>,
+    writer: &mut PartWriter,
+    dead: &mut DeletedRows,
+) -> Result<(), IndexStoreError> {
     for slot in 0..part.meta.sources {
         let number = source_number(part.meta.id, slot);
         let source = part.source(slot)?;
@@ -177,7 +181,8 @@ fn build_graph(
     let path = store.folder.path().join(&name);
     let created = store.folder.create_over(&name, FileAccess::Private).map_err(failed(&path))?;
     // It can only be written by path: use the path of the open file, whatever has its name by then.
-    let built = NeighborGraph::build(&created.path_by_handle(), manifest.identity.dimensions, &vectors);
+    let built =
+        NeighborGraph::build(&created.path_by_handle(), manifest.identity.dimensions, &vectors);
     built.map_err(|error| IndexStoreError::Graph(error.to_string()))?;
     created.sync_all().map_err(failed(&path))?;
     let written = store.folder.read(&name).map_err(failed(&path))?;

@@ -3,7 +3,7 @@
 //! The seal has no key, and tantivy removes what its list names: no name leads out of the folder.
 
 use super::file::{crash_point, is_plain};
-use docent_files::{FileAccess, DataFile, Durability, ManagedFolder};
+use docent_files::{DataFile, Durability, FileAccess, ManagedFolder};
 use std::{
     fmt,
     fs::TryLockError,

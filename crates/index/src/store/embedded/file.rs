@@ -3,7 +3,7 @@
 //! A repository may contain a state folder, so links are not followed, and no name may leave the folder.
 
 use super::super::IndexStoreError;
-use docent_files::{FileAccess, DataFile, ManagedFolder, is_link_error};
+use docent_files::{DataFile, FileAccess, ManagedFolder, is_link_error};
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -96,7 +96,10 @@ pub(super) struct MappedFile {
 
 impl MappedFile {
     /// Maps a file after checking its length.
-    pub(super) fn open(folder: &ManagedFolder, sealed: &ManifestFile) -> Result<Self, IndexStoreError> {
+    pub(super) fn open(
+        folder: &ManagedFolder,
+        sealed: &ManifestFile,
+    ) -> Result<Self, IndexStoreError> {
         let path = folder.path().join(&sealed.name);
         let file = folder.read(&sealed.name).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => corrupt(&sealed.name, error.to_string()),

@@ -9,10 +9,10 @@ use super::{
 use crate::{
     analysis::written_term,
     query::AnalyzedQuery,
-    scan::{ScoredRow, NearestRows},
+    scan::{NearestRows, ScoredRow},
     synonyms::SynonymForm,
 };
-use docent_files::{FileAccess, FileStatus, ManagedFolder, FileIdentity};
+use docent_files::{FileAccess, FileIdentity, FileStatus, ManagedFolder};
 use std::{
     collections::HashSet,
     io::ErrorKind,
@@ -116,7 +116,8 @@ impl LexicalIndex {
             return Err(corrupt("lexical", "it is a symbolic link"));
         }
         folder.make(FileAccess::Private).map_err(failed(folder.path()))?;
-        let directory = SealedDirectory::open(folder).map_err(|error| classify_error(error.into()))?;
+        let directory =
+            SealedDirectory::open(folder).map_err(|error| classify_error(error.into()))?;
         let (schema, fields) = schema();
         let tokenizers = TokenizerManager::default();
         tokenizers.register(TOKENIZER, TextAnalyzer::from(WhitespaceTokenizer::default()));
@@ -144,7 +145,10 @@ impl LexicalIndex {
     }
 
     /// The newest generation: its manifest, empty before the first write, and a matching searcher.
-    pub(super) fn newest(&self, empty: IndexManifest) -> Result<(IndexManifest, Searcher), IndexStoreError> {
+    pub(super) fn newest(
+        &self,
+        empty: IndexManifest,
+    ) -> Result<(IndexManifest, Searcher), IndexStoreError> {
         loop {
             let metas = self.index.load_metas().map_err(classify_error)?;
             self.check(is_opened_blindly)?;
@@ -266,7 +270,10 @@ impl LexicalLookup<'_> {
     }
 
     /// Number of units with each of the query's terms, or with an alternative if more have that.
-    pub(super) fn holders_of_forms(&self, mut holders: Vec<u64>) -> Result<Vec<u64>, IndexStoreError> {
+    pub(super) fn holders_of_forms(
+        &self,
+        mut holders: Vec<u64>,
+    ) -> Result<Vec<u64>, IndexStoreError> {
         for (holders, forms) in holders.iter_mut().zip(&self.question.forms) {
             for form in forms {
                 // A unit with a phrase has each of its terms.
@@ -319,7 +326,9 @@ impl LexicalLookup<'_> {
             for (text, count) in self.question.terms.iter().zip(&mut kept) {
                 let term = Term::from_field_text(self.fields.terms, text);
                 let list = lists.read_postings(&term, IndexRecordOption::Basic);
-                let Some(mut list) = list.map_err(|error| classify_error(error.into()))? else { continue };
+                let Some(mut list) = list.map_err(|error| classify_error(error.into()))? else {
+                    continue;
+                };
                 if list.doc_freq() > MAX_COUNTED_UNITS {
                     #[expect(
                         clippy::cast_possible_truncation,

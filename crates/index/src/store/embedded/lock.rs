@@ -1,7 +1,7 @@
 //! The lock that a writer of the store holds, and the wait for it.
 
 use super::{super::IndexStoreError, file::failed};
-use docent_files::{DataFile, ManagedFolder, FileIdentity};
+use docent_files::{DataFile, FileIdentity, ManagedFolder};
 use std::{
     fs::TryLockError,
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},

@@ -17,10 +17,10 @@ mod snapshot;
 mod vocabulary;
 mod writer;
 
-use super::{StoreChange, StoreRepairs, StoreStatus, IndexStore, IndexStoreError, StoreView};
+use super::{IndexStore, IndexStoreError, StoreChange, StoreRepairs, StoreStatus, StoreView};
 use crate::{embed::Embedder, unit::Digest};
 use directory::MANAGED_LIST_FILE;
-use docent_files::{FileAccess, DataFile, ManagedFolder};
+use docent_files::{DataFile, FileAccess, ManagedFolder};
 use file::{corrupt, failed};
 use lexical::{LexicalIndex, ManifestStamp};
 pub use lock::LockWait;
@@ -283,7 +283,10 @@ impl IndexStore for EmbeddedStore {
         Ok(digests)
     }
 
-    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError> {
+    fn write(
+        &self,
+        changes: &mut dyn Iterator<Item = StoreChange>,
+    ) -> Result<StoreStatus, IndexStoreError> {
         let lock = self.lock()?;
         let written = writer::write(self, &lock, changes);
         if written.is_err() {

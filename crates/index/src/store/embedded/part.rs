@@ -6,7 +6,7 @@
 use super::{
     super::IndexStoreError,
     codec::{CodecReader, put_text, put_u32, u16_at, u32_at, u64_at},
-    file::{MappedFile, ManifestFile, SealedFileWriter, corrupt},
+    file::{ManifestFile, MappedFile, SealedFileWriter, corrupt},
     manifest,
     record::UnitRecord,
 };
@@ -83,7 +83,11 @@ pub(super) struct PartWriter {
 }
 
 impl PartWriter {
-    pub(super) fn create(folder: &ManagedFolder, id: u64, model: &str) -> Result<Self, IndexStoreError> {
+    pub(super) fn create(
+        folder: &ManagedFolder,
+        id: u64,
+        model: &str,
+    ) -> Result<Self, IndexStoreError> {
         Ok(Self {
             id,
             records: SealedFileWriter::create(folder, format!("units-{id}"))?,
@@ -116,7 +120,11 @@ impl PartWriter {
     }
 
     /// Adds a unit of the last started source.
-    pub(super) fn unit(&mut self, row: u32, stored: &StoredUnit<'_>) -> Result<(), IndexStoreError> {
+    pub(super) fn unit(
+        &mut self,
+        row: u32,
+        stored: &StoredUnit<'_>,
+    ) -> Result<(), IndexStoreError> {
         let StoredUnit { kind, language, lengths, record, codes, scale } = *stored;
         put_u32(&mut self.rows, row);
         self.offsets.extend_from_slice(&self.records.position().to_le_bytes());
@@ -290,7 +298,8 @@ impl OpenPart {
 
     pub(super) fn source(&self, slot: u32) -> Result<SourceEntry<'_>, IndexStoreError> {
         let offset = u32_at(self.array(self.source_offsets), slot as usize) as usize;
-        let mut reader = CodecReader::new(self.array(self.sources + offset), &self.meta.records.name);
+        let mut reader =
+            CodecReader::new(self.array(self.sources + offset), &self.meta.records.name);
         let entry = SourceEntry {
             collection: reader.text()?,
             path: reader.text()?,
@@ -372,7 +381,8 @@ mod tests {
             let (kind, language) = ("function", "rust");
             let (record, codes) = (b"r".as_slice(), [0, 0].as_slice());
             let lengths = [1; 5];
-            part.unit(0, &StoredUnit { kind, language, lengths, record, codes, scale: 1.0 }).unwrap();
+            part.unit(0, &StoredUnit { kind, language, lengths, record, codes, scale: 1.0 })
+                .unwrap();
             let part = OpenPart::open(&folder, &part.finish().unwrap(), 2).unwrap();
             let source = part.source(0);
             assert_eq!(source.is_ok(), is_whole, "{units}: {source:?}");

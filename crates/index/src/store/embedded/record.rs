@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     analysis::{TermCounts, UnitTerms},
-    unit::{LineSpan, IndexUnit},
+    unit::{IndexUnit, LineSpan},
 };
 
 /// Maximum stored size of a body, so that a generated file does not fill the disk.
@@ -127,7 +127,10 @@ mod tests {
         assert_eq!(record.title().unwrap(), ("copy_file", "function", "fn copy_file()"));
         let back = record.unit().unwrap();
         assert_eq!(back.body.len(), MAX_BODY_BYTES);
-        assert_eq!(IndexUnit { body: String::new(), ..back }, IndexUnit { body: String::new(), ..unit });
+        assert_eq!(
+            IndexUnit { body: String::new(), ..back },
+            IndexUnit { body: String::new(), ..unit }
+        );
         for at in [0, 5, bytes.len() / 2, bytes.len() - 1] {
             bytes[at] ^= 1;
             UnitRecord::open(&bytes, "f").unwrap_err();

@@ -2,7 +2,8 @@
 
 use super::{
     super::{
-        CandidateUnit, CandidateUnits, FoundUnit, NearbyTerms, UnitRow, CorpusStatistics, StoreStatus, IndexStoreError, SourceSummary, StoreView,
+        CandidateUnit, CandidateUnits, CorpusStatistics, FoundUnit, IndexStoreError, NearbyTerms,
+        SourceSummary, StoreStatus, StoreView, UnitRow,
     },
     file::{MappedFile, corrupt},
     lexical::{LexicalFields, LexicalIndex, LexicalLookup},
@@ -14,8 +15,8 @@ use super::{
 use crate::{
     analysis::TermCounts,
     embed::Vector,
-    query::{UnitFilter, AnalyzedQuery},
-    scan::{DotProduct, NeighborGraph, ScoredRow, NearestRows},
+    query::{AnalyzedQuery, UnitFilter},
+    scan::{DotProduct, NearestRows, NeighborGraph, ScoredRow},
     unit::Genre,
 };
 use docent_files::ManagedFolder;
@@ -181,7 +182,9 @@ impl Snapshot {
             .parts
             .iter()
             .filter(|part| part.len() > 0 && part.row(part.len() - 1) >= covered)
-            .flat_map(|part| (0..part.len()).step_by(UNITS_PER_SCAN_TASK).map(|from| (part.as_ref(), from)))
+            .flat_map(|part| {
+                (0..part.len()).step_by(UNITS_PER_SCAN_TASK).map(|from| (part.as_ref(), from))
+            })
             .collect();
         // Rows in the graph are searched there.
         let keep_here = |row: u32| row >= covered && keep(row);
@@ -234,7 +237,11 @@ impl Snapshot {
         (mean, (squares / count.max(1.0) - mean * mean).max(0.0).sqrt())
     }
 
-    fn candidate(&self, row: u32, question: &AnalyzedQuery) -> Result<Option<CandidateUnit>, IndexStoreError> {
+    fn candidate(
+        &self,
+        row: u32,
+        question: &AnalyzedQuery,
+    ) -> Result<Option<CandidateUnit>, IndexStoreError> {
         let Some((part, n)) = self.find(row) else { return Ok(None) };
         let record = part.record(n)?;
         let slot = part.slot(n);
@@ -287,7 +294,12 @@ impl Snapshot {
         self.units_of(collections) as f64 / self.status().units.max(1) as f64
     }
 
-    fn statistics(&self, holders: Vec<u64>, filter: &UnitFilter, nearness: (f32, f32)) -> CorpusStatistics {
+    fn statistics(
+        &self,
+        holders: Vec<u64>,
+        filter: &UnitFilter,
+        nearness: (f32, f32),
+    ) -> CorpusStatistics {
         let units: u64 = self.parts.iter().map(|part| part.len() as u64).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average")]
         let lengths = std::array::from_fn(|n| {
@@ -323,7 +335,8 @@ impl StoreView for Snapshot {
         let lookup = LexicalLookup { searcher: &self.searcher, fields: self.fields, question };
         let holders = lookup.holders(&question.terms)?;
         // Rarity and average similarity are computed over the filtered collections, ignoring other filters.
-        let collections = UnitFilter { collections: filter.collections.clone(), ..UnitFilter::default() };
+        let collections =
+            UnitFilter { collections: filter.collections.clone(), ..UnitFilter::default() };
         let around = RowFilter::new(self, &collections);
         let there = |row: u32| !self.dead.rows.contains(row) && around.keeps(row);
         let counted = if collections.is_open() {
@@ -361,9 +374,15 @@ impl StoreView for Snapshot {
         counts.any(|((name, of), units)| *of == genre && *units > 0 && is_asked(name))
     }
 
-    fn has(&self, term: &str, genre: Option<Genre>, filter: &UnitFilter) -> Result<bool, IndexStoreError> {
+    fn has(
+        &self,
+        term: &str,
+        genre: Option<Genre>,
+        filter: &UnitFilter,
+    ) -> Result<bool, IndexStoreError> {
         self.verify()?;
-        let collections = UnitFilter { collections: filter.collections.clone(), ..UnitFilter::default() };
+        let collections =
+            UnitFilter { collections: filter.collections.clone(), ..UnitFilter::default() };
         let sieve = RowFilter::new(self, &collections);
         let is_of = |row: u32, genre| {
             let source = self.find(row).map(|(part, n)| part.source(part.slot(n)));

@@ -1,7 +1,7 @@
 //! The vocabulary: whether a term exists, and which terms are similar to a missing one.
 
 use super::{
-    super::{NearbyTerms, IndexStoreError},
+    super::{IndexStoreError, NearbyTerms},
     lexical::{LexicalFields, classify_error},
 };
 use std::collections::HashMap;

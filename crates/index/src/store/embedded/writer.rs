@@ -1,7 +1,7 @@
 //! Writes changes as the next generation.
 
 use super::{
-    super::{StoreChange, IndexStoreError},
+    super::{IndexStoreError, StoreChange},
     EmbeddedStore, SourceMap, WriteLock,
     file::{SealedFileWriter, crash_point, failed, sync_folder},
     lexical::{LARGE_WRITER_BYTES, LexicalIndex, SMALL_WRITER_BYTES, classify_error, source_key},
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     analysis::UnitTerms,
     embed::{EmbeddingInput, Vector},
-    unit::{IndexedSource, IndexUnit},
+    unit::{IndexUnit, IndexedSource},
 };
 use docent_files::ManagedFolder;
 use rayon::prelude::*;
@@ -200,7 +200,11 @@ impl<'a> GenerationWriter<'a> {
         Ok(tasks.into_iter().flatten().collect())
     }
 
-    fn put(&mut self, source: IndexedSource, units: Vec<PreparedUnit>) -> Result<(), IndexStoreError> {
+    fn put(
+        &mut self,
+        source: IndexedSource,
+        units: Vec<PreparedUnit>,
+    ) -> Result<(), IndexStoreError> {
         self.remove(&source.collection, &source.path)?;
         let key = source_key(&source.collection, &source.path);
         let count = u32::try_from(units.len()).unwrap_or(u32::MAX);
@@ -293,7 +297,8 @@ pub(super) fn reembed(store: &EmbeddedStore, _lock: &WriteLock<'_>) -> Result<()
         let mut scales = Vec::with_capacity(part.len() * 4);
         let places: Vec<usize> = (0..part.len()).collect();
         for places in places.chunks(UNITS_PER_CHUNK) {
-            let tasks = places.par_chunks(UNITS_PER_TASK).map(|places| embedded(store, part, places));
+            let tasks =
+                places.par_chunks(UNITS_PER_TASK).map(|places| embedded(store, part, places));
             for vector in tasks.collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
                 let codes: Vec<u8> =
                     vector.codes().iter().map(|code| code.cast_unsigned()).collect();

@@ -2,7 +2,7 @@
 
 use super::{
     attributes::{AsciidocAttributes, entry},
-    inline::{macro_at, convert_marks},
+    inline::{convert_marks, macro_at},
     inline_macro::alternative,
     lines::underlines,
     list, table,
@@ -157,7 +157,12 @@ impl AsciidocReader {
     }
 
     /// Takes a line that describes the block below it.
-    fn describes(&mut self, line: &str, about: &mut AsciidocBlockMetadata, lines: &mut AsciidocLineCursor<'_>) -> bool {
+    fn describes(
+        &mut self,
+        line: &str,
+        about: &mut AsciidocBlockMetadata,
+        lines: &mut AsciidocLineCursor<'_>,
+    ) -> bool {
         if let Some((name, value)) = entry(line) {
             lines.next();
             let mut value = value.map(str::to_owned);
@@ -191,7 +196,11 @@ impl AsciidocReader {
     }
 
     /// A heading, on one line or underlined.
-    fn heading(&mut self, lines: &mut AsciidocLineCursor<'_>, about: &AsciidocBlockMetadata) -> Option<PageNode> {
+    fn heading(
+        &mut self,
+        lines: &mut AsciidocLineCursor<'_>,
+        about: &AsciidocBlockMetadata,
+    ) -> Option<PageNode> {
         let line = lines.peek()?;
         let (level, text, taken) = heading_of(line, lines.peek_after())?;
         for _ in 0..taken {
@@ -232,7 +241,11 @@ impl AsciidocReader {
     }
 
     /// A block between two lines that are the same.
-    fn delimited(&mut self, lines: &mut AsciidocLineCursor<'_>, about: &AsciidocBlockMetadata) -> Option<Vec<PageNode>> {
+    fn delimited(
+        &mut self,
+        lines: &mut AsciidocLineCursor<'_>,
+        about: &AsciidocBlockMetadata,
+    ) -> Option<Vec<PageNode>> {
         let line = lines.peek()?;
         let fence = fence(line)?;
         lines.next();
@@ -248,14 +261,21 @@ impl AsciidocReader {
             _ if matches!(style, "source" | "listing" | "literal") => {
                 vec![code(language(about, '-'), body)]
             }
-            _ if self.depth >= MAX_TREE_DEPTH => vec![PageNode::Text(self.inline(&body.join("\n")))],
+            _ if self.depth >= MAX_TREE_DEPTH => {
+                vec![PageNode::Text(self.inline(&body.join("\n")))]
+            }
             _ if style == "verse" => vec![self.verse(body)],
             _ => self.compound(fence, body, about),
         })
     }
 
     /// A block that holds blocks.
-    fn compound(&mut self, fence: char, body: &[&str], about: &AsciidocBlockMetadata) -> Vec<PageNode> {
+    fn compound(
+        &mut self,
+        fence: char,
+        body: &[&str],
+        about: &AsciidocBlockMetadata,
+    ) -> Vec<PageNode> {
         self.depth += 1;
         let mut nodes = self.blocks(body);
         self.depth -= 1;
@@ -309,7 +329,11 @@ impl AsciidocReader {
     }
 
     /// Lines up to a blank one.
-    fn paragraph(&mut self, lines: &mut AsciidocLineCursor<'_>, about: &AsciidocBlockMetadata) -> Option<PageNode> {
+    fn paragraph(
+        &mut self,
+        lines: &mut AsciidocLineCursor<'_>,
+        about: &AsciidocBlockMetadata,
+    ) -> Option<PageNode> {
         let first = lines.next()?;
         let mut all = vec![first];
         while let Some(line) = lines.peek() {

@@ -278,7 +278,8 @@ impl Inline<'_> {
 /// A label without its own marks.
 pub(super) fn marked_once(label: &str) -> String {
     let mut out = String::new();
-    Inline { out: &mut out, depth: MAX_MARK_DEPTH, search: &EndSearchBudget::of(label) }.write(label);
+    Inline { out: &mut out, depth: MAX_MARK_DEPTH, search: &EndSearchBudget::of(label) }
+        .write(label);
     out
 }
 

@@ -118,7 +118,8 @@ fn push_note(out: &mut String, note: &str) {
 /// What a picture shows: its alternative text, or the name of its file.
 pub(super) fn alternative(target: &str, label: &str) -> String {
     let named = label.split(',').find_map(|part| part.trim().strip_prefix("alt="));
-    let first = EndSearchBudget::of(label).between(label, "\"", "\"").or_else(|| label.split(',').next());
+    let first =
+        EndSearchBudget::of(label).between(label, "\"", "\"").or_else(|| label.split(',').next());
     let label = named.or(first).unwrap_or_default().trim().trim_matches('"');
     let label = if label.contains('=') { "" } else { label };
     if !label.is_empty() {
@@ -217,7 +218,8 @@ mod tests {
             ("note: x http: y", "note: x http: y"),
         ];
         for (text, want) in cases {
-            let got = marks::text(&convert_marks(text)).to_markdown(&|target| Some(target.to_owned()));
+            let got =
+                marks::text(&convert_marks(text)).to_markdown(&|target| Some(target.to_owned()));
             assert_eq!(got, want, "{text}");
         }
     }

@@ -94,7 +94,10 @@ enum ConditionalDirective<'a> {
     Close,
 }
 
-fn condition<'a>(line: &'a str, attributes: &AsciidocAttributes) -> Option<ConditionalDirective<'a>> {
+fn condition<'a>(
+    line: &'a str,
+    attributes: &AsciidocAttributes,
+) -> Option<ConditionalDirective<'a>> {
     if !line.ends_with(']') {
         return None;
     }

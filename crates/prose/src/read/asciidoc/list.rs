@@ -1,9 +1,11 @@
 //! Lists: bullets, numbers, remarks to code, and terms with definitions, nested in each other.
 
-use super::blocks::{AsciidocBlockMetadata, AsciidocLineCursor, AsciidocReader, split_anchor, fence, interrupts};
+use super::blocks::{
+    AsciidocBlockMetadata, AsciidocLineCursor, AsciidocReader, fence, interrupts, split_anchor,
+};
 use crate::read::{
     marks,
-    tree::{MAX_TREE_DEPTH, PageListItem, ItemMarker, PageNode, anchor_of},
+    tree::{ItemMarker, MAX_TREE_DEPTH, PageListItem, PageNode, anchor_of},
 };
 
 /// What marks an item.

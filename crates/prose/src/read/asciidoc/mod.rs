@@ -12,7 +12,7 @@ use super::{
     marks,
     tree::{self, PageNode},
 };
-use crate::document::{ProseDocument, DocumentWriter};
+use crate::document::{DocumentWriter, ProseDocument};
 use attributes::entry;
 use blocks::{AsciidocReader, heading_of};
 

@@ -7,7 +7,12 @@ use crate::read::tree::{self, PageNode};
 const MAX_CELLS: usize = 50_000;
 
 /// Reads the lines of a table.
-pub(super) fn read(reader: &mut AsciidocReader, fence: &str, lines: &[&str], about: &AsciidocBlockMetadata) -> Vec<PageNode> {
+pub(super) fn read(
+    reader: &mut AsciidocReader,
+    fence: &str,
+    lines: &[&str],
+    about: &AsciidocBlockMetadata,
+) -> Vec<PageNode> {
     let options = [about.named.get("options"), about.named.get("opts")];
     let mut options = options.into_iter().flatten().flat_map(|all| all.split([',', ' ']));
     let asked = options.any(|option| option == "header");

@@ -7,7 +7,7 @@ use super::{
     package::{OfficePackage, attribute, child, find, text_of},
 };
 use crate::{
-    document::{ProseDocument, BlockKind, LinkedText, squeeze},
+    document::{BlockKind, LinkedText, ProseDocument, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
@@ -163,7 +163,9 @@ impl DocxReader {
         let line = squeeze(&text.plain);
         match role {
             ParagraphRole::Contents => {}
-            ParagraphRole::Title if self.title.is_none() && !line.is_empty() => self.title = Some(line),
+            ParagraphRole::Title if self.title.is_none() && !line.is_empty() => {
+                self.title = Some(line)
+            }
             ParagraphRole::Heading(level) => self.flow.heading(level, &line, anchor),
             ParagraphRole::Code => self.flow.code(&text.plain),
             ParagraphRole::Quote => self.flow.block(BlockKind::Quote, quote_text(&text)),
@@ -180,7 +182,12 @@ impl DocxReader {
         }
     }
 
-    fn inline<'a, 'i>(&mut self, parent: Node<'a, 'i>, to: &mut DocxParagraph<'a, 'i>, depth: usize) {
+    fn inline<'a, 'i>(
+        &mut self,
+        parent: Node<'a, 'i>,
+        to: &mut DocxParagraph<'a, 'i>,
+        depth: usize,
+    ) {
         if depth > MAX_NESTING {
             self.cut = true;
             return;

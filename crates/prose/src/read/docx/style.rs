@@ -58,7 +58,9 @@ impl Styles {
                 return role;
             }
             match style.outline {
-                Some(level @ 0..9) if own.is_none() => return ParagraphRole::Heading(level.min(5) + 1),
+                Some(level @ 0..9) if own.is_none() => {
+                    return ParagraphRole::Heading(level.min(5) + 1);
+                }
                 _ => {}
             }
         }

@@ -7,7 +7,7 @@ use super::{
     package::{OfficePackage, attribute, find, text_of},
 };
 use crate::{
-    document::{ProseDocument, MAX_PIECES, DocumentSection, LinkedText, DocumentWriter, squeeze},
+    document::{DocumentSection, DocumentWriter, LinkedText, MAX_PIECES, ProseDocument, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
@@ -171,7 +171,10 @@ fn contents(package: &OfficePackage<'_>, book: &EpubBook) -> HashMap<String, (u8
     titles
 }
 
-fn chapter(package: &OfficePackage<'_>, file: &str) -> Result<Option<Vec<DocumentSection>>, Unreadable> {
+fn chapter(
+    package: &OfficePackage<'_>,
+    file: &str,
+) -> Result<Option<Vec<DocumentSection>>, Unreadable> {
     let Some(text) = package.text(file)? else { return Ok(None) };
     Ok(Some(html::read(file, &expand_void_elements(&text)).sections))
 }
@@ -219,7 +222,9 @@ fn apply_depth(sections: &mut Vec<DocumentSection>, entry: Option<&(u8, String)>
         let path = vec![title.clone()];
         match sections.first_mut() {
             Some(first) => (first.level, first.path) = (*depth, path),
-            None => sections.push(DocumentSection { path, level: *depth, ..DocumentSection::default() }),
+            None => {
+                sections.push(DocumentSection { path, level: *depth, ..DocumentSection::default() })
+            }
         }
         return;
     }

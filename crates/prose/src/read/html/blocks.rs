@@ -1,7 +1,7 @@
 //! Writes the blocks of a page: paragraphs, code and tables, alone, in notes and in lists, each under its section.
 
 use super::{line::append, notes};
-use crate::document::{BlockKind, LinkedText, DocumentWriter};
+use crate::document::{BlockKind, DocumentWriter, LinkedText};
 
 /// Maximum indentation of nested lists.
 const MAX_LIST_DEPTH: usize = 8;

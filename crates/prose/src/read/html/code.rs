@@ -3,7 +3,7 @@
 use super::{
     furniture,
     origin::PageGenerator,
-    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree, HtmlNodeData, decode_entities},
+    tree::{Block, HtmlElement, HtmlNodeData, HtmlTag, HtmlTree, Inline, decode_entities},
 };
 use std::borrow::Cow;
 
@@ -55,7 +55,11 @@ pub(super) fn is_gutter(text: &str) -> bool {
 }
 
 /// The language of code, from its element, its ancestors, or its child.
-pub(super) fn language<'t>(tree: &'t HtmlTree<'_>, at: usize, by: Option<PageGenerator>) -> Cow<'t, str> {
+pub(super) fn language<'t>(
+    tree: &'t HtmlTree<'_>,
+    at: usize,
+    by: Option<PageGenerator>,
+) -> Cow<'t, str> {
     let within = tree.children(at).filter_map(|child| tree.element(child)).take(1);
     let mut around = Vec::with_capacity(MAX_LANGUAGE_ANCESTORS);
     let mut up = at;

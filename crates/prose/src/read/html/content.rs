@@ -3,7 +3,7 @@
 use super::{
     furniture, notes,
     origin::PageGenerator,
-    tree::{Block, HtmlElement, Inline, HtmlNode, HtmlTag, HtmlTree, HtmlNodeData},
+    tree::{Block, HtmlElement, HtmlNode, HtmlNodeData, HtmlTag, HtmlTree, Inline},
 };
 use std::ops::Range;
 
@@ -54,7 +54,9 @@ pub(super) fn main(tree: &HtmlTree<'_>, by: Option<PageGenerator>) -> usize {
                 article.get_or_insert(at);
                 articles += 1;
             }
-            HtmlTag::Block(Block::Section) if by == Some(PageGenerator::Rustdoc) && is_rustdoc(element) => {
+            HtmlTag::Block(Block::Section)
+                if by == Some(PageGenerator::Rustdoc) && is_rustdoc(element) =>
+            {
                 main.get_or_insert(at);
             }
             _ => {}
@@ -78,8 +80,7 @@ fn is_rustdoc(element: &HtmlElement<'_>) -> bool {
 /// Whether a range contains text. Assumes so if checking would take too long.
 pub(super) fn has_text(tree: &HtmlTree<'_>, range: Range<usize>) -> bool {
     let nodes = tree.nodes.get(range).unwrap_or_default();
-    let is_text =
-        |node: &HtmlNode<'_>| matches!(node.what, HtmlNodeData::Text(text) if !text.trim().is_empty());
+    let is_text = |node: &HtmlNode<'_>| matches!(node.what, HtmlNodeData::Text(text) if !text.trim().is_empty());
     nodes.len() > MAX_EMPTY_ELEMENTS || nodes.iter().any(is_text)
 }
 
@@ -90,8 +91,10 @@ fn densest(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> usize
     let mut best = body;
     loop {
         let held = weight(best);
-        let heavy = tree.children(best).find(|child| weight(*child) * 100 >= held * MIN_CONTENT_PERCENT);
-        let Some(child) = heavy.filter(|child| held >= MIN_CONTENT_BYTES && descends(tree, *child)) else {
+        let heavy =
+            tree.children(best).find(|child| weight(*child) * 100 >= held * MIN_CONTENT_PERCENT);
+        let Some(child) = heavy.filter(|child| held >= MIN_CONTENT_BYTES && descends(tree, *child))
+        else {
             return best;
         };
         let lone = |other: usize| {
@@ -124,7 +127,8 @@ fn weights(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> Vec<u
     let mut at = range.start;
     while at < range.end {
         let dropped = |element: &HtmlElement<'_>| {
-            element.tag == HtmlTag::Inline(Inline::A) || furniture::is_dropped(tree, at, element, by)
+            element.tag == HtmlTag::Inline(Inline::A)
+                || furniture::is_dropped(tree, at, element, by)
         };
         if at > body && tree.element(at).is_some_and(dropped) {
             at = tree.range(at).end;

@@ -4,7 +4,7 @@
 
 use super::{
     origin::PageGenerator,
-    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree, HtmlNodeData, decode_entities},
+    tree::{Block, HtmlElement, HtmlNodeData, HtmlTag, HtmlTree, Inline, decode_entities},
 };
 use crate::document::{LinkedText, squeeze};
 

@@ -2,7 +2,7 @@
 
 use super::{
     origin::PageGenerator,
-    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree},
+    tree::{Block, HtmlElement, HtmlTag, HtmlTree, Inline},
 };
 
 /// Classes of navigation, buttons, markers, code gutters, and other boilerplate; sorted.

@@ -1,6 +1,6 @@
 //! Running text while it is built: white space collapsed, code in backticks, links on the side.
 
-use crate::document::{TextLink, LinkedText};
+use crate::document::{LinkedText, TextLink};
 
 /// Running text that is not yet a block.
 #[derive(Debug, Default)]

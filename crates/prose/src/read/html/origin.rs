@@ -1,6 +1,6 @@
 //! Metadata of a page: its generator, title, and documented version.
 
-use super::tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree};
+use super::tree::{Block, HtmlElement, HtmlTag, HtmlTree, Inline};
 use crate::document::squeeze;
 use std::borrow::Cow;
 
@@ -137,7 +137,10 @@ impl PageGenerator {
         if let Some((_, by)) = noted {
             return Some(by);
         }
-        said.or_else(|| tree.elements(0..tree.nodes.len()).find_map(|(_, element)| generator_of_element(element)))
+        said.or_else(|| {
+            tree.elements(0..tree.nodes.len())
+                .find_map(|(_, element)| generator_of_element(element))
+        })
     }
 }
 
@@ -175,12 +178,14 @@ fn meta(tree: &HtmlTree<'_>, names: &[&str]) -> Option<String> {
 pub(super) fn said_title(tree: &HtmlTree<'_>) -> Option<String> {
     // Drawings have titles as well.
     let of_page = |at: usize| {
-        tree.element(tree.parent(at)).is_some_and(|parent| parent.tag != HtmlTag::Inline(Inline::Svg))
+        tree.element(tree.parent(at))
+            .is_some_and(|parent| parent.tag != HtmlTag::Inline(Inline::Svg))
     };
     let mut titles =
         tree.elements(0..tree.nodes.len()).filter(|(_, element)| element.is(Block::Title));
     let title = titles.find(|(at, _)| of_page(*at));
-    let text = title.map(|(at, _)| squeeze(&super::tree::decode_entities(&tree.text(tree.range(at)))));
+    let text =
+        title.map(|(at, _)| squeeze(&super::tree::decode_entities(&tree.text(tree.range(at)))));
     text.filter(|text| !text.is_empty())
 }
 

@@ -95,8 +95,9 @@ impl HtmlTableBuilder {
             cell.attributes.raw(name).and_then(|n| n.trim().parse::<usize>().ok()).unwrap_or(1)
         };
         let wide = number("colspan").clamp(1, MAX_COLUMN_SPAN);
-        let high =
-            u16::try_from(number("rowspan").saturating_sub(1)).unwrap_or(MAX_ROW_SPAN).min(MAX_ROW_SPAN);
+        let high = u16::try_from(number("rowspan").saturating_sub(1))
+            .unwrap_or(MAX_ROW_SPAN)
+            .min(MAX_ROW_SPAN);
         self.put(text, high);
         // Cells that overlap are not a table.
         for _ in 1..wide.min(MAX_SPANNED_COLUMNS.saturating_sub(self.cells)) {

@@ -46,7 +46,8 @@ pub(super) struct HtmlAttributes<'s>(&'s str);
 /// The number of these without visible text.
 const NON_TEXT_ELEMENTS: usize = 2;
 /// Elements that contain text but no tags.
-const RAW_TEXT_ELEMENTS: [&str; 7] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed"];
+const RAW_TEXT_ELEMENTS: [&str; 7] =
+    ["script", "style", "textarea", "title", "xmp", "iframe", "noembed"];
 
 impl<'s> HtmlTokenizer<'s> {
     pub(super) const fn new(source: &'s str) -> Self {
@@ -106,8 +107,10 @@ impl<'s> HtmlTokenizer<'s> {
                 let name = name(inner);
                 let mut closed = inner.ends_with('/');
                 let rest = inner.get(name.len()..).unwrap_or_default();
-                let raw =
-                    RAW_TEXT_ELEMENTS.iter().position(|raw| name.eq_ignore_ascii_case(raw)).filter(|_| !closed);
+                let raw = RAW_TEXT_ELEMENTS
+                    .iter()
+                    .position(|raw| name.eq_ignore_ascii_case(raw))
+                    .filter(|_| !closed);
                 if let Some(raw) = raw {
                     let end = self.raw_end(raw);
                     self.raw = end.unwrap_or_default();

@@ -26,7 +26,10 @@ fn shown(document: &ProseDocument) -> String {
                 BlockKind::Quote => "quote ",
                 BlockKind::Contents => "contents ",
             };
-            lines.push(format!("{kind}{}", block.text.to_markdown(&|target| Some(target.to_owned()))));
+            lines.push(format!(
+                "{kind}{}",
+                block.text.to_markdown(&|target| Some(target.to_owned()))
+            ));
         }
     }
     lines.join("\n")

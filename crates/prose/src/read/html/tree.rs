@@ -218,7 +218,9 @@ impl HtmlTag {
             | (Td | Th, Self::Block(Tr))
             | (Tr | Td | Th | Tbody | Thead, Self::Block(Table)) => ImpliedEnd::Stop,
             (Li | Dt | Dd, open) if open.bounds() => ImpliedEnd::Stop,
-            (Li | Dt | Dd | Tr | Td | Th | Tbody | Thead, _) | (_, Self::Inline(_)) => ImpliedEnd::Up,
+            (Li | Dt | Dd | Tr | Td | Th | Tbody | Thead, _) | (_, Self::Inline(_)) => {
+                ImpliedEnd::Up
+            }
             (_, Self::Block(P | Head)) => ImpliedEnd::Ends,
             _ => ImpliedEnd::Stop,
         }
@@ -306,7 +308,8 @@ impl<'s> HtmlTree<'s> {
         builder.close_to(0);
         let mut nodes = builder.nodes;
         for at in (1..nodes.len()).rev() {
-            let Some(HtmlNode { what: HtmlNodeData::Element(element), parent, .. }) = nodes.get(at) else {
+            let Some(HtmlNode { what: HtmlNodeData::Element(element), parent, .. }) = nodes.get(at)
+            else {
                 continue;
             };
             let (heads, parent) =
@@ -429,14 +432,17 @@ impl<'s> HtmlTreeBuilder<'s> {
             return;
         }
         for (depth, (_, open)) in self.open.iter().enumerate().rev().take(MAX_OPEN_ANCESTORS) {
-            let same = *open == tag || matches!((open, tag), (HtmlTag::Heading(_), HtmlTag::Heading(_)));
+            let same =
+                *open == tag || matches!((open, tag), (HtmlTag::Heading(_), HtmlTag::Heading(_)));
             if same && depth > 0 {
                 return self.close_to(depth);
             }
             // The end of something in a line ends no block, and nothing in a cell ends what holds the table.
             let is_line = matches!(tag, HtmlTag::Inline(_)) && !matches!(open, HtmlTag::Inline(_));
-            let is_row =
-                matches!(tag, HtmlTag::Block(Block::Table | Block::Tr | Block::Tbody | Block::Thead));
+            let is_row = matches!(
+                tag,
+                HtmlTag::Block(Block::Table | Block::Tr | Block::Tbody | Block::Thead)
+            );
             if is_line || (open.bounds() && !is_row) {
                 return;
             }

@@ -8,10 +8,10 @@ use super::{
     line::HtmlInlineText,
     notes,
     origin::PageGenerator,
-    table::{self, HtmlTableShape, HtmlTableBuilder},
-    tree::{Block, HtmlElement, Inline, HtmlTag, HtmlTree, HtmlNodeData, decode_entities},
+    table::{self, HtmlTableBuilder, HtmlTableShape},
+    tree::{Block, HtmlElement, HtmlNodeData, HtmlTag, HtmlTree, Inline, decode_entities},
 };
-use crate::document::{LinkedText, DocumentWriter, squeeze};
+use crate::document::{DocumentWriter, LinkedText, squeeze};
 use std::borrow::Cow;
 
 /// Maximum elements inspected to classify an element, so that no page is slow.
@@ -182,7 +182,9 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
                 let text = squeeze(&code::text(self.tree, at, self.by));
                 self.out.code("cpp", &text);
             }
-            HtmlTag::Inline(Inline::Br) if self.is_captured || self.line.in_cell => self.line.apart(),
+            HtmlTag::Inline(Inline::Br) if self.is_captured || self.line.in_cell => {
+                self.line.apart()
+            }
             HtmlTag::Inline(Inline::Br) => self.line.break_line(),
             HtmlTag::Inline(Inline::Img) => {
                 let alt = element.attributes.get("alt").unwrap_or_default();
@@ -206,7 +208,8 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
         let range = self.tree.range(at);
         let source = element.attributes.get("alttext").map(Cow::into_owned).or_else(|| {
             let mut inner = self.tree.elements(range).take(MAX_INSPECTED_ELEMENTS);
-            let note = inner.find(|(_, element)| element.tag == HtmlTag::Inline(Inline::Annotation))?;
+            let note =
+                inner.find(|(_, element)| element.tag == HtmlTag::Inline(Inline::Annotation))?;
             Some(self.tree.text(self.tree.range(note.0)))
         });
         let Some(source) = source else { return false };
@@ -324,7 +327,12 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
         HtmlCloseAction::Heading { level, own, is_item }
     }
 
-    fn open_block(&mut self, at: usize, element: &HtmlElement<'_>, block: Block) -> HtmlCloseAction {
+    fn open_block(
+        &mut self,
+        at: usize,
+        element: &HtmlElement<'_>,
+        block: Block,
+    ) -> HtmlCloseAction {
         match block {
             Block::Table if self.table.is_none() => {
                 self.boundary();
@@ -364,7 +372,9 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
                 return HtmlCloseAction::Cell(at);
             }
             // Doxygen lays out members in a table, headings and all.
-            Block::Td if self.by == Some(PageGenerator::Doxygen) && element.class.starts_with('m') => {
+            Block::Td
+                if self.by == Some(PageGenerator::Doxygen) && element.class.starts_with('m') =>
+            {
                 self.line.apart();
                 return HtmlCloseAction::Apart;
             }
@@ -427,7 +437,12 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
         HtmlCloseAction::Definitions
     }
 
-    fn open_definition(&mut self, at: usize, element: &HtmlElement<'_>, block: Block) -> HtmlCloseAction {
+    fn open_definition(
+        &mut self,
+        at: usize,
+        element: &HtmlElement<'_>,
+        block: Block,
+    ) -> HtmlCloseAction {
         match block {
             Block::Dt if self.out.is_in_list() => self.out.term(),
             _ if self.out.is_in_list() => self.out.define(),

@@ -7,7 +7,7 @@ use super::{
     tbl,
 };
 use crate::read::{
-    marks::{self, BOLD, END, ITALIC, NO_SPACE, LABEL, ROMAN, TARGET},
+    marks::{self, BOLD, END, ITALIC, LABEL, NO_SPACE, ROMAN, TARGET},
     tree::PageNode,
 };
 

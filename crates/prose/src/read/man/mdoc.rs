@@ -2,8 +2,8 @@
 
 use super::{
     escape::Fonts,
-    macros::{ManPageHeader, LAYOUT, MORE_LAYOUT},
-    mdoc_line::{MdocLineContext, MdocLineWriter, MdocLineText, is_macro},
+    macros::{LAYOUT, MORE_LAYOUT, ManPageHeader},
+    mdoc_line::{MdocLineContext, MdocLineText, MdocLineWriter, is_macro},
     page::ManPageBuilder,
     source::{ManLine, ManSource},
     tbl,
@@ -267,7 +267,8 @@ impl MdocReader<'_> {
                 self.page.open(ItemMarker::Number(*number));
             }
             Some(MdocListKind::Column) => {
-                let words: Vec<String> = arguments.iter().flat_map(|word| split_cells(word)).collect();
+                let words: Vec<String> =
+                    arguments.iter().flat_map(|word| split_cells(word)).collect();
                 let written = self.write_line(&words);
                 let mut row = vec![written.text];
                 row.extend(written.cells);

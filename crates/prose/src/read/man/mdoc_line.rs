@@ -391,7 +391,8 @@ mod tests {
                 .map(|w| w.replace('\u{a0}', "\\ "))
                 .collect();
             let written =
-                MdocLineWriter::new("prog", MdocLineContext { spaced: true, synopsis: false }).line(&words);
+                MdocLineWriter::new("prog", MdocLineContext { spaced: true, synopsis: false })
+                    .line(&words);
             let all: Vec<String> = std::iter::once(&written.text)
                 .chain(&written.cells)
                 .map(|text| marks::plain(text))

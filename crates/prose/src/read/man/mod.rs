@@ -15,7 +15,7 @@ use super::{
     tree::{self, PageNode},
 };
 use crate::{
-    document::{ProseDocument, DocumentWriter},
+    document::{DocumentWriter, ProseDocument},
     format::Unreadable,
 };
 use flate2::read::MultiGzDecoder;

@@ -1,8 +1,8 @@
 //! Builds the tree of a page while its macros are read: headings, paragraphs, items and their indented bodies.
 
 use crate::read::{
-    marks::{self, NO_SPACE, LABEL},
-    tree::{MAX_TREE_DEPTH, PageListItem, ItemMarker, PageNode, anchor_of},
+    marks::{self, LABEL, NO_SPACE},
+    tree::{ItemMarker, MAX_TREE_DEPTH, PageListItem, PageNode, anchor_of},
 };
 
 /// Heading words of sections whose terms become sections, such as options.
@@ -164,8 +164,10 @@ impl ManPageBuilder {
         self.code_end();
         self.gap();
         let tag = marks::squeeze_marked(&tag.replace(NO_SPACE, ""));
-        if let (Some(ManFrame { opened: ManFrameKind::Item(ItemMarker::Term(before)), nodes }), true) =
-            (self.frames.last_mut(), marks::is_option(&marks::plain(&tag)))
+        if let (
+            Some(ManFrame { opened: ManFrameKind::Item(ItemMarker::Term(before)), nodes }),
+            true,
+        ) = (self.frames.last_mut(), marks::is_option(&marks::plain(&tag)))
             && nodes.is_empty()
             && marks::is_option(&marks::plain(before))
         {
@@ -190,7 +192,9 @@ impl ManPageBuilder {
     pub(super) fn also(&mut self, tag: &str) {
         let tag = marks::squeeze_marked(tag);
         match self.frames.last_mut() {
-            Some(ManFrame { opened: ManFrameKind::Item(ItemMarker::Term(before)), nodes }) if nodes.is_empty() => {
+            Some(ManFrame { opened: ManFrameKind::Item(ItemMarker::Term(before)), nodes })
+                if nodes.is_empty() =>
+            {
                 push_tag(before, &tag);
             }
             _ => self.item(&tag),
@@ -225,7 +229,8 @@ impl ManPageBuilder {
             self.beyond -= 1;
             return;
         }
-        let nested = |frame: &ManFrame| matches!(frame.opened, ManFrameKind::Indent | ManFrameKind::Group);
+        let nested =
+            |frame: &ManFrame| matches!(frame.opened, ManFrameKind::Indent | ManFrameKind::Group);
         if self.frames.iter().any(nested) {
             self.close_item();
             self.close();
@@ -282,7 +287,8 @@ impl ManPageBuilder {
 
     /// What is indented below a line belongs to it: pages made from `DocBook` write lists so.
     fn close_indent(&mut self, mut nodes: Vec<PageNode>) {
-        let in_item = matches!(self.frames.last(), Some(ManFrame { opened: ManFrameKind::Item(_), .. }));
+        let in_item =
+            matches!(self.frames.last(), Some(ManFrame { opened: ManFrameKind::Item(_), .. }));
         let before = self.frames.last_mut().and_then(|frame| frame.nodes.last_mut());
         if let (false, Some(PageNode::Text(tag))) = (in_item, before)
             && !nodes.is_empty()
@@ -369,7 +375,8 @@ fn split_marker(text: &str) -> Option<(ItemMarker, String)> {
     }
     let (number, rest) = start.split_once('.')?;
     let number = number.parse().ok()?;
-    rest.starts_with([' ', '\n']).then(|| (ItemMarker::Number(number), rest.trim_start().to_owned()))
+    rest.starts_with([' ', '\n'])
+        .then(|| (ItemMarker::Number(number), rest.trim_start().to_owned()))
 }
 
 /// Whether a line is the term of the indented text below it, instead of a lead-in sentence.

@@ -351,7 +351,10 @@ impl<'a> ManSource<'a> {
             }
             let next = self.interpolate_once(&line);
             let spent = self.spent.get() + next.len();
-            if next == line || next.len() > MAX_LINE_GROWTH_BYTES.max(line.len()) || spent > MAX_STRING_BYTES {
+            if next == line
+                || next.len() > MAX_LINE_GROWTH_BYTES.max(line.len())
+                || spent > MAX_STRING_BYTES
+            {
                 break;
             }
             self.spent.set(spent);

@@ -1,7 +1,7 @@
 //! Splits `CommonMark` into blocks: source slices, with links extracted and markup dropped.
 
 use super::{Anchors, markup};
-use crate::document::{BlockKind, TextLink, LinkedText, DocumentWriter};
+use crate::document::{BlockKind, DocumentWriter, LinkedText, TextLink};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, OffsetIter, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -17,7 +17,12 @@ pub(crate) enum HeadingPlacement {
 }
 
 /// Writes the blocks of `CommonMark` text.
-pub(super) fn write(writer: &mut DocumentWriter, anchors: &mut Anchors, text: &str, headings: HeadingPlacement) {
+pub(super) fn write(
+    writer: &mut DocumentWriter,
+    anchors: &mut Anchors,
+    text: &str,
+    headings: HeadingPlacement,
+) {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_HEADING_ATTRIBUTES
         | Options::ENABLE_FOOTNOTES
@@ -68,7 +73,8 @@ impl<'a> MarkdownReader<'a> {
         };
         let mut slice = Slice::new(self.text, &range);
         slice.take(events);
-        let contains = matches!(kind, BlockKind::List | BlockKind::Quote) && slice.last > range.start;
+        let contains =
+            matches!(kind, BlockKind::List | BlockKind::Quote) && slice.last > range.start;
         let end = if contains { slice.last.min(range.end) } else { range.end };
         let (text, anchor) = slice.finish(end);
         if !text.plain.trim().is_empty() {
@@ -123,7 +129,9 @@ impl<'a> MarkdownReader<'a> {
         for piece in markup::pieces(self.text.get(range).unwrap_or_default()) {
             match piece {
                 markup::HtmlBlockPart::Anchor(anchor) => self.named = Some(anchor),
-                markup::HtmlBlockPart::Heading(level, text, anchor) => self.start(level, &text, anchor),
+                markup::HtmlBlockPart::Heading(level, text, anchor) => {
+                    self.start(level, &text, anchor)
+                }
                 markup::HtmlBlockPart::Code(code) => self.writer.code("", &code),
                 markup::HtmlBlockPart::Block(kind, text) => {
                     self.named = None;
@@ -298,7 +306,13 @@ impl<'a> Slice<'a> {
         };
         self.copy_to(range.start);
         let start = self.text.plain.len();
-        self.open.push(OpenMarkdownLink { target, start, fresh: true, end: range.start, collapsed });
+        self.open.push(OpenMarkdownLink {
+            target,
+            start,
+            fresh: true,
+            end: range.start,
+            collapsed,
+        });
     }
 
     fn end(&mut self, range: &Range<usize>) {

@@ -299,9 +299,12 @@ impl MarkupBuilder {
         self.link = None;
         self.verbatim = false;
         let text = std::mem::take(&mut self.text);
-        let kind = if std::mem::take(&mut self.list) { BlockKind::List } else { BlockKind::Paragraph };
+        let kind =
+            if std::mem::take(&mut self.list) { BlockKind::List } else { BlockKind::Paragraph };
         match self.heading.take() {
-            Some((level, anchor)) => self.pieces.push(HtmlBlockPart::Heading(level, text.plain, anchor)),
+            Some((level, anchor)) => {
+                self.pieces.push(HtmlBlockPart::Heading(level, text.plain, anchor))
+            }
             None if text.plain.trim().is_empty() => {}
             None => self.pieces.push(HtmlBlockPart::Block(kind, text)),
         }

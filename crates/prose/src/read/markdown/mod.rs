@@ -12,7 +12,7 @@ mod prepare;
 pub(crate) use anchors::Anchors;
 pub(crate) use blocks::HeadingPlacement;
 
-use crate::document::{ProseDocument, DocumentWriter};
+use crate::document::{DocumentWriter, ProseDocument};
 
 /// Reads a Markdown document.
 pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
@@ -30,7 +30,12 @@ pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
 }
 
 /// Adds Markdown to a document that is being written.
-pub(crate) fn write(writer: &mut DocumentWriter, anchors: &mut Anchors, text: &str, headings: HeadingPlacement) {
+pub(crate) fn write(
+    writer: &mut DocumentWriter,
+    anchors: &mut Anchors,
+    text: &str,
+    headings: HeadingPlacement,
+) {
     blocks::write(writer, anchors, &prepare::prepare(text), headings);
 }
 

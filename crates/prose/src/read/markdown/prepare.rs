@@ -44,8 +44,11 @@ pub(super) fn prepare(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     // An opened container that nothing closes would swallow the rest.
     let closers = lines.iter().filter(|line| closes(line, ":::")).count();
-    let mut writer =
-        PreparedMarkdown { out: String::with_capacity(text.len()), closers, ..PreparedMarkdown::default() };
+    let mut writer = PreparedMarkdown {
+        out: String::with_capacity(text.len()),
+        closers,
+        ..PreparedMarkdown::default()
+    };
     for line in lines {
         writer.line(line);
     }

@@ -82,7 +82,8 @@ fn links_are_taken_out_and_come_back() {
 fn blocks_have_their_kinds() {
     let text = "p\n\n- l\n\n> q\n\n| a |\n|---|\n| b |\n\n```x\nc\n```\n\n    i\n\n<p>h</p>\n\n***\n\n[^1]: f\n";
     let document = read("a.md", text);
-    let kinds: Vec<BlockKind> = document.sections[0].blocks.iter().map(|block| block.kind).collect();
+    let kinds: Vec<BlockKind> =
+        document.sections[0].blocks.iter().map(|block| block.kind).collect();
     assert_eq!(kinds, [Paragraph, List, Quote, Table, Code, Code, Paragraph, Paragraph]);
 }
 

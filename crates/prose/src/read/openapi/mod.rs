@@ -4,7 +4,7 @@ mod schema;
 
 use super::markdown::{self, Anchors, HeadingPlacement};
 use crate::{
-    document::{ProseDocument, BlockKind, DocumentWriter, squeeze},
+    document::{BlockKind, DocumentWriter, ProseDocument, squeeze},
     format::Unreadable,
 };
 use schema::Schemas;

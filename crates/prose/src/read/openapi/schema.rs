@@ -90,7 +90,8 @@ impl<'a> Schemas<'a> {
 
     /// A line for each property, those of objects in it below.
     pub(super) fn outline(&self, schema: &'a Value, indent: usize) -> Vec<String> {
-        let mut outline = SchemaOutline { lines: Vec::new(), above: Vec::new(), steps: MAX_VISITED_SCHEMAS };
+        let mut outline =
+            SchemaOutline { lines: Vec::new(), above: Vec::new(), steps: MAX_VISITED_SCHEMAS };
         self.properties(schema, indent, 0, &mut outline);
         outline.lines
     }

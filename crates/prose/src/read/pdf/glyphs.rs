@@ -1,6 +1,6 @@
 //! The characters of a page with their positions, from its content operators.
 
-use super::bounds::{MAX_TOTAL_UNPACKED_BYTES, MAX_STREAM_BYTES};
+use super::bounds::{MAX_STREAM_BYTES, MAX_TOTAL_UNPACKED_BYTES};
 use crate::format::Unreadable;
 use flate2::bufread::ZlibDecoder;
 use hayro_font::{
@@ -318,7 +318,9 @@ impl<'a> PdfContentReader<'_, 'a> {
         use TypedInstruction as Op;
         let state = &mut self.state;
         match operator {
-            Op::SaveState(_) if self.saved.len() < MAX_SAVED_STATES => self.saved.push(self.state.clone()),
+            Op::SaveState(_) if self.saved.len() < MAX_SAVED_STATES => {
+                self.saved.push(self.state.clone())
+            }
             Op::RestoreState(_) => {
                 if let Some(saved) = self.saved.pop() {
                     self.state = saved;

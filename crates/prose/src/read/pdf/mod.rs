@@ -54,7 +54,11 @@ fn damaged(reason: &str) -> Unreadable {
     Unreadable::Damaged { format: FORMAT_NAME, reason: reason.to_owned() }
 }
 
-fn parse_document(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<ProseDocument, Unreadable> {
+fn parse_document(
+    path: &str,
+    bytes: &[u8],
+    stopped: &dyn Fn() -> bool,
+) -> Result<ProseDocument, Unreadable> {
     bounds::check(bytes)?;
     // The parser tries the empty password by itself.
     let pdf = Pdf::new(bytes.to_vec()).map_err(|error| match error {

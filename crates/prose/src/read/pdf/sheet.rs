@@ -262,7 +262,11 @@ fn find_heading(sheet: &PdfPage, wanted: &str, height: Option<f64>) -> Option<(u
     for start in 0..sheet.lines.len() {
         let mut said = String::new();
         for (count, line) in sheet.lines.iter().skip(start).take(MAX_HEADING_LINES).enumerate() {
-            if sheet.marks.get(start + count).is_none_or(|mark| matches!(mark, PdfLineRole::Heading(..))) {
+            if sheet
+                .marks
+                .get(start + count)
+                .is_none_or(|mark| matches!(mark, PdfLineRole::Heading(..)))
+            {
                 break;
             }
             said.push_str(&letters(&line.text));
@@ -368,7 +372,8 @@ fn by_looks(sheets: &mut [PdfPage], usual: &Usual) {
         let text = lines.collect::<Vec<_>>().join(" ");
         let level = u8::try_from(rank + 1).unwrap_or(6).min(6);
         for (n, mark) in sheet.marks.iter_mut().skip(at).take(count).enumerate() {
-            *mark = if n == 0 { PdfLineRole::Heading(level, text.clone()) } else { PdfLineRole::Skip };
+            *mark =
+                if n == 0 { PdfLineRole::Heading(level, text.clone()) } else { PdfLineRole::Skip };
         }
     }
 }

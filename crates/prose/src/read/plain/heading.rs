@@ -25,7 +25,11 @@ impl PlainHeadingDetector {
     }
 
     /// The heading that a group starts with.
-    pub(super) fn take<'a>(&mut self, group: &'a [&'a str], next: &[&str]) -> Option<PlainHeading<'a>> {
+    pub(super) fn take<'a>(
+        &mut self,
+        group: &'a [&'a str],
+        next: &[&str],
+    ) -> Option<PlainHeading<'a>> {
         if let [over, title, under, rest @ ..] = group {
             let mark =
                 rule(over).filter(|mark| rule(under) == Some(*mark) && rule(title).is_none());

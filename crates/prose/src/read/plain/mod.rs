@@ -3,7 +3,7 @@
 mod heading;
 mod pages;
 
-use crate::document::{ProseDocument, BlockKind, DocumentWriter};
+use crate::document::{BlockKind, DocumentWriter, ProseDocument};
 use heading::PlainHeadingDetector;
 
 /// Reads a text.

@@ -3,7 +3,7 @@
 use super::{
     MAX_BLOCK_DEPTH, RstReader,
     compose::{RstNode, flat, prefix_lines},
-    lines::{dedent, identifier, indent, end_of_indented, is_blank, next, rule, title},
+    lines::{dedent, end_of_indented, identifier, indent, is_blank, next, rule, title},
     names::{label, normal},
     table,
 };

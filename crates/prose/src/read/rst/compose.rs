@@ -1,6 +1,6 @@
 //! Composes texts: joins and indents them, with their links.
 
-use crate::document::{BlockKind, TextLink, LinkedText};
+use crate::document::{BlockKind, LinkedText, TextLink};
 
 /// A part of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,9 @@ pub(super) fn flat(nodes: &[RstNode]) -> LinkedText {
     let mut before = BlockKind::Paragraph;
     for node in nodes {
         let (kind, text) = match node {
-            RstNode::Section(_, heading, _) => (BlockKind::Paragraph, &LinkedText::new(format!("`{heading}`"))),
+            RstNode::Section(_, heading, _) => {
+                (BlockKind::Paragraph, &LinkedText::new(format!("`{heading}`")))
+            }
             RstNode::Block(kind, text) => (*kind, text),
         };
         if text.plain.trim().is_empty() {

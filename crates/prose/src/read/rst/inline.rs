@@ -19,7 +19,8 @@ pub(super) struct RstScope<'a> {
 
 /// A text with its marks read.
 pub(super) fn read(text: &str, scope: &mut RstScope<'_>) -> LinkedText {
-    let mut reader = RstInlineReader { text, at: 0, out: LinkedText::default(), scope, dead: [false; 4] };
+    let mut reader =
+        RstInlineReader { text, at: 0, out: LinkedText::default(), scope, dead: [false; 4] };
     while let Some(rest) = reader.text.get(reader.at..) {
         let Some(found) = rest.find(['`', '*', '|', '_', '\\', '[', ':']) else {
             reader.out.plain.push_str(rest);

@@ -3,7 +3,7 @@
 use super::{
     RstReader,
     compose::{RstNode, append, flat, join_texts, prefix_lines},
-    lines::{dedent, indent, end_of_indented, is_blank, next, title},
+    lines::{dedent, end_of_indented, indent, is_blank, next, title},
 };
 use crate::document::{BlockKind, LinkedText};
 
@@ -89,7 +89,11 @@ impl RstReader<'_> {
     }
 
     /// Terms, each with an indented text right below.
-    pub(super) fn definitions(&mut self, lines: &[&str], at: usize) -> Option<(usize, Vec<RstNode>)> {
+    pub(super) fn definitions(
+        &mut self,
+        lines: &[&str],
+        at: usize,
+    ) -> Option<(usize, Vec<RstNode>)> {
         if !is_term(lines, at) {
             return None;
         }
@@ -114,8 +118,10 @@ impl RstReader<'_> {
 
     /// `- term: definition`
     pub(super) fn definition(&mut self, terms: &[&str], below: &[&str]) -> LinkedText {
-        let terms: Vec<LinkedText> =
-            terms.iter().map(|term| self.inline(&format_classifiers(term.trim_end_matches(':')))).collect();
+        let terms: Vec<LinkedText> = terms
+            .iter()
+            .map(|term| self.inline(&format_classifiers(term.trim_end_matches(':'))))
+            .collect();
         let mut all = prefix_lines(&join_texts(&terms, ", "), "- ", "  ");
         let nodes = self.nested(&dedent(below));
         let text = flat(&nodes);

@@ -11,7 +11,7 @@ mod names;
 mod roles;
 mod table;
 
-use crate::document::{ProseDocument, LinkedText, DocumentWriter};
+use crate::document::{DocumentWriter, LinkedText, ProseDocument};
 use compose::RstNode;
 use inline::RstScope;
 use names::RstNames;

@@ -22,7 +22,8 @@ pub(super) fn render(found: &AnalyzeCodeAnswer) -> String {
         .map_or_else(|| count_noun(found.files, "file"), |one| Language::name(one).to_owned());
     let mut text = format!("{} ({what})", found.file);
     if let Some(line) = found.syntax_error_line {
-        let _ok = write!(text, ", syntax error near line {line}: results after it may be incomplete");
+        let _ok =
+            write!(text, ", syntax error near line {line}: results after it may be incomplete");
     }
     let in_folder = found.language.is_none();
     if let Some(complexity) = &found.complexity {

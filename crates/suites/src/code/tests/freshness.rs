@@ -7,7 +7,9 @@ const EVENT_TIMEOUT: Duration = Duration::from_secs(15);
 /// Receives changes until the wanted one.
 async fn hear(changes: &mut broadcast::Receiver<ProviderChange>, wanted: &ProviderChange) {
     let heard = async { while changes.recv().await.unwrap() != *wanted {} };
-    tokio::time::timeout(EVENT_TIMEOUT, heard).await.unwrap_or_else(|_| panic!("not heard: {wanted:?}"));
+    tokio::time::timeout(EVENT_TIMEOUT, heard)
+        .await
+        .unwrap_or_else(|_| panic!("not heard: {wanted:?}"));
 }
 
 #[tokio::test]

@@ -80,7 +80,10 @@ async fn references_are_found_by_role() {
     let calls = json!({"symbol": "loginUser", "path": "src", "roles": ["call"]});
     assert_eq!(found(calls).await, ["src/session.ts:6 call"]);
     let none = call(&suite, "find_references", json!({"symbol": "nowhere"})).await.unwrap();
-    assert_eq!(text_of(&none), "No references to nowhere (4 files searched; strings and comments not searched)");
+    assert_eq!(
+        text_of(&none),
+        "No references to nowhere (4 files searched; strings and comments not searched)"
+    );
     let error = call(&suite, "find_references", json!({"symbol": "Row.open"})).await.unwrap_err();
     assert!(error.to_string().contains("Session.open"), "{error}");
 }

@@ -41,7 +41,9 @@ pub(super) fn of(language: Option<&str>, block: &str) -> Vec<(u32, String)> {
             continue;
         };
         let mut command = command.to_owned();
-        while let Some(start) = command.strip_suffix('\\').filter(|start| start.len() <= MAX_COMMAND_BYTES) {
+        while let Some(start) =
+            command.strip_suffix('\\').filter(|start| start.len() <= MAX_COMMAND_BYTES)
+        {
             let next = lines.next().map_or("", |(_, line)| line.trim());
             command = format!("{} {}", start.trim_end(), next.trim_start_matches("> "));
         }

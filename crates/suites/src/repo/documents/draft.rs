@@ -1,7 +1,9 @@
 //! A document while it is parsed: all formats write their findings here, so the size limits apply in one place.
 
 use super::{anchors::Slugs, commands, prose::ProseFingerprint};
-use crate::repo::facts::{CodeBlock, DocumentFacts, DocumentFormat, DocumentHeading, DocumentLink, Mention, anchor_key};
+use crate::repo::facts::{
+    CodeBlock, DocumentFacts, DocumentFormat, DocumentHeading, DocumentLink, Mention, anchor_key,
+};
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},

@@ -126,8 +126,12 @@ impl MarkdownFactsReader<'_, '_> {
                     CodeBlockKind::Fenced(info) => (info.into_string(), true),
                     CodeBlockKind::Indented => (String::new(), false),
                 };
-                self.inside =
-                    MarkdownContext::Code { start: range.start, info, fenced, block: String::new() };
+                self.inside = MarkdownContext::Code {
+                    start: range.start,
+                    info,
+                    fenced,
+                    block: String::new(),
+                };
             }
             Tag::HtmlBlock => {
                 self.inside = MarkdownContext::Html;

@@ -88,7 +88,9 @@ pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<Docum
         None => {
             let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
             match ending.as_deref() {
-                Some("mkd" | "mkdn" | "mdown" | "mdwn" | "qmd" | "rmd") => Some(DocumentFormat::Markdown),
+                Some("mkd" | "mkdn" | "mdown" | "mdwn" | "qmd" | "rmd") => {
+                    Some(DocumentFormat::Markdown)
+                }
                 Some("xhtml") => Some(DocumentFormat::Html),
                 Some("rest") => Some(DocumentFormat::Restructured),
                 Some("asc") if name.to_ascii_lowercase().starts_with("readme") => {
@@ -109,7 +111,9 @@ pub(super) fn read(path: &str, format: DocumentFormat, text: &str) -> DocumentFa
     let format = if restructured { DocumentFormat::Restructured } else { format };
     let mut draft = DocumentFactsBuilder::new(path, format);
     match format {
-        DocumentFormat::Markdown => markdown::read(&mut draft, text, places::ends_in(path, &["mdx"])),
+        DocumentFormat::Markdown => {
+            markdown::read(&mut draft, text, places::ends_in(path, &["mdx"]))
+        }
         DocumentFormat::Html => html::read(&mut draft, text),
         DocumentFormat::Restructured => restructured::read(&mut draft, text),
         DocumentFormat::AsciiDoc => asciidoc::read(&mut draft, text),

@@ -25,7 +25,15 @@ impl ProseFingerprint {
     pub(super) fn keeping(keep: usize) -> Self {
         let limit = if keep == 0 { 0 } else { u64::MAX };
         let lowest = Vec::new();
-        Self { words: 0, word: FNV_OFFSET_BASIS, begun: false, last: [0; SHINGLE_WORDS], lowest, keep, limit }
+        Self {
+            words: 0,
+            word: FNV_OFFSET_BASIS,
+            begun: false,
+            last: [0; SHINGLE_WORDS],
+            lowest,
+            keep,
+            limit,
+        }
     }
 
     /// Adds text, continuing the previous piece.
@@ -106,10 +114,9 @@ impl ProseFingerprint {
     }
 
     fn keep_run(&mut self) {
-        let joined = self
-            .last
-            .iter()
-            .fold(FNV_OFFSET_BASIS, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(FNV_PRIME));
+        let joined = self.last.iter().fold(FNV_OFFSET_BASIS, |sum, word| {
+            (sum.rotate_left(5) ^ word).wrapping_mul(FNV_PRIME)
+        });
         // The lowest hashes are a fair sample only if every bit of the shingle affects the upper bits.
         let mixed = (joined ^ (joined >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let hash = mixed ^ (mixed >> 32);

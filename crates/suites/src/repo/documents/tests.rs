@@ -274,11 +274,20 @@ fn restructured_text_is_read_whole() {
 
 #[test]
 fn text_with_directives_is_restructured() {
-    let facts =
-        read("docs/a.txt", DocumentFormat::Text, "Title\n=====\n\n.. versionadded:: 1.0\n\nText here.\n");
-    assert_eq!((facts.format, facts.title.as_deref()), (DocumentFormat::Restructured, Some("Title")));
-    let plain =
-        read("NOTES.txt", DocumentFormat::Text, "====\n The notes \n====\n\nOne [a](b.md) two ...\n");
+    let facts = read(
+        "docs/a.txt",
+        DocumentFormat::Text,
+        "Title\n=====\n\n.. versionadded:: 1.0\n\nText here.\n",
+    );
+    assert_eq!(
+        (facts.format, facts.title.as_deref()),
+        (DocumentFormat::Restructured, Some("Title"))
+    );
+    let plain = read(
+        "NOTES.txt",
+        DocumentFormat::Text,
+        "====\n The notes \n====\n\nOne [a](b.md) two ...\n",
+    );
     assert_eq!(plain.format, DocumentFormat::Text);
     assert_eq!(told(&plain), ["title The notes", "words 5"]);
 }
@@ -321,9 +330,13 @@ fn nothing_is_too_odd_to_read() {
         "", "\u{feff}", "`", "``", "<", "</", "<a", "<!--", "[[", "..", ".. ", "::", "---\n", "{",
         "|", "= ", "\u{0}", "é`é<é",
     ];
-    for format in
-        [DocumentFormat::Markdown, DocumentFormat::Html, DocumentFormat::Restructured, DocumentFormat::AsciiDoc, DocumentFormat::Text]
-    {
+    for format in [
+        DocumentFormat::Markdown,
+        DocumentFormat::Html,
+        DocumentFormat::Restructured,
+        DocumentFormat::AsciiDoc,
+        DocumentFormat::Text,
+    ] {
         for text in odd {
             let facts = read("docs/a.mdx", format, text);
             assert_eq!(

@@ -1,10 +1,9 @@
 //! Names in documented Cargo commands: examples, binaries, tests, packages, features, and `xtask` tasks.
 
 use super::{
-    SuspectMention, DocumentDrift, SuspicionBasis, flags,
+    DocumentDrift, SuspectMention, SuspicionBasis, edit_distance, flags,
     project_index::ProjectIndex,
-    edit_distance,
-    shell::{DocumentedCommand, CommandWord},
+    shell::{CommandWord, DocumentedCommand},
 };
 use crate::repo::report::{MentionKind, Severity};
 use std::{cell::OnceCell, collections::BTreeSet};
@@ -71,7 +70,11 @@ impl CargoNames {
 }
 
 /// Checks the names in a Cargo command.
-pub(super) fn check_cargo(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut DocumentDrift) {
+pub(super) fn check_cargo(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    found: &mut DocumentDrift,
+) {
     let Some(("cargo", arguments)) = step.program() else { return };
     let arguments = match arguments {
         [toolchain, rest @ ..] if toolchain.text.starts_with('+') => rest,
@@ -91,7 +94,12 @@ pub(super) fn check_cargo(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>
     }
 }
 
-fn doubt(step: &DocumentedCommand<'_>, mention: String, evidence: String, suggestion: Option<String>) -> SuspectMention {
+fn doubt(
+    step: &DocumentedCommand<'_>,
+    mention: String,
+    evidence: String,
+    suggestion: Option<String>,
+) -> SuspectMention {
     SuspectMention {
         line: step.line,
         mention,
@@ -105,7 +113,12 @@ fn doubt(step: &DocumentedCommand<'_>, mention: String, evidence: String, sugges
 }
 
 /// Checks a task of the project's `xtask`.
-fn xtask(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, rest: &[CommandWord], found: &mut DocumentDrift) {
+fn xtask(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    rest: &[CommandWord],
+    found: &mut DocumentDrift,
+) {
     let Some(name) = rest.first().filter(|word| !word.opaque && is_name(&word.text)) else {
         return;
     };
@@ -120,7 +133,12 @@ fn xtask(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, rest: &[Command
 }
 
 /// Checks targets named by options.
-fn targets(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, rest: &[CommandWord], found: &mut DocumentDrift) {
+fn targets(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    rest: &[CommandWord],
+    found: &mut DocumentDrift,
+) {
     let mut words = rest.iter().take_while(|word| word.text != "--");
     while let Some(word) = words.next() {
         let (option, value) = match word.text.split_once('=') {
@@ -161,7 +179,13 @@ fn target_folder(kind: &str) -> &'static str {
     }
 }
 
-fn target(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, kind: &str, name: &str, found: &mut DocumentDrift) {
+fn target(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    kind: &str,
+    name: &str,
+    found: &mut DocumentDrift,
+) {
     let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
     let folder = target_folder(kind);
     // A package published without them proves nothing.
@@ -181,11 +205,17 @@ fn target(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, kind: &str, na
     let stems = files
         .filter_map(|path| crate::repo::tree::name_of(path).strip_suffix(".rs"))
         .chain(names.targets.iter().map(String::as_str));
-    let near = edit_distance::nearest(&known.effort, name, stems).map(|near| format!("--{kind} {near}"));
+    let near =
+        edit_distance::nearest(&known.effort, name, stems).map(|near| format!("--{kind} {near}"));
     found.doubts.push(doubt(step, format!("--{kind} {name}"), evidence, near));
 }
 
-fn package(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, name: &str, found: &mut DocumentDrift) {
+fn package(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    name: &str,
+    found: &mut DocumentDrift,
+) {
     let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
     let several = known.files().ending("Cargo.toml").nth(1).is_some();
     if !several || known.is_dependency(name) {
@@ -202,7 +232,12 @@ fn package(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, name: &str, f
     found.doubts.push(doubt(step, format!("-p {name}"), evidence, near));
 }
 
-fn feature(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, name: &str, found: &mut DocumentDrift) {
+fn feature(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    name: &str,
+    found: &mut DocumentDrift,
+) {
     let name = match name.split_once('/') {
         Some((package, name)) if known.is_own_name(package) => name,
         Some(_) => return,
@@ -217,7 +252,8 @@ fn feature(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, name: &str, f
         return;
     }
     let evidence = "no Cargo.toml in this project has a feature with that name".to_owned();
-    let near = edit_distance::nearest(&known.effort, name, names.features.iter().map(String::as_str));
+    let near =
+        edit_distance::nearest(&known.effort, name, names.features.iter().map(String::as_str));
     let near = near.map(|near| format!("--features {near}"));
     found.doubts.push(doubt(step, format!("--features {name}"), evidence, near));
 }

@@ -1,12 +1,11 @@
 //! Finds missing scripts, targets and subcommands that documents mention.
 
 use super::{
-    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis,
+    DocumentDrift, MentionFamily, SuspectMention, SuspicionBasis, edit_distance, outdated,
     project_index::ProjectIndex,
-    edit_distance, outdated,
     runners::{Runner, TargetStatus},
     scope,
-    shell::{CommandFolder, DocumentedCommand, CommandWord},
+    shell::{CommandFolder, CommandWord, DocumentedCommand},
 };
 use crate::repo::{
     facts::DocumentFacts,
@@ -136,8 +135,9 @@ fn requests<'a>(step: &'a DocumentedCommand<'_>) -> Vec<RunInstruction<'a>> {
     let Some((program, arguments)) = step.program() else { return Vec::new() };
     let given = RunnerArguments::new(program, arguments);
     let [first, rest @ ..] = given.plain.as_slice() else { return Vec::new() };
-    let one =
-        |runner, shown: String, name| vec![RunInstruction { runner, shown, name, folder: given.folder }];
+    let one = |runner, shown: String, name| {
+        vec![RunInstruction { runner, shown, name, folder: given.folder }]
+    };
     let second = rest.first().copied();
     match (program, *first, second) {
         ("npm", "run" | "run-script", Some(name)) => {

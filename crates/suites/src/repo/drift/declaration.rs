@@ -1,7 +1,7 @@
 //! Whether a type or module may have members that its source does not spell out, through a foreign base class, a derive
 //! or a wildcard re-export. Reads only the few files involved.
 
-use super::project_index::{SymbolDeclaration, ProjectIndex};
+use super::project_index::{ProjectIndex, SymbolDeclaration};
 use crate::repo::tree::name_of;
 
 /// Base classes that add no names that documents mention.
@@ -73,14 +73,21 @@ pub(super) fn may_have_more(known: &ProjectIndex<'_>, holder: &str) -> bool {
         return *more;
     }
     let more = match known.symbols().get(holder) {
-        Some(all) => all.iter().any(|declared| type_has_more(known, holder, *declared, MAX_BASE_CLASS_DEPTH)),
+        Some(all) => {
+            all.iter().any(|declared| type_has_more(known, holder, *declared, MAX_BASE_CLASS_DEPTH))
+        }
         None => module_has_more(known, holder),
     };
     known.holders.borrow_mut().insert(holder.to_owned(), more);
     more
 }
 
-fn type_has_more(known: &ProjectIndex<'_>, name: &str, declared: SymbolDeclaration<'_>, depth: usize) -> bool {
+fn type_has_more(
+    known: &ProjectIndex<'_>,
+    name: &str,
+    declared: SymbolDeclaration<'_>,
+    depth: usize,
+) -> bool {
     // Without remaining step budget, nothing is certain.
     let bytes = known.today.tree.file(declared.path).map_or(0, |file| file.bytes);
     if !known.effort.spend(usize::try_from(bytes).unwrap_or(usize::MAX)) {
@@ -199,7 +206,8 @@ fn module_has_more(known: &ProjectIndex<'_>, name: &str) -> bool {
         files.extend(roots.iter().map(|root| format!("{folder}/{root}")));
     }
     for ending in ["rs", "py", "ts", "js", "tsx"] {
-        let named = known.files().ending(&format!("{name}.{ending}")).take(MAX_MODULES_PER_NAME + 1);
+        let named =
+            known.files().ending(&format!("{name}.{ending}")).take(MAX_MODULES_PER_NAME + 1);
         files.extend(named.map(str::to_owned));
     }
     for manifest in known.today.manifests {

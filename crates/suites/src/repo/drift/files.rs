@@ -4,12 +4,11 @@
 //! contains files of the same kind.
 
 use super::{
-    SuspectMention, DocumentDrift, SuspicionBasis,
-    project_index::{ProjectIndex, above},
-    edit_distance,
+    DocumentDrift, SuspectMention, SuspicionBasis, edit_distance,
     names::{CONVENTIONAL, MADE, WRITTEN},
+    project_index::{ProjectIndex, above},
     scope,
-    shell::{CommandFolder, DocumentedCommand, CommandWord},
+    shell::{CommandFolder, CommandWord, DocumentedCommand},
 };
 use crate::repo::{
     facts::DocumentFacts,
@@ -58,7 +57,8 @@ pub(super) fn check_files(
         }
         if let Some(path) = as_path(&mention.text) {
             let bases = above(home).collect();
-            let (line, manner, mention) = (mention.line, PathMentionKind::Named, mention.text.as_ref());
+            let (line, manner, mention) =
+                (mention.line, PathMentionKind::Named, mention.text.as_ref());
             check(known, &PathMention { line, mention, path, manner, inward, bases }, found);
         }
     }
@@ -96,8 +96,17 @@ fn check(known: &ProjectIndex<'_>, named: &PathMention<'_>, found: &mut Document
 }
 
 impl PathMention<'_> {
-    fn doubt(&self, evidence: String, severity: Severity, suggestion: Option<String>) -> SuspectMention {
-        let ground = if severity == Severity::High { SuspicionBasis::Certain } else { SuspicionBasis::Presumed };
+    fn doubt(
+        &self,
+        evidence: String,
+        severity: Severity,
+        suggestion: Option<String>,
+    ) -> SuspectMention {
+        let ground = if severity == Severity::High {
+            SuspicionBasis::Certain
+        } else {
+            SuspicionBasis::Presumed
+        };
         SuspectMention {
             line: self.line,
             mention: self.mention.to_owned(),
@@ -238,8 +247,10 @@ fn absent(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> Option<SuspectMe
     if alike.len() < 2 {
         return None;
     }
-    let severity = if named.manner == PathMentionKind::Run { Severity::Medium } else { Severity::Low };
-    let near = edit_distance::nearest(&known.effort, &path, alike.iter().copied()).map(str::to_owned);
+    let severity =
+        if named.manner == PathMentionKind::Run { Severity::Medium } else { Severity::Low };
+    let near =
+        edit_distance::nearest(&known.effort, &path, alike.iter().copied()).map(str::to_owned);
     let suggestion = near.or_else(|| namesake(known, &path));
     let evidence =
         format!("{folder} has {} .{ending} files, and this is not one of them", alike.len());

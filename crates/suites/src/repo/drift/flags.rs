@@ -1,9 +1,9 @@
 //! Finds options of the project's programs that documents show but no code contains.
 
 use super::{
-    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis,
+    DocumentDrift, MentionFamily, SuspectMention, SuspicionBasis,
     project_index::ProjectIndex,
-    shell::{CommandFolder, DocumentedCommand, CommandWord},
+    shell::{CommandFolder, CommandWord, DocumentedCommand},
 };
 use crate::repo::{
     report::{MentionKind, Severity},
@@ -41,7 +41,11 @@ const PASSING: [&str; 12] = [
 ];
 
 /// Checks every option that a document passes to a program of the project.
-pub(super) fn check_flags(known: &ProjectIndex<'_>, steps: &[DocumentedCommand<'_>], found: &mut DocumentDrift) {
+pub(super) fn check_flags(
+    known: &ProjectIndex<'_>,
+    steps: &[DocumentedCommand<'_>],
+    found: &mut DocumentDrift,
+) {
     for step in steps.iter().filter(|step| step.folder != CommandFolder::Elsewhere) {
         let Some((program, arguments)) = own(known, step) else { continue };
         let family = MentionFamily::Flags(program.to_owned());
@@ -71,7 +75,10 @@ pub(super) fn missing_spelling_evidence(program: &str, name: &str) -> String {
 }
 
 /// Returns the project's program that a command runs, and its arguments.
-pub(super) fn own<'a>(known: &ProjectIndex<'_>, step: &'a DocumentedCommand<'_>) -> Option<(&'a str, &'a [CommandWord])> {
+pub(super) fn own<'a>(
+    known: &ProjectIndex<'_>,
+    step: &'a DocumentedCommand<'_>,
+) -> Option<(&'a str, &'a [CommandWord])> {
     let (program, arguments) = step.program()?;
     let text = |at: usize| arguments.get(at).map(|word| word.text.as_str());
     let after = |at: usize| arguments.get(at..).unwrap_or_default();

@@ -8,18 +8,18 @@
 mod cargo;
 mod commands;
 mod declaration;
-mod step_budget;
+mod edit_distance;
 mod files;
 mod flags;
 mod gitignore;
-mod project_index;
-mod edit_distance;
 mod names;
 mod outdated;
 mod phrases;
+mod project_index;
 mod runners;
 mod scope;
 mod shell;
+mod step_budget;
 mod symbols;
 mod tasks;
 
@@ -117,7 +117,11 @@ impl FamilyTally {
 }
 
 /// Checks the names in all documents until the deadline.
-pub(super) fn find(today: &CurrentProject<'_>, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Drift {
+pub(super) fn find(
+    today: &CurrentProject<'_>,
+    documents: &[DocumentFacts],
+    halt: HaltCheck<'_>,
+) -> Drift {
     let known = ProjectIndex::new(today, halt);
     let mut drift = Drift::default();
     let mut tallies: HashMap<MentionFamily, FamilyTally> = HashMap::new();
@@ -140,7 +144,8 @@ pub(super) fn find(today: &CurrentProject<'_>, documents: &[DocumentFacts], halt
         }
         stale.extend(doubts.into_iter().map(|doubt| (document, doubt)));
     }
-    let credible = |family: &MentionFamily| tallies.get(family).is_some_and(|all| all.is_credible(family));
+    let credible =
+        |family: &MentionFamily| tallies.get(family).is_some_and(|all| all.is_credible(family));
     stale.retain(|(_, doubt)| doubt.family.as_ref().is_none_or(credible));
     drift.stale = stale.into_iter().map(|(document, doubt)| to_stale(document, doubt)).collect();
     drift.stale.sort_by(|one, other| key(one).cmp(&key(other)));
@@ -175,7 +180,11 @@ fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
 }
 
 /// Returns the mentions not explained by their context, without duplicates.
-fn confirm(known: &ProjectIndex<'_>, document: &DocumentFacts, mut doubts: Vec<SuspectMention>) -> Vec<SuspectMention> {
+fn confirm(
+    known: &ProjectIndex<'_>,
+    document: &DocumentFacts,
+    mut doubts: Vec<SuspectMention>,
+) -> Vec<SuspectMention> {
     if doubts.is_empty() {
         return doubts;
     }

@@ -43,7 +43,11 @@ pub(super) fn find(
     all
 }
 
-fn judge(known: &ProjectIndex<'_>, past: &ProjectPast, document: &DocumentFacts) -> Option<Outdated> {
+fn judge(
+    known: &ProjectIndex<'_>,
+    past: &ProjectPast,
+    document: &DocumentFacts,
+) -> Option<Outdated> {
     let last = *past.files.get(&document.path)?.changes.first()?;
     let mut commits = HashSet::new();
     let mut changed = Vec::new();

@@ -4,8 +4,8 @@ use super::{CurrentProject, step_budget::StepBudget};
 use crate::repo::{
     facts::Symbol,
     languages,
-    report::{EntryKind, Nature},
     path_suffixes::PathSuffixes,
+    report::{EntryKind, Nature},
     tree::{HaltCheck, folder_of, join, name_of},
 };
 use std::{

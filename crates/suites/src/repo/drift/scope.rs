@@ -4,9 +4,9 @@
 //! `renamed` in it. Knows words, not what they name.
 
 use super::{
-    SuspectMention, MentionFamily, SuspicionBasis,
-    project_index::ProjectIndex,
+    MentionFamily, SuspectMention, SuspicionBasis,
     phrases::{EXAMPLES, FOLDERS, FOREIGN, HEADINGS, INVENTED, NAMES, PAST, STRONG},
+    project_index::ProjectIndex,
 };
 use crate::repo::{
     facts::DocumentFacts,
@@ -158,7 +158,8 @@ impl<'a> MentionContext<'a> {
         if !known.effort.spend(self.text.len() + self.document.headings.len()) {
             return true;
         }
-        let program = matches!(doubt.family, Some(MentionFamily::Flags(_) | MentionFamily::Subcommands(_)));
+        let program =
+            matches!(doubt.family, Some(MentionFamily::Flags(_) | MentionFamily::Subcommands(_)));
         let plain = normalize_words(&self.passage(doubt.line).replace(&doubt.mention, " "));
         PAST.iter().chain(&FOREIGN).any(|phrase| contains_phrase(&plain, phrase))
             || self.is_invented(doubt.line)
@@ -199,8 +200,9 @@ impl<'a> MentionContext<'a> {
     /// Whether the section mentions a plug-in of the project, which adds its own names.
     fn has_plugin(&self, known: &ProjectIndex<'_>, line: u32) -> bool {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let mut words =
-            self.section(line, WORD_LINES_ABOVE, PHRASE_LINES_BELOW).flat_map(|line| line.split(move |c| !is_part(c)));
+        let mut words = self
+            .section(line, WORD_LINES_ABOVE, PHRASE_LINES_BELOW)
+            .flat_map(|line| line.split(move |c| !is_part(c)));
         let is_own = |word: &str| known.is_own_name(word) || known.is_own_program(word);
         words
             .any(|word| word.split_once('-').is_some_and(|(stem, _)| is_own(stem)) && !is_own(word))

@@ -98,12 +98,16 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Returns every command of a document, in order.
-pub(super) fn steps<'a>(known: &ProjectIndex<'_>, document: &'a DocumentFacts) -> Vec<DocumentedCommand<'a>> {
+pub(super) fn steps<'a>(
+    known: &ProjectIndex<'_>,
+    document: &'a DocumentFacts,
+) -> Vec<DocumentedCommand<'a>> {
     let home = folder_of(&document.path);
     let mut blocks: Vec<u32> = document.code_blocks.iter().map(|block| block.line).collect();
     blocks.sort_unstable();
     let cloned = Vec::new();
-    let mut walk = CommandWalk { known, home, folder: CommandFolder::Unsaid, blocks, block: None, cloned };
+    let mut walk =
+        CommandWalk { known, home, folder: CommandFolder::Unsaid, blocks, block: None, cloned };
     let mut steps = Vec::new();
     let mut mentions = document.mentions.iter().peekable();
     while let Some(mention) = mentions.next() {
@@ -131,7 +135,12 @@ pub(super) fn steps<'a>(known: &ProjectIndex<'_>, document: &'a DocumentFacts) -
     steps
 }
 
-fn step<'a>(mention: &'a Mention, home: &'a str, folder: CommandFolder, words: Vec<CommandWord>) -> DocumentedCommand<'a> {
+fn step<'a>(
+    mention: &'a Mention,
+    home: &'a str,
+    folder: CommandFolder,
+    words: Vec<CommandWord>,
+) -> DocumentedCommand<'a> {
     DocumentedCommand { line: mention.line, home, folder, words }
 }
 
@@ -190,7 +199,9 @@ impl CommandWalk<'_, '_> {
             CommandFolder::Unsaid if to.starts_with("..") || to == "." => CommandFolder::Unsaid,
             CommandFolder::Unsaid => {
                 let mut tried = above(self.home).filter_map(|base| join(base, to));
-                tried.find(|path| tree.has_folder(path)).map_or(CommandFolder::Elsewhere, CommandFolder::Inside)
+                tried
+                    .find(|path| tree.has_folder(path))
+                    .map_or(CommandFolder::Elsewhere, CommandFolder::Inside)
             }
             CommandFolder::Inside(now) => match join(now, to) {
                 Some(path) if path.is_empty() => CommandFolder::Unsaid,
@@ -249,13 +260,15 @@ struct ShellWordReader {
 
 impl ShellWordReader {
     fn push(&mut self, letter: char, opaque: bool) {
-        let word = self.word.get_or_insert_with(|| CommandWord { text: String::new(), opaque: false });
+        let word =
+            self.word.get_or_insert_with(|| CommandWord { text: String::new(), opaque: false });
         word.text.push(letter);
         word.opaque |= opaque;
     }
 
     fn push_all(&mut self, text: &str, opaque: bool) {
-        let word = self.word.get_or_insert_with(|| CommandWord { text: String::new(), opaque: false });
+        let word =
+            self.word.get_or_insert_with(|| CommandWord { text: String::new(), opaque: false });
         word.text.push_str(text);
         word.opaque |= opaque;
     }

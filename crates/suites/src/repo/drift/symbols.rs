@@ -4,10 +4,9 @@
 //! bare name has no owner, so it is suspect only if it is nearly the same as a project symbol.
 
 use super::{
-    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis, declaration,
-    project_index::{SymbolDeclaration, ProjectIndex},
-    edit_distance,
+    DocumentDrift, MentionFamily, SuspectMention, SuspicionBasis, declaration, edit_distance,
     names::{COMMON, MEMBERS},
+    project_index::{ProjectIndex, SymbolDeclaration},
     shell::{CommandFolder, DocumentedCommand},
 };
 use crate::repo::{
@@ -74,7 +73,12 @@ pub(super) fn check_symbols(
 }
 
 /// Checks a qualified name; returns whether it belongs to the project.
-fn qualified(known: &ProjectIndex<'_>, mention: &Mention, name: &MentionedSymbol<'_>, found: &mut DocumentDrift) -> bool {
+fn qualified(
+    known: &ProjectIndex<'_>,
+    mention: &Mention,
+    name: &MentionedSymbol<'_>,
+    found: &mut DocumentDrift,
+) -> bool {
     let Some((first, rest)) = name.parts.split_first() else { return false };
     if rest.is_empty() || is_file_or_host(name) || !(*first == "crate" || is_own(known, first)) {
         return false;
@@ -98,9 +102,8 @@ fn qualified(known: &ProjectIndex<'_>, mention: &Mention, name: &MentionedSymbol
     {
         return true;
     }
-    let evidence = format!(
-        "{holder} belongs to this project, and no source file contains the word {part}"
-    );
+    let evidence =
+        format!("{holder} belongs to this project, and no source file contains the word {part}");
     let suggestion = member(known, holder, part).or_else(|| find_other_case(known, part));
     let family = Some(MentionFamily::Symbols);
     let doubt = doubt(mention, evidence, Severity::Medium, suggestion);
@@ -141,7 +144,9 @@ fn member(known: &ProjectIndex<'_>, holder: &str, part: &str) -> Option<String> 
     let names = symbols.map(|symbol| super::project_index::last_part(&symbol.name));
     let effort = &known.effort;
     let inside = edit_distance::nearest(effort, part, names);
-    inside.or_else(|| edit_distance::nearest(effort, part, known.symbols_like(part))).map(str::to_owned)
+    inside
+        .or_else(|| edit_distance::nearest(effort, part, known.symbols_like(part)))
+        .map(str::to_owned)
 }
 
 /// Whether the prefix of a name belongs to this project: a package or type.
@@ -184,7 +189,13 @@ fn constant(known: &ProjectIndex<'_>, mention: &Mention, name: &str, found: &mut
 }
 
 /// Checks a bare name, which is suspect only if the project has a nearly identical one.
-fn doubt_bare(known: &ProjectIndex<'_>, mention: &Mention, name: &str, called: bool, found: &mut DocumentDrift) {
+fn doubt_bare(
+    known: &ProjectIndex<'_>,
+    mention: &Mention,
+    name: &str,
+    called: bool,
+    found: &mut DocumentDrift,
+) {
     let humps = name.chars().filter(char::is_ascii_uppercase).count();
     let telling = if called { name.len() > 5 } else { humps > 1 && name.len() > 7 };
     let shouting = name.chars().all(|c| !c.is_ascii_lowercase());
@@ -225,9 +236,8 @@ fn module(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut Do
     if there {
         return;
     }
-    let evidence = format!(
-        "the package {package} is in this project, but has neither {path}.py nor {path}/"
-    );
+    let evidence =
+        format!("the package {package} is in this project, but has neither {path}.py nor {path}/");
     let (line, mention, kind) = (step.line, module.text.clone(), MentionKind::Symbol);
     let (severity, suggestion, ground) = (Severity::High, None, SuspicionBasis::Presumed);
     let family = None;

@@ -3,10 +3,10 @@
 //! No file lists them, so a name is suspect only if no source file contains it in any spelling.
 
 use super::{
-    SuspectMention, MentionFamily, DocumentDrift, SuspicionBasis, flags,
+    DocumentDrift, MentionFamily, SuspectMention, SuspicionBasis, flags,
     project_index::ProjectIndex,
     runners::{Runner, TargetStatus},
-    shell::{DocumentedCommand, CommandWord},
+    shell::{CommandWord, DocumentedCommand},
 };
 use crate::repo::report::{MentionKind, Severity};
 
@@ -73,7 +73,11 @@ const BROUGHT: [&str; 58] = [
 ];
 
 /// Checks the tasks that a command runs.
-pub(super) fn check_tasks(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mut DocumentDrift) {
+pub(super) fn check_tasks(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    found: &mut DocumentDrift,
+) {
     let Some((program, arguments)) = step.program() else { return };
     match program {
         "nox" => nox(known, step, arguments, found),
@@ -89,7 +93,13 @@ pub(super) fn check_tasks(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>
     }
 }
 
-fn task(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, program: &str, name: &str, found: &mut DocumentDrift) {
+fn task(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    program: &str,
+    name: &str,
+    found: &mut DocumentDrift,
+) {
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
     let plain = parts.iter().all(|part| is_word(part));
@@ -103,7 +113,12 @@ fn task(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, program: &str, n
     }
 }
 
-fn nox(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, arguments: &[CommandWord], found: &mut DocumentDrift) {
+fn nox(
+    known: &ProjectIndex<'_>,
+    step: &DocumentedCommand<'_>,
+    arguments: &[CommandWord],
+    found: &mut DocumentDrift,
+) {
     let mut named = false;
     for word in arguments.iter().take_while(|word| word.text != "--") {
         let text = word.text.as_str();
@@ -136,7 +151,12 @@ fn nox(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, arguments: &[Comm
     }
 }
 
-fn doubt(step: &DocumentedCommand<'_>, mention: String, evidence: String, severity: Severity) -> SuspectMention {
+fn doubt(
+    step: &DocumentedCommand<'_>,
+    mention: String,
+    evidence: String,
+    severity: Severity,
+) -> SuspectMention {
     SuspectMention {
         line: step.line,
         mention,
@@ -172,7 +192,8 @@ fn subcommand(known: &ProjectIndex<'_>, step: &DocumentedCommand<'_>, found: &mu
         found.here.push((family, name.to_owned()));
     } else if !flags::is_in_code(known, name) {
         let mention = format!("{program} {name}");
-        let doubt = doubt(step, mention, flags::missing_spelling_evidence(program, name), Severity::Low);
+        let doubt =
+            doubt(step, mention, flags::missing_spelling_evidence(program, name), Severity::Low);
         found.doubts.push(SuspectMention { family: Some(family), ..doubt });
     }
 }

@@ -250,7 +250,11 @@ fn document(path: &str, text: &str) -> DocumentFacts {
             }
             Event::End(TagEnd::CodeBlock) => shell = false,
             Event::Start(Tag::Link { dest_url, .. }) => {
-                facts.links.push(DocumentLink { line, target: dest_url.as_ref().into(), image: false });
+                facts.links.push(DocumentLink {
+                    line,
+                    target: dest_url.as_ref().into(),
+                    image: false,
+                });
             }
             Event::Code(code) => {
                 facts.mentions.push(Mention { line, text: code.as_ref().into(), command: false });
@@ -262,7 +266,11 @@ fn document(path: &str, text: &str) -> DocumentFacts {
             }
             Event::Text(text) => {
                 if let Some(level) = heading {
-                    facts.headings.push(DocumentHeading { level, text: text.as_ref().into(), line });
+                    facts.headings.push(DocumentHeading {
+                        level,
+                        text: text.as_ref().into(),
+                        line,
+                    });
                 }
             }
             _ => {}

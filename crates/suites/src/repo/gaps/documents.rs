@@ -1,6 +1,6 @@
 //! Documentation gaps besides the README: missing and outdated documents.
 
-use super::{can_be_absent, command, counted, gap, has_code, describe_command};
+use super::{can_be_absent, command, counted, describe_command, gap, has_code};
 use crate::repo::report::{
     CommandPurpose, DocumentKind, Documentation, Gap, ProjectKind, Report, Severity,
 };
@@ -104,12 +104,14 @@ pub(super) fn reference(report: &Report) -> Vec<Gap> {
     }
     let step = match command(report, CommandPurpose::Docs) {
         Some(command) => {
-            format!("Publish the output of {} and link it from the README.", describe_command(command))
+            format!(
+                "Publish the output of {} and link it from the README.",
+                describe_command(command)
+            )
         }
-        None => format!(
-            "Generate an API reference from the doc comments with {}.",
-            generator(report)
-        ),
+        None => {
+            format!("Generate an API reference from the doc comments with {}.", generator(report))
+        }
     };
     vec![gap(
         Severity::Medium,

@@ -1,6 +1,6 @@
 //! Project gaps outside the documents: license, tests, automation, people.
 
-use super::{can_be_absent, command, counted, gap, has_code, describe_command};
+use super::{can_be_absent, command, counted, describe_command, gap, has_code};
 use crate::repo::{
     license,
     report::{CommandPurpose, Depth, Gap, Manifest, ProjectKind, Purpose, Report, Severity},
@@ -71,7 +71,9 @@ pub(super) fn tests(report: &Report) -> Vec<Gap> {
     let what =
         if report.depth == Depth::Quick { "No test files by name" } else { "No tests found" };
     let step = match command(report, CommandPurpose::Test) {
-        Some(command) => format!("Write a test of the main path that {} runs.", describe_command(command)),
+        Some(command) => {
+            format!("Write a test of the main path that {} runs.", describe_command(command))
+        }
         None => "Write a test of the main path, and name the command that runs it.".into(),
     };
     let cost = "Without tests, there are no verified examples of how it works.";
@@ -84,8 +86,11 @@ pub(super) fn continuous_integration(report: &Report) -> Vec<Gap> {
         return Vec::new();
     }
     let purposes = [CommandPurpose::Build, CommandPurpose::Test];
-    let commands: Vec<String> =
-        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(describe_command).collect();
+    let commands: Vec<String> = purposes
+        .iter()
+        .filter_map(|purpose| command(report, *purpose))
+        .map(describe_command)
+        .collect();
     let what =
         if commands.is_empty() { "build and tests".to_owned() } else { commands.join(" and ") };
     vec![gap(
@@ -109,8 +114,11 @@ pub(super) fn contributing(report: &Report) -> Vec<Gap> {
         return Vec::new();
     }
     let purposes = [CommandPurpose::Install, CommandPurpose::Test, CommandPurpose::Lint];
-    let commands: Vec<String> =
-        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(describe_command).collect();
+    let commands: Vec<String> = purposes
+        .iter()
+        .filter_map(|purpose| command(report, *purpose))
+        .map(describe_command)
+        .collect();
     let what = if commands.is_empty() {
         "setup, tests, style, review".to_owned()
     } else {

@@ -1,6 +1,6 @@
 //! Gaps of the README.
 
-use super::{can_be_absent, command, counted, gap, describe_command};
+use super::{can_be_absent, command, counted, describe_command, gap};
 use crate::repo::report::{CommandPurpose, Gap, ProjectKind, Readme, Report, Severity, Tool};
 
 /// No README at all.
@@ -11,7 +11,8 @@ pub(super) fn missing(report: &Report) -> Vec<Gap> {
     let install =
         command(report, CommandPurpose::Install).or_else(|| command(report, CommandPurpose::Build));
     let test = command(report, CommandPurpose::Test);
-    let commands: Vec<String> = [install, test].into_iter().flatten().map(describe_command).collect();
+    let commands: Vec<String> =
+        [install, test].into_iter().flatten().map(describe_command).collect();
     let commands = if commands.is_empty() {
         "how to install and test it".to_owned()
     } else {
@@ -149,15 +150,20 @@ fn readme(report: &Report) -> Option<&Readme> {
 
 /// Returns the known commands for these purposes, in order.
 fn known(report: &Report, purposes: &[CommandPurpose]) -> Option<String> {
-    let commands: Vec<String> =
-        purposes.iter().filter_map(|purpose| command(report, *purpose)).map(describe_command).collect();
+    let commands: Vec<String> = purposes
+        .iter()
+        .filter_map(|purpose| command(report, *purpose))
+        .map(describe_command)
+        .collect();
     (!commands.is_empty()).then(|| commands.join(", then "))
 }
 
 fn say_purpose(report: &Report, readme: &str) -> String {
     match report.project.as_ref().and_then(|project| project.summary.as_deref()) {
         Some(summary) => {
-            format!("Begin {readme} with one sentence on what it is; the project describes itself as `{summary}`")
+            format!(
+                "Begin {readme} with one sentence on what it is; the project describes itself as `{summary}`"
+            )
         }
         None => format!("Begin {readme} with one sentence on what it is and for whom."),
     }

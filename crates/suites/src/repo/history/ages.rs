@@ -13,7 +13,9 @@ const YEAR_DAYS: i64 = 365;
 /// Counts from the newest commit, so an inactive project does not age between analyses.
 pub(super) fn count(log: &CommitLog, newest: i64, today: &[FileLog<'_>]) -> Ages {
     // Files that no read commit changed are older than all that were changed.
-    let days = |file: &FileLog<'_>| file.newest(log).map_or(i64::MAX, |last| (newest - last) / DAY_SECONDS);
+    let days = |file: &FileLog<'_>| {
+        file.newest(log).map_or(i64::MAX, |last| (newest - last) / DAY_SECONDS)
+    };
     let days: Vec<i64> = today.iter().map(days).collect();
     let between = |from: i64, to: i64| {
         days.iter().filter(|days| **days > from && **days <= to).count() as u64

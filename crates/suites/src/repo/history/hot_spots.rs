@@ -1,6 +1,6 @@
 //! Files that change often, and those that are also complex.
 
-use super::{FileLog, FileComplexity, commits::CommitLog, dates::day, owners::per_cent};
+use super::{FileComplexity, FileLog, commits::CommitLog, dates::day, owners::per_cent};
 use crate::repo::{
     report::{Churn, HotSpot},
     tree::{folder_of, name_of},
@@ -54,7 +54,10 @@ pub(super) fn churn(log: &CommitLog, today: &[FileLog<'_>]) -> Vec<Churn> {
 }
 
 /// Returns the current files with both many changes and high complexity.
-pub(super) fn find(today: &[FileLog<'_>], weights: &HashMap<Box<str>, FileComplexity>) -> Vec<HotSpot> {
+pub(super) fn find(
+    today: &[FileLog<'_>],
+    weights: &HashMap<Box<str>, FileComplexity>,
+) -> Vec<HotSpot> {
     let weighed = |file: &FileLog<'_>| {
         let weight = *weights.get(file.path).filter(|_| !is_test(file.path))?;
         let (path, changes) = (file.path.to_owned(), file.changes.len() as u64);

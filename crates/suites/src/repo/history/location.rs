@@ -4,7 +4,7 @@
 //! passed every check is handed to the git library, which opens files by itself.
 
 use crate::{
-    files::{PathKind, RootPath, ReadFailure, ReadProblem, ServedRoots, SpecialFile},
+    files::{PathKind, ReadFailure, ReadProblem, RootPath, ServedRoots, SpecialFile},
     repo::tree::ProjectTree,
 };
 use std::{
@@ -25,7 +25,8 @@ pub(super) const OBJECTS_OUTSIDE_ROOTS: &str = "the history borrows objects from
 pub(super) const LINK_OUTSIDE_ROOTS: &str =
     "the history was not read, because a link inside the git directory points outside its root";
 
-pub(super) const NOT_A_GIT_DIRECTORY: &str = "is not a git directory: it has no HEAD, objects or refs";
+pub(super) const NOT_A_GIT_DIRECTORY: &str =
+    "is not a git directory: it has no HEAD, objects or refs";
 
 /// A git directory that may be opened.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,7 +83,11 @@ fn git_dir_of(roots: &ServedRoots, folder: &RootPath) -> Result<Option<RootPath>
 }
 
 /// Reads the target of a `.git` file of a linked work tree or submodule.
-fn resolve_git_file(roots: &ServedRoots, file: &RootPath, entry: &RootPath) -> Result<RootPath, ReadFailure> {
+fn resolve_git_file(
+    roots: &ServedRoots,
+    file: &RootPath,
+    entry: &RootPath,
+) -> Result<RootPath, ReadFailure> {
     let text = text(roots, file).map_err(|error| unreadable(entry, &error))?;
     let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
     let Some(target) = target else {
@@ -132,7 +137,11 @@ fn check(roots: &ServedRoots, git_dir: &RootPath, entry: &RootPath) -> Result<()
 }
 
 /// Returns the directory with which a linked work tree shares objects and references.
-fn common_dir(roots: &ServedRoots, git_dir: &RootPath, entry: &RootPath) -> Result<RootPath, ReadFailure> {
+fn common_dir(
+    roots: &ServedRoots,
+    git_dir: &RootPath,
+    entry: &RootPath,
+) -> Result<RootPath, ReadFailure> {
     match text(roots, &join(git_dir, "commondir")) {
         Ok(path) => {
             let path = roots.absolute(git_dir).join(path.trim_end());
@@ -143,7 +152,11 @@ fn common_dir(roots: &ServedRoots, git_dir: &RootPath, entry: &RootPath) -> Resu
     }
 }
 
-fn alternates(roots: &ServedRoots, store: &RootPath, entry: &RootPath) -> Result<Vec<PathBuf>, ReadFailure> {
+fn alternates(
+    roots: &ServedRoots,
+    store: &RootPath,
+    entry: &RootPath,
+) -> Result<Vec<PathBuf>, ReadFailure> {
     let bytes = match roots.read(&join(store, "info/alternates"), MAX_POINTER_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if is_missing(&error) => return Ok(Vec::new()),
@@ -155,7 +168,12 @@ fn alternates(roots: &ServedRoots, store: &RootPath, entry: &RootPath) -> Result
 }
 
 /// Checks that a path is absent, or of this kind and inside its root.
-fn check_kind(roots: &ServedRoots, place: &RootPath, entry: &RootPath, want: PathKind) -> Result<(), ReadFailure> {
+fn check_kind(
+    roots: &ServedRoots,
+    place: &RootPath,
+    entry: &RootPath,
+    want: PathKind,
+) -> Result<(), ReadFailure> {
     match roots.kind(place) {
         Ok(kind) if kind == want => Ok(()),
         Ok(found) => Err(unexpected(place, want, found)),
@@ -165,14 +183,20 @@ fn check_kind(roots: &ServedRoots, place: &RootPath, entry: &RootPath, want: Pat
 }
 
 /// Checks that a path is absent, or a folder with files, folders and links to files of its root.
-fn check_below(roots: &ServedRoots, folder: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
+fn check_below(
+    roots: &ServedRoots,
+    folder: &RootPath,
+    entry: &RootPath,
+) -> Result<(), ReadFailure> {
     let folder = real(roots, &roots.absolute(folder), entry, LINK_OUTSIDE_ROOTS)?;
     check_kind(roots, &folder, entry, PathKind::Folder)?;
     for found in roots.walk_special(&folder, false).flatten() {
         match found.kind {
             PathKind::File | PathKind::Folder => {}
             PathKind::Link => check_kind(roots, &found.place, entry, PathKind::File)?,
-            PathKind::Special(_) => return Err(unexpected(&found.place, PathKind::File, found.kind)),
+            PathKind::Special(_) => {
+                return Err(unexpected(&found.place, PathKind::File, found.kind));
+            }
         }
     }
     Ok(())
@@ -180,7 +204,11 @@ fn check_below(roots: &ServedRoots, folder: &RootPath, entry: &RootPath) -> Resu
 
 /// Checks the top level of a git directory: a reference may name `ORIG_HEAD` or any other name without lowercase
 /// letters.
-fn check_pseudo_refs(roots: &ServedRoots, folder: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
+fn check_pseudo_refs(
+    roots: &ServedRoots,
+    folder: &RootPath,
+    entry: &RootPath,
+) -> Result<(), ReadFailure> {
     for found in roots.walk_special(folder, true).flatten() {
         let is_name_of_ref = !found.place.name().contains(|c: char| c.is_ascii_lowercase());
         if is_name_of_ref && found.kind != PathKind::Folder {
@@ -192,7 +220,11 @@ fn check_pseudo_refs(roots: &ServedRoots, folder: &RootPath, entry: &RootPath) -
 
 /// Checks the git directories of other work trees: a reference may name anything in them. Git's file system monitor has
 /// a socket there, which fails to open immediately.
-fn check_worktrees(roots: &ServedRoots, common: &RootPath, entry: &RootPath) -> Result<(), ReadFailure> {
+fn check_worktrees(
+    roots: &ServedRoots,
+    common: &RootPath,
+    entry: &RootPath,
+) -> Result<(), ReadFailure> {
     for found in roots.walk_special(&join(common, "worktrees"), false).flatten() {
         match found.kind {
             PathKind::File | PathKind::Folder | PathKind::Special(SpecialFile::Socket) => {}
@@ -213,7 +245,12 @@ fn kind(roots: &ServedRoots, folder: &RootPath, name: &str) -> Option<PathKind> 
 }
 
 /// Resolves a path with its links; `outside` is the problem if it is in no root.
-fn real(roots: &ServedRoots, path: &Path, entry: &RootPath, outside: &str) -> Result<RootPath, ReadFailure> {
+fn real(
+    roots: &ServedRoots,
+    path: &Path,
+    entry: &RootPath,
+    outside: &str,
+) -> Result<RootPath, ReadFailure> {
     let path = gix::path::realpath(path).map_err(|_| {
         problem(entry, "the history was not read, because its path cannot be resolved")
     })?;

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::files::{ReadFailure, denied};
 use authors::Authors;
-use commits::{HistoryLimits, Commit, UnreadableObjects, CommitLog, PathLog, TrackedKind};
+use commits::{Commit, CommitLog, HistoryLimits, PathLog, TrackedKind, UnreadableObjects};
 use dates::{DAY_SECONDS, day, months};
 use moves::{Order, PathId};
 use repository::Repository;
@@ -77,11 +77,20 @@ pub(super) struct HistoryOutcome {
 }
 
 /// Reads the history of the analyzed folder.
-pub(super) fn read(tree: &ProjectTree, weights: &HashMap<Box<str>, FileComplexity>, halt: HaltCheck<'_>) -> HistoryOutcome {
+pub(super) fn read(
+    tree: &ProjectTree,
+    weights: &HashMap<Box<str>, FileComplexity>,
+    halt: HaltCheck<'_>,
+) -> HistoryOutcome {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     // Clocks differ by hours, not by days.
     let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_add(DAY_SECONDS);
-    read_within(tree, weights, HistoryLimits { commits: MAX_COMMITS, changes: MAX_CHANGES, latest }, halt)
+    read_within(
+        tree,
+        weights,
+        HistoryLimits { commits: MAX_COMMITS, changes: MAX_CHANGES, latest },
+        halt,
+    )
 }
 
 fn read_within(
@@ -229,7 +238,12 @@ fn changes<'a>(log: &'a CommitLog, id: PathId, entry: &'a PathLog) -> Cow<'a, [O
     Cow::Owned(all)
 }
 
-fn past(log: &CommitLog, tree: &ProjectTree, repository: &Repository, damage: UnreadableObjects) -> ProjectPast {
+fn past(
+    log: &CommitLog,
+    tree: &ProjectTree,
+    repository: &Repository,
+    damage: UnreadableObjects,
+) -> ProjectPast {
     let names: HashMap<PathId, &str> = log.paths.iter().map(|(path, id)| (*id, &**path)).collect();
     let is_here = |path: &str, entry: &PathLog| {
         !log.listed

@@ -19,7 +19,10 @@ pub(super) struct ChangedBlob<'a> {
 ///
 /// If several files have the same contents, or are empty, only those with the same name are paired, those with the same
 /// folder names first.
-pub(super) fn pair<'a>(removed: &[ChangedBlob<'a>], added: &[ChangedBlob<'a>]) -> Vec<(&'a str, &'a str)> {
+pub(super) fn pair<'a>(
+    removed: &[ChangedBlob<'a>],
+    added: &[ChangedBlob<'a>],
+) -> Vec<(&'a str, &'a str)> {
     let mut groups: HashMap<ObjectId, (Vec<&'a str>, Vec<&'a str>)> = HashMap::new();
     for leaf in removed {
         groups.entry(leaf.blob).or_default().0.push(leaf.path);

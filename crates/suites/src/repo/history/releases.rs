@@ -1,7 +1,7 @@
 //! Releases by version tags.
 
 use super::{
-    commits::{HistoryLimits, UnreadableObjects, CommitLog},
+    commits::{CommitLog, HistoryLimits, UnreadableObjects},
     dates::{DAY_SECONDS, day, median},
     moves::Order,
     repository::Repository,

@@ -86,11 +86,16 @@ impl Repository {
     }
 
     /// Reads the project's mailmap. The configuration may name others, which may be anywhere.
-    pub(super) fn mailmap(&self, tree: &ProjectTree, location: &Location, head: ObjectId) -> Snapshot {
+    pub(super) fn mailmap(
+        &self,
+        tree: &ProjectTree,
+        location: &Location,
+        head: ObjectId,
+    ) -> Snapshot {
         let bytes = match location.work_tree.as_ref().filter(|_| !self.bare) {
-            Some(top) => {
-                top.join(".mailmap").and_then(|place| tree.roots.read(&place, MAX_MAILMAP_BYTES).ok())
-            }
+            Some(top) => top
+                .join(".mailmap")
+                .and_then(|place| tree.roots.read(&place, MAX_MAILMAP_BYTES).ok()),
             None => self.committed_mailmap(head),
         };
         bytes.map(|bytes| Snapshot::from_bytes(&bytes)).unwrap_or_default()

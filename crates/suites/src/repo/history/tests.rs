@@ -17,7 +17,8 @@ const START: i64 = 1_704_067_200;
 const ADA: &str = "Ada Lovelace <ada@example.com>";
 const GRACE: &str = "Grace Hopper <grace@example.com>";
 const LATEST: i64 = START + 1000 * DAY_SECONDS;
-const BOUNDS: HistoryLimits = HistoryLimits { commits: MAX_COMMITS, changes: MAX_CHANGES, latest: LATEST };
+const BOUNDS: HistoryLimits =
+    HistoryLimits { commits: MAX_COMMITS, changes: MAX_CHANGES, latest: LATEST };
 
 /// A served folder with a repository.
 struct Fixture {
@@ -186,7 +187,8 @@ fn ordinary() -> Fixture {
 #[test]
 fn an_ordinary_repository_is_reported_completely() {
     let fixture = ordinary();
-    let weight = |path: &str, complexity, lines| (path.into(), FileComplexity { complexity, lines });
+    let weight =
+        |path: &str, complexity, lines| (path.into(), FileComplexity { complexity, lines });
     let weights = [weight("src/a.rs", 10, 100), weight("src/b.rs", 30, 50)].into();
     let tree = tree_at(&[fixture.root()], "");
     let remembered = read_within(&tree, &weights, BOUNDS, &|| false);
@@ -374,7 +376,10 @@ fn a_history_may_start_with_nothing() {
     fixture.commit(ADA, 2);
     let (history, past) = fixture.history();
     assert_eq!((history.commits, history.bus_factor), (3, 0));
-    assert_eq!(past, ProjectPast { files: files(&[("a.rs", gone(&[2, 1], None))]), complete: true });
+    assert_eq!(
+        past,
+        ProjectPast { files: files(&[("a.rs", gone(&[2, 1], None))]), complete: true }
+    );
 }
 
 #[test]
@@ -550,7 +555,11 @@ fn borrowed_objects_are_used_inside_the_roots() {
 fn a_broken_git_directory_is_a_problem() {
     type Break = fn(&Path);
     let cases: [(&str, Break, &str); 5] = [
-        ("no HEAD", |git| fs::remove_file(git.join("HEAD")).unwrap(), location::NOT_A_GIT_DIRECTORY),
+        (
+            "no HEAD",
+            |git| fs::remove_file(git.join("HEAD")).unwrap(),
+            location::NOT_A_GIT_DIRECTORY,
+        ),
         ("garbage in HEAD", |git| fs::write(git.join("HEAD"), "garbage").unwrap(), "the git "),
         ("a file that names nothing", |git| pointer(git, "nothing"), "is a file that names no"),
         (
@@ -558,7 +567,11 @@ fn a_broken_git_directory_is_a_problem() {
             |git| pointer(git, "gitdir: nowhere"),
             "names a git directory that does not exist",
         ),
-        ("a file that leads out", |git| pointer(git, "gitdir: ../elsewhere"), location::HISTORY_OUTSIDE_ROOTS),
+        (
+            "a file that leads out",
+            |git| pointer(git, "gitdir: ../elsewhere"),
+            location::HISTORY_OUTSIDE_ROOTS,
+        ),
     ];
     for (case, broken, want) in cases {
         let fixture = Fixture::new();

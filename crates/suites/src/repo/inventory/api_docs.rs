@@ -124,7 +124,11 @@ fn is_service(name: &str) -> bool {
     data && SERVICES.iter().any(|(start, ..)| name.starts_with(start))
 }
 
-fn by_contents(tree: &ProjectTree, file: &ProjectFile, name: &str) -> Result<Vec<&'static str>, ReadFailure> {
+fn by_contents(
+    tree: &ProjectTree,
+    file: &ProjectFile,
+    name: &str,
+) -> Result<Vec<&'static str>, ReadFailure> {
     if is_service(name) {
         let head = tree.head(&file.path, HEAD_BYTES)?;
         let head = String::from_utf8_lossy(&head);
@@ -149,7 +153,11 @@ fn by_dependencies(manifest: &Manifest) -> impl Iterator<Item = (&'static str, S
 }
 
 /// References that a language's tools and sites generate for every library.
-fn by_custom(tree: &ProjectTree, report: &Report, manifest: &Manifest) -> Option<(&'static str, String)> {
+fn by_custom(
+    tree: &ProjectTree,
+    report: &Report,
+    manifest: &Manifest,
+) -> Option<(&'static str, String)> {
     let beside = |path: &str| {
         let folder = folder_of(&manifest.path);
         tree.file(&if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") })

@@ -19,7 +19,10 @@ struct ChangelogRelease {
 }
 
 /// Reads the project's changelog, if there is one.
-pub(super) fn read(tree: &ProjectTree, report: &Report) -> (Option<Changelog>, Option<ReadFailure>) {
+pub(super) fn read(
+    tree: &ProjectTree,
+    report: &Report,
+) -> (Option<Changelog>, Option<ReadFailure>) {
     let Some(path) = report.presence.changelog.clone().or_else(|| elsewhere(tree)) else {
         return (None, None);
     };
@@ -161,7 +164,11 @@ fn entry(line: &str) -> Option<ChangelogRelease> {
     ]
     .iter()
     .any(|mark| lower.contains(mark));
-    Some(ChangelogRelease { version: version(words.get(at)?)?.to_owned(), date: date(&bare), pending })
+    Some(ChangelogRelease {
+        version: version(words.get(at)?)?.to_owned(),
+        date: date(&bare),
+        pending,
+    })
 }
 
 /// Parses a version without its prefix letter: `1.2`, `1.2.3-rc.1`, `2024.05`. Dates and single numbers are not

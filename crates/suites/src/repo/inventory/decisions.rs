@@ -58,7 +58,10 @@ pub(super) fn is_record(path: &str) -> bool {
 }
 
 /// Returns the records among these documents, by path.
-pub(super) fn read(tree: &ProjectTree, documents: &[&DocumentFacts]) -> (Vec<Decision>, Vec<ReadFailure>) {
+pub(super) fn read(
+    tree: &ProjectTree,
+    documents: &[&DocumentFacts],
+) -> (Vec<Decision>, Vec<ReadFailure>) {
     let (mut decisions, mut problems) = (Vec::new(), Vec::new());
     for document in documents {
         let status = match tree.text(&document.path) {

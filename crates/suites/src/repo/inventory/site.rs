@@ -49,7 +49,8 @@ impl GuideFormats {
             let fits = |it: &&&DocumentFacts| it.format == format && guides.contains(&*it.path);
             documents.iter().filter(fits).count()
         };
-        let (restructured, ascii) = (count(DocumentFormat::Restructured), count(DocumentFormat::AsciiDoc));
+        let (restructured, ascii) =
+            (count(DocumentFormat::Restructured), count(DocumentFormat::AsciiDoc));
         Self { all: guides.len(), restructured, ascii }
     }
 }

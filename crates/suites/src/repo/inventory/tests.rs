@@ -4,7 +4,7 @@ use crate::repo::{
     report::{Decision, Manifest, Presence},
 };
 use DocumentKind as K;
-use outline::{OutlineContent, DocumentOutline};
+use outline::{DocumentOutline, OutlineContent};
 
 /// The document facts that this module uses.
 pub(super) fn facts(path: &str, text: &str) -> DocumentFacts {

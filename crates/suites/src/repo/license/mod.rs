@@ -1,7 +1,7 @@
 //! Identifies a project's license from license files, manifests, or both.
 
-mod similarity;
 mod notice;
+mod similarity;
 mod texts;
 
 use super::{

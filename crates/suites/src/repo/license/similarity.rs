@@ -35,8 +35,13 @@ impl SpdxLicenses {
         let others = || scores.iter().filter(|(_, other)| base(other) != base(id));
         let next = others().next().map_or(0.0, |(score, _)| *score);
         // Rare licenses derive from common ones: a common one with a missing line looks like them.
-        let common = others().find(|(_, other)| texts::is_common_license(base(other))).map_or(0.0, |it| it.0);
-        let rare = !texts::is_common_license(base(id)) && best - common < COMMON_LICENSE_MARGIN && best < SAME_TEXT_SIMILARITY;
-        (best >= MIN_LICENSE_SIMILARITY && best - next >= MIN_SIMILARITY_LEAD && !rare).then(|| base(id).to_owned())
+        let common = others()
+            .find(|(_, other)| texts::is_common_license(base(other)))
+            .map_or(0.0, |it| it.0);
+        let rare = !texts::is_common_license(base(id))
+            && best - common < COMMON_LICENSE_MARGIN
+            && best < SAME_TEXT_SIMILARITY;
+        (best >= MIN_LICENSE_SIMILARITY && best - next >= MIN_SIMILARITY_LEAD && !rare)
+            .then(|| base(id).to_owned())
     }
 }

@@ -283,7 +283,10 @@ pub(super) fn find(text: &str) -> Vec<LicenseMatch> {
         let after = bodies.get(at + 1).map_or(letters.len(), |(_, start, _)| *start);
         let (first, last) = extend_to_frame(known, &letters, (before, *start), (*end, after));
         before = last;
-        found.push(LicenseMatch { id: known.id, span: (place(first), place(last.saturating_sub(1)) + 1) });
+        found.push(LicenseMatch {
+            id: known.id,
+            span: (place(first), place(last.saturating_sub(1)) + 1),
+        });
     }
     found
 }

@@ -35,7 +35,8 @@ pub(super) fn folders_of_parts<'a>(
     }
     let is_part = |folder: &&str, missed: &[u64]| {
         let elsewhere = missed.iter().filter(|anchor| known.contains(anchor)).count();
-        elsewhere >= MIN_INCLUDED_ANCHORS && 2 * elsewhere > named.get(folder).copied().unwrap_or_default()
+        elsewhere >= MIN_INCLUDED_ANCHORS
+            && 2 * elsewhere > named.get(folder).copied().unwrap_or_default()
     };
     by_folder
         .iter()

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::worker_pools;
 use rayon::prelude::*;
-use route::{LinkDestination, LinkSource, LinkRoutes};
+use route::{LinkDestination, LinkRoutes, LinkSource};
 use sites::Sites;
 use std::{
     collections::{HashMap, HashSet},
@@ -37,7 +37,8 @@ const LINKS_PER_HALT_CHECK: usize = 64;
 pub(super) fn check(tree: &ProjectTree, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Links {
     let sites = Sites::of(tree);
     let by_path = documents.iter().map(|one| (&*one.path, LinkedDocument::new(one))).collect();
-    let checker = LinkChecker { sites: &sites, routes: LinkRoutes::of(tree, &sites), by_path, halt };
+    let checker =
+        LinkChecker { sites: &sites, routes: LinkRoutes::of(tree, &sites), by_path, halt };
     let tally = worker_pools::run(|| {
         documents
             .par_iter()
@@ -178,9 +179,13 @@ impl<'a> LinkChecker<'a> {
             match self.routes.follow(from, path, link.image) {
                 LinkDestination::File(file) => file,
                 LinkDestination::Folder | LinkDestination::Unknown => return None,
-                LinkDestination::Missing if link.image => return Some((LinkProblem::MissingImage, None)),
+                LinkDestination::Missing if link.image => {
+                    return Some((LinkProblem::MissingImage, None));
+                }
                 LinkDestination::Missing => return Some((LinkProblem::MissingFile, None)),
-                LinkDestination::OtherCase(other) => return Some((LinkProblem::WrongCase, Some(other))),
+                LinkDestination::OtherCase(other) => {
+                    return Some((LinkProblem::WrongCase, Some(other)));
+                }
                 LinkDestination::Outside => return Some((LinkProblem::Outside, None)),
             }
         };
@@ -194,7 +199,11 @@ impl<'a> LinkChecker<'a> {
     }
 
     /// Converts the findings for the report.
-    fn to_broken_links(&self, tree: &ProjectTree, broken: Vec<UnresolvedLink<'a>>) -> Vec<BrokenLink> {
+    fn to_broken_links(
+        &self,
+        tree: &ProjectTree,
+        broken: Vec<UnresolvedLink<'a>>,
+    ) -> Vec<BrokenLink> {
         let suggestions = Suggestions::of(tree, self.halt);
         let links = broken.into_iter().map(|broken| {
             let UnresolvedLink { document, link, problem, found } = broken;

@@ -2,7 +2,7 @@
 
 use super::{
     gitignore::GitignoreRules,
-    sites::{SiteGenerator, DocumentationSite, Sites},
+    sites::{DocumentationSite, SiteGenerator, Sites},
     target::{is_any_file, is_rustdoc_page},
 };
 use crate::repo::{
@@ -175,7 +175,13 @@ impl<'a> LinkRoutes<'a> {
     }
 
     /// Searches for a path that does not exist as written.
-    fn search(&self, from: LinkSource<'_>, path: &str, joined: &str, image: bool) -> LinkDestination {
+    fn search(
+        &self,
+        from: LinkSource<'_>,
+        path: &str,
+        joined: &str,
+        image: bool,
+    ) -> LinkDestination {
         let document = from.document;
         if let Some(end) = self.shown_as(joined) {
             return end;
@@ -190,7 +196,11 @@ impl<'a> LinkRoutes<'a> {
         if let Some(other) = self.lower().get(&joined.to_lowercase()) {
             // A site may use lowercase URLs.
             let is_address = site.is_some() && ending_of(joined).is_none();
-            return if is_address { LinkDestination::Unknown } else { LinkDestination::OtherCase(other.to_string()) };
+            return if is_address {
+                LinkDestination::Unknown
+            } else {
+                LinkDestination::OtherCase(other.to_string())
+            };
         }
         let is_in_submodule = || self.submodules.iter().any(|folder| is_below(joined, folder));
         if self.tree.is_on_disk(joined) || is_in_submodule() {
@@ -199,7 +209,9 @@ impl<'a> LinkRoutes<'a> {
         let certain = match document.format {
             DocumentFormat::Markdown => self.is_certain_in_markdown(from, joined, site),
             DocumentFormat::Html => is_certain_in_html(document, joined, site),
-            DocumentFormat::Restructured => ending_of(joined).is_some_and(|ending| ending != "html"),
+            DocumentFormat::Restructured => {
+                ending_of(joined).is_some_and(|ending| ending != "html")
+            }
             DocumentFormat::AsciiDoc => {
                 let ending = ending_of(joined);
                 let is_shown = image || ending.as_deref() == Some("adoc");
@@ -217,7 +229,11 @@ impl<'a> LinkRoutes<'a> {
             || self.is_served(document, path)
             || places::is_variant(&document.path) && self.has_name(joined);
         let is_made = || self.ignored.get_or_init(|| GitignoreRules::of(self.tree)).has(joined);
-        if certain && !is_elsewhere && !is_made() { LinkDestination::Missing } else { LinkDestination::Unknown }
+        if certain && !is_elsewhere && !is_made() {
+            LinkDestination::Missing
+        } else {
+            LinkDestination::Unknown
+        }
     }
 
     /// Searches with other extensions, or for a folder's index page.
@@ -255,7 +271,12 @@ impl<'a> LinkRoutes<'a> {
     }
 
     /// Searches as a site does: from ancestor folders and served folders.
-    fn search_site(&self, document: &DocumentFacts, path: &str, site: &DocumentationSite) -> Option<LinkDestination> {
+    fn search_site(
+        &self,
+        document: &DocumentFacts,
+        path: &str,
+        site: &DocumentationSite,
+    ) -> Option<LinkDestination> {
         let at = |folder: &str, path: &str| {
             let joined = join(folder, path)?;
             self.exact(&joined).or_else(|| self.shown_as(&joined))
@@ -287,8 +308,9 @@ impl<'a> LinkRoutes<'a> {
                 return end;
             }
         }
-        let is_on_host =
-            document.format == DocumentFormat::Markdown && self.whole && self.sites.all().is_empty();
+        let is_on_host = document.format == DocumentFormat::Markdown
+            && self.whole
+            && self.sites.all().is_empty();
         let is_file = ending_of(&top).is_some_and(|ending| ending != "html");
         if is_on_host && is_file && !self.tree.is_on_disk(&top) && !self.has_name(&top) {
             return LinkDestination::Missing;
@@ -313,7 +335,11 @@ impl<'a> LinkRoutes<'a> {
             });
         }
         // What an HTML page is served with is known only where it is served.
-        if document.format == DocumentFormat::Markdown { LinkDestination::Outside } else { LinkDestination::Unknown }
+        if document.format == DocumentFormat::Markdown {
+            LinkDestination::Outside
+        } else {
+            LinkDestination::Unknown
+        }
     }
 
     fn is_certain_in_markdown(
@@ -410,7 +436,11 @@ impl<'a> LinkRoutes<'a> {
     }
 }
 
-fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&DocumentationSite>) -> bool {
+fn is_certain_in_html(
+    document: &DocumentFacts,
+    joined: &str,
+    site: Option<&DocumentationSite>,
+) -> bool {
     let is_app = |folder| matches!(folder, "examples" | "example" | "demo" | "src" | "app");
     let is_written = ending_of(joined).is_some_and(|ending| !BUILT.contains(&ending.as_str()));
     is_written && site.is_none() && !folder_of(&document.path).split('/').any(is_app)

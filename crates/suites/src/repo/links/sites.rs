@@ -150,7 +150,13 @@ impl Sites {
         }
         self.by_root.insert(root.into(), self.all.len());
         let (root, configuration) = (root.into(), configuration.into());
-        self.all.push(DocumentationSite { root, generator, pages: None, configuration, writes_anchors: false });
+        self.all.push(DocumentationSite {
+            root,
+            generator,
+            pages: None,
+            configuration,
+            writes_anchors: false,
+        });
     }
 
     /// Adds the details of a site's configuration.

@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn targets_are_distinguished() {
-        let local = |path: &'static str, fragment| LinkTarget::Local { path: path.into(), fragment };
+        let local =
+            |path: &'static str, fragment| LinkTarget::Local { path: path.into(), fragment };
         let cases = [
             ("a.md", local("a.md", None)),
             ("a.md#b", local("a.md", Some("b"))),

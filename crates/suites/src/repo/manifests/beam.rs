@@ -6,7 +6,7 @@ use super::{
     lock::{LockedVersions, ParsedLockFile},
     pattern::ManifestFolders,
     reading::{ManifestDraft, ManifestReader, RequestedDependency},
-    script::{CommentStyle, TokenizedScript, ScriptToken},
+    script::{CommentStyle, ScriptToken, TokenizedScript},
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -81,7 +81,12 @@ fn value(script: &TokenizedScript<'_>, key: &str, start: ScriptToken<'_>) -> Opt
 }
 
 /// `{:name, "~> 1.0", only: :test}`, each in a list.
-fn take_tuples(script: &TokenizedScript<'_>, range: Range<usize>, folders: &ManifestFolders<'_>, draft: &mut ManifestDraft) {
+fn take_tuples(
+    script: &TokenizedScript<'_>,
+    range: Range<usize>,
+    folders: &ManifestFolders<'_>,
+    draft: &mut ManifestDraft,
+) {
     let mut at = range.start;
     while at < range.end {
         let name = script.word(at + 2).filter(|_| script.is(at, '{') && script.is(at + 1, ':'));

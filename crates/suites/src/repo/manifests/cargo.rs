@@ -302,7 +302,8 @@ struct LockedPackage {
 /// Parses `Cargo.lock`.
 pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let file: CargoLockFile = toml(text)?;
-    let (mut all, mut fixed, mut exact) = (LockedVersions::default(), LockedVersions::default(), LockedVersions::default());
+    let (mut all, mut fixed, mut exact) =
+        (LockedVersions::default(), LockedVersions::default(), LockedVersions::default());
     for package in &file.package {
         all.add(&package.name, &package.version);
         // A package without a source belongs to this repository.

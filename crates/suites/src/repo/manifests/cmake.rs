@@ -172,7 +172,12 @@ fn fill(commands: &[Command<'_>], draft: &mut ManifestDraft) {
 }
 
 /// Parses `CPMAddPackage("gh:fmtlib/fmt#7.1.3")`, or with named arguments.
-fn take_cpm(arguments: &[&str], name: Option<String>, version: Option<String>, draft: &mut ManifestDraft) {
+fn take_cpm(
+    arguments: &[&str],
+    name: Option<String>,
+    version: Option<String>,
+    draft: &mut ManifestDraft,
+) {
     if let Some(name) = name {
         let purpose = purpose(&name, true);
         return draft.want(name, version, purpose);

@@ -5,7 +5,7 @@ use super::{
     format::PackageFileFormat,
     lock::{LockedVersions, ParsedLockFile},
     reading::{ManifestDraft, ManifestError, ManifestReader},
-    script::{CommentStyle, TokenizedScript, ScriptToken},
+    script::{CommentStyle, ScriptToken, TokenizedScript},
 };
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -26,7 +26,9 @@ pub(super) fn read(reading: &mut ManifestReader<'_>) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if let Some(name) = line.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
                 section = name;
-            } else if let Some((_, purpose)) = REQUIREMENT_SECTIONS.iter().find(|(name, _)| *name == section) {
+            } else if let Some((_, purpose)) =
+                REQUIREMENT_SECTIONS.iter().find(|(name, _)| *name == section)
+            {
                 take(line, *purpose, draft);
             }
         }
@@ -85,7 +87,12 @@ fn fill(script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
 }
 
 /// `requires = "a/1", "b/2"`, or a list of those.
-fn take_attribute(script: &TokenizedScript<'_>, at: usize, purpose: Purpose, draft: &mut ManifestDraft) {
+fn take_attribute(
+    script: &TokenizedScript<'_>,
+    at: usize,
+    purpose: Purpose,
+    draft: &mut ManifestDraft,
+) {
     if let Some(list) = script.list(at) {
         for reference in list {
             take(reference, purpose, draft);
@@ -96,7 +103,9 @@ fn take_attribute(script: &TokenizedScript<'_>, at: usize, purpose: Purpose, dra
     while let Some(reference) = script.text(at) {
         take(reference, purpose, draft);
         at += 1;
-        while script.is(at, ',') || (script.get(at) == Some(ScriptToken::End) && script.is(at - 1, ',')) {
+        while script.is(at, ',')
+            || (script.get(at) == Some(ScriptToken::End) && script.is(at - 1, ','))
+        {
             at += 1;
         }
     }

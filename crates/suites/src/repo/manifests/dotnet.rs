@@ -191,7 +191,12 @@ fn expand(text: &str, known: &[&MsBuildFile]) -> String {
     text
 }
 
-fn take_references(build: &MsBuildFile, known: &[&MsBuildFile], otherwise: Purpose, draft: &mut ManifestDraft) {
+fn take_references(
+    build: &MsBuildFile,
+    known: &[&MsBuildFile],
+    otherwise: Purpose,
+    draft: &mut ManifestDraft,
+) {
     for item in &build.references {
         let name = item.name.to_lowercase();
         let central = || {
@@ -204,7 +209,12 @@ fn take_references(build: &MsBuildFile, known: &[&MsBuildFile], otherwise: Purpo
     }
 }
 
-fn fill(reading: &ManifestReader<'_>, build: &MsBuildFile, above: &InheritedBuilds, draft: &mut ManifestDraft) {
+fn fill(
+    reading: &ManifestReader<'_>,
+    build: &MsBuildFile,
+    above: &InheritedBuilds,
+    draft: &mut ManifestDraft,
+) {
     let folder = draft.folder().to_owned();
     let mut known = vec![build];
     for name in ["Directory.Build.props", "Directory.Packages.props"] {
@@ -265,7 +275,8 @@ fn read_solution(reading: &mut ManifestReader<'_>, path: &str) {
     };
     let members = projects.iter().filter_map(|it| join(folder_of(path), &it.replace('\\', "/")));
     let projects = members.filter(|member| {
-        PackageFileFormat::by_path(member) == Some(PackageFileFormat::DotnetProject) && reading.has(member)
+        PackageFileFormat::by_path(member) == Some(PackageFileFormat::DotnetProject)
+            && reading.has(member)
     });
     draft.manifest.members = projects.collect();
     draft.manifest.name = name_of(path).rsplit_once('.').map(|(stem, _)| stem.to_owned());

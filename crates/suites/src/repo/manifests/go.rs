@@ -19,7 +19,11 @@ pub(super) fn read(reading: &mut ManifestReader<'_>) {
             let indirect = fill(&text, &mut draft, &folders);
             // Indirect dependencies are locked here as well.
             if indirect.count() > 0 && !has_sums(reading, &draft) {
-                reading.constraints.push(((*path).to_owned(), PackageFileFormat::GoModule, indirect));
+                reading.constraints.push((
+                    (*path).to_owned(),
+                    PackageFileFormat::GoModule,
+                    indirect,
+                ));
             }
         }
         reading.drafts.push(draft);

@@ -7,7 +7,7 @@ use super::{
     gradle_settings::{self, GradleContext},
     lock::{LockedVersions, ParsedLockFile},
     reading::{ManifestDraft, ManifestReader, RequestedDependency, outwards, place},
-    script::{CommentStyle, TokenizedScript, ScriptToken},
+    script::{CommentStyle, ScriptToken, TokenizedScript},
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -119,7 +119,10 @@ fn fill(
 }
 
 /// Parses an assignment of a string: `def a = 'x'`, `ext.a = 'x'`, `a 'x'`.
-fn setting<'a>(script: &TokenizedScript<'a>, statement: &Range<usize>) -> Option<(&'a str, &'a str)> {
+fn setting<'a>(
+    script: &TokenizedScript<'a>,
+    statement: &Range<usize>,
+) -> Option<(&'a str, &'a str)> {
     let last = statement.end.checked_sub(1)?;
     let text = script.text(last)?;
     let name = match statement.len() {
@@ -231,7 +234,10 @@ impl GradleBuildFile<'_> {
         let script = self.script;
         // Kotlin may write a configuration name as a string.
         let first = script.get(statement.start);
-        let Some(ScriptToken::Word(configuration) | ScriptToken::Text(configuration)) = first else { return };
+        let Some(ScriptToken::Word(configuration) | ScriptToken::Text(configuration)) = first
+        else {
+            return;
+        };
         let Some(purpose) = purpose(configuration) else { return };
         let mut at = statement.start + 1;
         while at < statement.end {
@@ -253,7 +259,11 @@ impl GradleBuildFile<'_> {
             }
             Some(ScriptToken::Word("kotlin")) => into.extend(script.text(at + 2).map(|module| {
                 let version = script.text(at + 4).map(str::to_owned);
-                RequestedDependency::new(format!("org.jetbrains.kotlin:kotlin-{module}"), version, purpose)
+                RequestedDependency::new(
+                    format!("org.jetbrains.kotlin:kotlin-{module}"),
+                    version,
+                    purpose,
+                )
             })),
             Some(ScriptToken::Word("group")) => into.extend(self.named(at..statement.end, purpose)),
             Some(ScriptToken::Word(word)) => self.take_accessor(word, at, purpose, into),
@@ -265,7 +275,11 @@ impl GradleBuildFile<'_> {
         let (name, version) = coordinate(text)?;
         // Unknown interpolations stay as written.
         let expanded = |text: &str| self.expand(text).unwrap_or_else(|| text.to_owned());
-        Some(RequestedDependency::new(expanded(&name), version.map(|version| expanded(&version)), purpose))
+        Some(RequestedDependency::new(
+            expanded(&name),
+            version.map(|version| expanded(&version)),
+            purpose,
+        ))
     }
 
     /// Resolves another project of this build.
@@ -295,7 +309,13 @@ impl GradleBuildFile<'_> {
     }
 
     /// Reads `libs.some.lib`, `libs.bundles.x`, `projects.some.project`.
-    fn take_accessor(&self, first: &str, at: usize, purpose: Purpose, into: &mut Vec<RequestedDependency>) {
+    fn take_accessor(
+        &self,
+        first: &str,
+        at: usize,
+        purpose: Purpose,
+        into: &mut Vec<RequestedDependency>,
+    ) {
         let mut words = Vec::new();
         let mut at = at + 1;
         while let (true, Some(word)) = (self.script.is(at, '.'), self.script.word(at + 1)) {

@@ -8,7 +8,7 @@ use super::{
     format::PackageFileFormat,
     gradle::coordinate,
     reading::{ManifestDraft, ManifestReader, toml},
-    script::{CommentStyle, TokenizedScript, ScriptToken},
+    script::{CommentStyle, ScriptToken, TokenizedScript},
 };
 use std::collections::{BTreeSet, HashMap};
 use toml::{Table, Value};
@@ -159,7 +159,9 @@ fn said(script: &TokenizedScript<'_>) -> GradleSettings {
                 said.name = Some(name.clone());
             }
             // `project(':a').projectDir = file('b')`, or `new File(settingsDir, 'b')`.
-            (Some("project"), [project, target]) if tokens.contains(&ScriptToken::Word("projectDir")) => {
+            (Some("project"), [project, target])
+                if tokens.contains(&ScriptToken::Word("projectDir")) =>
+            {
                 said.folders.insert(project.clone(), target.clone());
             }
             _ => {}
@@ -188,7 +190,8 @@ fn read_settings(
 ) {
     let mut draft = ManifestDraft::new(path, PackageFileFormat::GradleSettings);
     let text = reading.text(path).unwrap_or_default();
-    let GradleSettings { name, projects, folders } = said(&TokenizedScript::new(&text, CommentStyle::Slashes));
+    let GradleSettings { name, projects, folders } =
+        said(&TokenizedScript::new(&text, CommentStyle::Slashes));
     let root = folder_of(path).to_owned();
     let mut members = BTreeSet::new();
     let top = (":".to_owned(), root.clone(), name.clone());

@@ -89,7 +89,11 @@ impl ParsedLockFile {
     }
 
     /// Returns the locked version.
-    pub(super) fn version(&self, asker: RequestingPackage<'_>, wanted: &RequestedDependency) -> Option<String> {
+    pub(super) fn version(
+        &self,
+        asker: RequestingPackage<'_>,
+        wanted: &RequestedDependency,
+    ) -> Option<String> {
         let requirement = wanted.requirement.as_deref();
         let keys = (self.keys)(asker, wanted);
         let exact = keys.iter().find_map(|key| self.exact.version(key, requirement));

@@ -231,7 +231,8 @@ fn module_path(folder: &str, module: &str) -> Option<String> {
 fn expand(text: &str, chain: &[(&str, &Pom)]) -> String {
     let mut text = text.to_owned();
     for _ in 0..MAX_PROPERTY_LOOKUPS {
-        let Some(next) = expand_once(&text, chain).filter(|next| next.len() <= MAX_VALUE_BYTES) else {
+        let Some(next) = expand_once(&text, chain).filter(|next| next.len() <= MAX_VALUE_BYTES)
+        else {
             break;
         };
         text = next;
@@ -393,7 +394,8 @@ mod tests {
             "<project><artifactId>a</artifactId><version>${{p0}}</version><properties>{properties}<p40>x</p40></properties></project>"
         );
         let folder = super::super::tests::folder(&[("pom.xml", pom.as_bytes())]);
-        let packages = super::super::read(&crate::repo::tree::ProjectTree::of(folder.path()), &|| false);
+        let packages =
+            super::super::read(&crate::repo::tree::ProjectTree::of(folder.path()), &|| false);
         let version = packages.manifests[0].version.as_deref().unwrap();
         assert!(version.len() <= super::MAX_VALUE_BYTES, "{}", version.len());
     }

@@ -38,7 +38,7 @@ use super::{
 };
 use crate::files::ReadFailure;
 use format::PackageFileFormat;
-use lock::{RequestingPackage, ParsedLockFile};
+use lock::{ParsedLockFile, RequestingPackage};
 use reading::{ManifestDraft, ManifestError, ManifestReader, place};
 use std::collections::HashMap;
 use summary::LockFileTally;
@@ -70,7 +70,9 @@ const FAMILIES: [fn(&mut ManifestReader<'_>); 15] = [
 
 /// Returns the ecosystem of a manifest; `None` for other files.
 pub(super) fn ecosystem(name: &str) -> Option<&'static str> {
-    PackageFileFormat::by_name(name).filter(|format| format.is_manifest()).map(PackageFileFormat::ecosystem)
+    PackageFileFormat::by_name(name)
+        .filter(|format| format.is_manifest())
+        .map(PackageFileFormat::ecosystem)
 }
 
 /// Results from manifests and lock files.
@@ -132,7 +134,11 @@ fn link_workspaces(drafts: &mut [ManifestDraft]) {
 }
 
 /// Finds each manifest's lock file, and reads them one by one, so that only one is in memory.
-fn read_locks(reading: &mut ManifestReader<'_>, drafts: &mut [ManifestDraft], tally: &mut LockFileTally) {
+fn read_locks(
+    reading: &mut ManifestReader<'_>,
+    drafts: &mut [ManifestDraft],
+    tally: &mut LockFileTally,
+) {
     let mut users: HashMap<String, Vec<usize>> = HashMap::new();
     for at in 0..drafts.len() {
         if drafts[at].manifest.lock_file.is_none() {
@@ -194,9 +200,10 @@ fn open_lock(format: PackageFileFormat, text: &str) -> Result<ParsedLockFile, Ma
         PackageFileFormat::PnpmLock => npm_lock::pnpm_lock(text),
         PackageFileFormat::YarnLock => npm_lock::yarn_lock(text),
         PackageFileFormat::BunLock => npm_lock::bun_lock(text),
-        PackageFileFormat::UvLock | PackageFileFormat::PoetryLock | PackageFileFormat::PdmLock | PackageFileFormat::PythonLock => {
-            python_lock::lock(text)
-        }
+        PackageFileFormat::UvLock
+        | PackageFileFormat::PoetryLock
+        | PackageFileFormat::PdmLock
+        | PackageFileFormat::PythonLock => python_lock::lock(text),
         PackageFileFormat::PipfileLock => python_lock::pipfile_lock(text),
         PackageFileFormat::GoSums => Ok(go::sums(text)),
         PackageFileFormat::GradleLock => Ok(gradle::lock(text)),
@@ -214,7 +221,8 @@ fn open_lock(format: PackageFileFormat, text: &str) -> Result<ParsedLockFile, Ma
 fn fix_versions(draft: &mut ManifestDraft, lock: &ParsedLockFile, lock_folder: &str) {
     let folder = folder_of(&draft.manifest.path);
     let folder = folder.strip_prefix(lock_folder).unwrap_or(folder).trim_start_matches('/');
-    let asker = RequestingPackage { name: draft.manifest.name.as_deref().unwrap_or_default(), folder };
+    let asker =
+        RequestingPackage { name: draft.manifest.name.as_deref().unwrap_or_default(), folder };
     for wanted in &mut draft.wanted {
         if wanted.locked.is_none() {
             wanted.locked = lock.version(asker, wanted);
@@ -231,7 +239,8 @@ fn name_managers(drafts: &mut [ManifestDraft]) {
         let lock = manifest.lock_file.as_deref().and_then(PackageFileFormat::by_path);
         // The source of a compiled requirements list may use any manager.
         let lock = lock.filter(|lock| *lock != PackageFileFormat::Requirements);
-        let from_lock = lock.and_then(PackageFileFormat::manager).or(draft.likely_manager).map(str::to_owned);
+        let from_lock =
+            lock.and_then(PackageFileFormat::manager).or(draft.likely_manager).map(str::to_owned);
         let shared = || known.get(manifest.workspace.as_ref()?).cloned();
         manifest.manager = manifest.manager.take().or(from_lock).or_else(shared);
         if let Some(manager) = manifest.manager.as_ref().filter(|_| !manifest.members.is_empty()) {

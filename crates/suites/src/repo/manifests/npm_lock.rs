@@ -1,7 +1,7 @@
 //! Lock files of npm, pnpm, yarn and bun. pnpm and yarn use a fixed layout, so they are parsed line by line.
 
 use super::{
-    lock::{RequestingPackage, LockedVersions, ParsedLockFile},
+    lock::{LockedVersions, ParsedLockFile, RequestingPackage},
     reading::{ManifestError, RequestedDependency},
 };
 use serde::Deserialize;
@@ -228,7 +228,9 @@ impl PnpmLines {
 pub(super) fn yarn_lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let known = text.contains("yarn lockfile v1") || text.contains("__metadata:");
     if !known && !text.trim().is_empty() {
-        return Err(ManifestError::Other("a Yarn lock file: it has neither of the two known headers"));
+        return Err(ManifestError::Other(
+            "a Yarn lock file: it has neither of the two known headers",
+        ));
     }
     let (mut fixed, mut exact) = (LockedVersions::default(), LockedVersions::default());
     let mut asked: Vec<&str> = Vec::new();

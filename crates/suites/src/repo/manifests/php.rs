@@ -62,7 +62,8 @@ struct ComposerLockedPackage {
 pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     let file: ComposerLockFile = serde_json::from_str(text)?;
     let mut fixed = LockedVersions::default();
-    for ComposerLockedPackage { name, version } in file.packages.into_iter().chain(file.development) {
+    for ComposerLockedPackage { name, version } in file.packages.into_iter().chain(file.development)
+    {
         fixed.add(name.to_lowercase(), version);
     }
     Ok(ParsedLockFile::flat(fixed, str::to_lowercase))

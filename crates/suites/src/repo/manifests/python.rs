@@ -154,7 +154,11 @@ fn licence(project: Option<&Value>) -> Option<String> {
 }
 
 /// Reads a version from a file named in the manifest.
-fn dynamic_version(reading: &mut ManifestReader<'_>, table: &Table, folder: &str) -> Option<String> {
+fn dynamic_version(
+    reading: &mut ManifestReader<'_>,
+    table: &Table,
+    folder: &str,
+) -> Option<String> {
     let setuptools = at(table, &["tool", "setuptools", "dynamic", "version"]);
     let key = |key: &str| setuptools.and_then(|version| version.get(key));
     if let Some(name) = text(key("attr")) {
@@ -185,7 +189,12 @@ fn take_poetry(reading: &ManifestReader<'_>, poetry: &Value, draft: &mut Manifes
 }
 
 /// Reads a dependency table: a version, a table, or a list of tables for different platforms.
-fn take_table(reading: &ManifestReader<'_>, list: Option<&Value>, purpose: Purpose, draft: &mut ManifestDraft) {
+fn take_table(
+    reading: &ManifestReader<'_>,
+    list: Option<&Value>,
+    purpose: Purpose,
+    draft: &mut ManifestDraft,
+) {
     for (name, wanted) in tables(list) {
         // Poetry lists the interpreter as a package.
         if name == "python" {
@@ -200,7 +209,9 @@ fn take_table(reading: &ManifestReader<'_>, list: Option<&Value>, purpose: Purpo
             let path = text(wanted.get("path"));
             let target = path.and_then(|path| package_at(reading, draft.folder(), &path));
             let requirement = text(Some(wanted)).or(source);
-            draft.wanted.push(RequestedDependency::new(name, requirement, purpose).taken_from(target));
+            draft
+                .wanted
+                .push(RequestedDependency::new(name, requirement, purpose).taken_from(target));
         }
     }
 }

@@ -297,7 +297,9 @@ pub(super) fn place(path: &str) -> (usize, &str) {
 fn decode(bytes: Vec<u8>) -> Result<String, ManifestError> {
     let wide = |rest: &[u8], number: fn([u8; 2]) -> u16| {
         let numbers = rest.chunks(2).map(|pair| number([pair[0], *pair.get(1).unwrap_or(&0)]));
-        char::decode_utf16(numbers).collect::<Result<String, _>>().map_err(|_| ManifestError::Encoding)
+        char::decode_utf16(numbers)
+            .collect::<Result<String, _>>()
+            .map_err(|_| ManifestError::Encoding)
     };
     let text = match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes)?,

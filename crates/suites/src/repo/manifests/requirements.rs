@@ -129,7 +129,12 @@ enum RequirementLine {
 }
 
 /// Returns the non-empty logical lines of a list.
-fn lines(reading: &ManifestReader<'_>, text: &str, folder: &str, purpose: Purpose) -> Vec<RequirementLine> {
+fn lines(
+    reading: &ManifestReader<'_>,
+    text: &str,
+    folder: &str,
+    purpose: Purpose,
+) -> Vec<RequirementLine> {
     let mut found = Vec::new();
     let mut whole = String::new();
     for line in text.lines() {
@@ -149,7 +154,12 @@ fn lines(reading: &ManifestReader<'_>, text: &str, folder: &str, purpose: Purpos
     found
 }
 
-fn read_line(reading: &ManifestReader<'_>, line: &str, folder: &str, purpose: Purpose) -> Option<RequirementLine> {
+fn read_line(
+    reading: &ManifestReader<'_>,
+    line: &str,
+    folder: &str,
+    purpose: Purpose,
+) -> Option<RequirementLine> {
     let option = |names: [&str; 2]| {
         let value = names.iter().find_map(|name| line.strip_prefix(name))?;
         let value = value.strip_prefix('=').unwrap_or(value).trim();
@@ -179,7 +189,11 @@ fn read_line(reading: &ManifestReader<'_>, line: &str, folder: &str, purpose: Pu
         // A package under development is installed in place.
         let own = editable.is_some() && folder_of(&target) == folder;
         let wanted = wanted.taken_from(Some(target));
-        return Some(if own { RequirementLine::Own(wanted) } else { RequirementLine::Package(wanted) });
+        return Some(if own {
+            RequirementLine::Own(wanted)
+        } else {
+            RequirementLine::Package(wanted)
+        });
     }
     let (name, requirement) = parse(line)?;
     Some(RequirementLine::Package(RequestedDependency::new(name, requirement, purpose)))
@@ -275,7 +289,9 @@ fn fill(
             RequirementLine::Include(path) => {
                 // A list that is a manifest itself is reported separately.
                 let path = join(&folder, &path).filter(|path| {
-                    PackageFileFormat::by_path(path).is_none() && reading.has(path) && seen.len() < MAX_INCLUDE_DEPTH
+                    PackageFileFormat::by_path(path).is_none()
+                        && reading.has(path)
+                        && seen.len() < MAX_INCLUDE_DEPTH
                 });
                 let Some(path) = path.filter(|path| seen.insert(path.clone())) else { continue };
                 let text = reading.text(&path).unwrap_or_default();
@@ -307,7 +323,10 @@ fn fix(draft: &mut ManifestDraft, path: &str, fixed: &LockedVersions) {
 }
 
 /// Applies the versions of compiled lists to their sources.
-fn fix_sources(reading: &mut ManifestReader<'_>, compiled: Vec<(&str, Vec<String>, LockedVersions)>) {
+fn fix_sources(
+    reading: &mut ManifestReader<'_>,
+    compiled: Vec<(&str, Vec<String>, LockedVersions)>,
+) {
     let drafts = reading.drafts.iter().enumerate();
     let by_path: HashMap<_, _> =
         drafts.map(|(at, draft)| (draft.manifest.path.clone(), at)).collect();

@@ -5,7 +5,7 @@ use super::{
     format::PackageFileFormat,
     lock::{LockedVersions, ParsedLockFile},
     reading::{ManifestDraft, ManifestReader, RequestedDependency},
-    script::{CommentStyle, TokenizedScript, ScriptToken, is_computed},
+    script::{CommentStyle, ScriptToken, TokenizedScript, is_computed},
 };
 use std::{collections::HashMap, ops::Range};
 
@@ -47,7 +47,11 @@ pub(super) fn read(reading: &mut ManifestReader<'_>) {
     for path in reading.files(PackageFileFormat::Gemspec) {
         let mut draft = ManifestDraft::new(path, PackageFileFormat::Gemspec);
         if let Some(text) = reading.text(path) {
-            fill_specification(reading, &TokenizedScript::new(&text, CommentStyle::Hash), &mut draft);
+            fill_specification(
+                reading,
+                &TokenizedScript::new(&text, CommentStyle::Hash),
+                &mut draft,
+            );
         }
         reading.drafts.push(draft);
     }
@@ -95,11 +99,17 @@ fn arguments<'t>(script: &TokenizedScript<'t>, range: Range<usize>) -> RubyArgum
             (Some(ScriptToken::Word(key)), Some(ScriptToken::Sign(':')), _) => {
                 found.options.insert(key, rest(2));
             }
-            (Some(ScriptToken::Sign(':')), Some(ScriptToken::Word(key)), Some(ScriptToken::Sign('='))) => {
+            (
+                Some(ScriptToken::Sign(':')),
+                Some(ScriptToken::Word(key)),
+                Some(ScriptToken::Sign('=')),
+            ) => {
                 found.options.insert(key, rest(4));
             }
             // `:test`, as a group name.
-            (Some(ScriptToken::Sign(':')), Some(ScriptToken::Word(word)), None) => found.texts.push(word),
+            (Some(ScriptToken::Sign(':')), Some(ScriptToken::Word(word)), None) => {
+                found.texts.push(word)
+            }
             (Some(ScriptToken::Text(text)), ..) => found.texts.push(text),
             (Some(ScriptToken::Sign('[')), ..) => {
                 found.texts.extend(script.list(at(0)).unwrap_or_default());
@@ -121,7 +131,11 @@ fn purpose(groups: &[&str]) -> Purpose {
     if development { Purpose::Development } else { Purpose::Runtime }
 }
 
-fn fill_gemfile(reading: &ManifestReader<'_>, script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
+fn fill_gemfile(
+    reading: &ManifestReader<'_>,
+    script: &TokenizedScript<'_>,
+    draft: &mut ManifestDraft,
+) {
     // Groups of each open block; empty for other blocks.
     let mut blocks: Vec<Vec<&str>> = Vec::new();
     let mut of_gem = false;
@@ -149,17 +163,27 @@ fn fill_gemfile(reading: &ManifestReader<'_>, script: &TokenizedScript<'_>, draf
     }
 }
 
-fn gem(reading: &ManifestReader<'_>, folder: &str, called: &RubyArguments<'_>, purpose: Purpose) -> RequestedDependency {
+fn gem(
+    reading: &ManifestReader<'_>,
+    folder: &str,
+    called: &RubyArguments<'_>,
+    purpose: Purpose,
+) -> RequestedDependency {
     let name = called.texts.first().copied().unwrap_or_default();
     let address = ["path", "git", "github"].iter().find_map(|key| called.text(key));
     let wanted = requirement(&called.texts).or(address.map(str::to_owned));
     let specification = format!("{name}.gemspec");
     let target =
         called.text("path").and_then(|path| join(folder, &format!("{path}/{specification}")));
-    RequestedDependency::new(name, wanted, purpose).taken_from(target.filter(|path| reading.has(path)))
+    RequestedDependency::new(name, wanted, purpose)
+        .taken_from(target.filter(|path| reading.has(path)))
 }
 
-fn fill_specification(reading: &mut ManifestReader<'_>, script: &TokenizedScript<'_>, draft: &mut ManifestDraft) {
+fn fill_specification(
+    reading: &mut ManifestReader<'_>,
+    script: &TokenizedScript<'_>,
+    draft: &mut ManifestDraft,
+) {
     for statement in script.statements(0..script.tokens().len()) {
         // `spec.name = "x"`, `spec.add_dependency "y", "~> 1"`.
         let at = statement.start;
@@ -194,9 +218,15 @@ fn fill_specification(reading: &mut ManifestReader<'_>, script: &TokenizedScript
 }
 
 /// Returns the version in a file that the specification loads: `require_relative "lib/x/version"`.
-fn named_version(reading: &mut ManifestReader<'_>, script: &TokenizedScript<'_>, folder: &str) -> Option<String> {
+fn named_version(
+    reading: &mut ManifestReader<'_>,
+    script: &TokenizedScript<'_>,
+    folder: &str,
+) -> Option<String> {
     let texts = script.tokens().iter().filter_map(|token| match token {
-        ScriptToken::Text(text) if text.ends_with("version") => Some(text.trim_start_matches("../")),
+        ScriptToken::Text(text) if text.ends_with("version") => {
+            Some(text.trim_start_matches("../"))
+        }
         _ => None,
     });
     let places = texts.flat_map(|it| [format!("{it}.rb"), format!("lib/{it}.rb")]);

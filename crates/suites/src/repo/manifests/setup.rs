@@ -5,7 +5,7 @@ use super::{
     format::PackageFileFormat,
     reading::{ManifestDraft, ManifestReader},
     requirements::{parse, purpose_of},
-    script::{CommentStyle, TokenizedScript, ScriptToken, is_computed},
+    script::{CommentStyle, ScriptToken, TokenizedScript, is_computed},
 };
 use std::collections::HashMap;
 
@@ -81,7 +81,12 @@ fn fill_configuration(
     }
 }
 
-fn fill_metadata(reading: &mut ManifestReader<'_>, key: &str, value: &str, draft: &mut ManifestDraft) {
+fn fill_metadata(
+    reading: &mut ManifestReader<'_>,
+    key: &str,
+    value: &str,
+    draft: &mut ManifestDraft,
+) {
     let folder = draft.folder().to_owned();
     let manifest = &mut draft.manifest;
     let given = || Some(value.to_owned()).filter(|value| !value.is_empty());
@@ -169,7 +174,11 @@ fn take_list(script: &TokenizedScript<'_>, at: usize, purpose: Purpose, draft: &
 }
 
 /// Reads a file that contains only a version.
-pub(super) fn whole_file(reading: &mut ManifestReader<'_>, folder: &str, path: &str) -> Option<String> {
+pub(super) fn whole_file(
+    reading: &mut ManifestReader<'_>,
+    folder: &str,
+    path: &str,
+) -> Option<String> {
     let path = join(folder, path).filter(|path| reading.has(path))?;
     let text = reading.text(&path)?;
     let text = text.trim();
@@ -177,7 +186,11 @@ pub(super) fn whole_file(reading: &mut ManifestReader<'_>, folder: &str, path: &
 }
 
 /// Reads the version of a dotted name: `package.__version__`.
-pub(super) fn attribute(reading: &mut ManifestReader<'_>, folder: &str, name: &str) -> Option<String> {
+pub(super) fn attribute(
+    reading: &mut ManifestReader<'_>,
+    folder: &str,
+    name: &str,
+) -> Option<String> {
     let (module, name) = name.rsplit_once('.')?;
     let module = module.replace('.', "/");
     let places = ["", "src/"]
@@ -189,7 +202,11 @@ pub(super) fn attribute(reading: &mut ManifestReader<'_>, folder: &str, name: &s
 }
 
 /// Reads the version in a file used by a build tool.
-pub(super) fn in_source(reading: &mut ManifestReader<'_>, folder: &str, path: &str) -> Option<String> {
+pub(super) fn in_source(
+    reading: &mut ManifestReader<'_>,
+    folder: &str,
+    path: &str,
+) -> Option<String> {
     let path = join(folder, path).filter(|path| reading.has(path))?;
     assigned(&reading.text(&path)?, &["__version__", "VERSION", "version"])
 }

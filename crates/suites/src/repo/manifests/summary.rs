@@ -7,7 +7,7 @@ use super::{
     },
     format::PackageFileFormat,
     lock::LockedVersions,
-    reading::{ManifestDraft, DependencyOrigin, RequestedDependency, outwards},
+    reading::{DependencyOrigin, ManifestDraft, RequestedDependency, outwards},
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -86,7 +86,12 @@ pub(super) fn comparable(ecosystem: &str, name: &str) -> String {
 
 impl LockFileTally {
     /// Adds a lock file.
-    pub(super) fn take_lock(&mut self, path: &str, format: PackageFileFormat, fixed: &LockedVersions) {
+    pub(super) fn take_lock(
+        &mut self,
+        path: &str,
+        format: PackageFileFormat,
+        fixed: &LockedVersions,
+    ) {
         if is_foreign(path) {
             return;
         }

@@ -50,7 +50,8 @@ pub(super) fn commands(sources: &ProjectSources<'_>) -> (Vec<CommandCandidate>, 
     });
     let mut candidates = Vec::new();
     let mut problems = Vec::new();
-    let small = |path: &str| sources.tree.file(path).is_some_and(|file| file.bytes <= MAX_SOURCE_BYTES);
+    let small =
+        |path: &str| sources.tree.file(path).is_some_and(|file| file.bytes <= MAX_SOURCE_BYTES);
     let read_ones = paths.into_iter().filter(|path| is_read(path) && small(path));
     for path in read_ones.take(MAX_CI_FILES) {
         if sources.stopped() {

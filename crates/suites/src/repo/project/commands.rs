@@ -4,7 +4,7 @@
 //! Must not know how those are read.
 
 use super::{
-    purpose::{self, CommandJudgment, NamePurpose, CommandRequirement},
+    purpose::{self, CommandJudgment, CommandRequirement, NamePurpose},
     runners::TaskTarget,
     shell::{self, TypedCommand},
     sources::{ProjectSources, depth, is_aside, is_documents},
@@ -58,7 +58,10 @@ pub(super) struct CommandCandidate {
 }
 
 /// Returns the best commands of each purpose, most reliable first.
-pub(super) fn rank(sources: &ProjectSources<'_>, candidates: Vec<CommandCandidate>) -> Vec<ProjectCommand> {
+pub(super) fn rank(
+    sources: &ProjectSources<'_>,
+    candidates: Vec<CommandCandidate>,
+) -> Vec<ProjectCommand> {
     let mut kept = merge(candidates.into_iter().filter_map(adjust_to_folder).collect());
     kept.sort_by_cached_key(|kept| {
         let folder = depth(&kept.candidate.folder);
@@ -171,7 +174,11 @@ fn merge(mut candidates: Vec<CommandCandidate>) -> Vec<SelectedCommand> {
 }
 
 /// `cargo test --all` confirms `cargo test`.
-fn confirm_shorter(kept: &mut [SelectedCommand], index: usize, at: &HashMap<(String, String), usize>) {
+fn confirm_shorter(
+    kept: &mut [SelectedCommand],
+    index: usize,
+    at: &HashMap<(String, String), usize>,
+) {
     let Some(SelectedCommand { candidate, .. }) = kept.get(index) else { return };
     if !matches!(candidate.origin, CommandOrigin::Document | CommandOrigin::Integration) {
         return;
@@ -207,7 +214,10 @@ fn key(command: &str) -> String {
 }
 
 /// Returns candidates from task files, judged by name and contents.
-pub(super) fn from_offers(sources: &ProjectSources<'_>, offers: &[TaskTarget]) -> Vec<CommandCandidate> {
+pub(super) fn from_offers(
+    sources: &ProjectSources<'_>,
+    offers: &[TaskTarget],
+) -> Vec<CommandCandidate> {
     let judged: Vec<(&TaskTarget, NamePurpose)> =
         offers.iter().map(|offer| (offer, judge(sources, offer))).collect();
     let outer = judged.iter().filter(|(offer, _)| offer.folder().is_empty());
@@ -243,7 +253,8 @@ fn judge(sources: &ProjectSources<'_>, offer: &TaskTarget) -> NamePurpose {
         return named;
     }
     let commands = shell::commands(&offer.body, offer.folder(), sources);
-    let counts = |typed: &&TypedCommand| !typed.words().first().is_some_and(|word| ASIDES.contains(word));
+    let counts =
+        |typed: &&TypedCommand| !typed.words().first().is_some_and(|word| ASIDES.contains(word));
     let judged = commands.iter().filter(counts).map(|typed| purpose::of_command(&typed.words()));
     let judged: Option<BTreeSet<CommandPurpose>> =
         judged.map(|judgement| judgement.map(|it| it.purpose)).collect();
@@ -293,7 +304,10 @@ impl<'s> AvailableTargets<'s> {
     }
 
     /// Judges a documented command: one that cannot be run in this project is an example for others.
-    pub(super) fn judge_documented(&self, typed: &TypedCommand) -> Option<(CommandPurpose, CommandOrigin)> {
+    pub(super) fn judge_documented(
+        &self,
+        typed: &TypedCommand,
+    ) -> Option<(CommandPurpose, CommandOrigin)> {
         if !typed.is_complete() {
             return None;
         }
@@ -324,7 +338,9 @@ impl<'s> AvailableTargets<'s> {
         let tool = words.first().copied().unwrap_or_default();
         match need {
             CommandRequirement::Nothing => self.has_tool(tool, &typed.folder),
-            CommandRequirement::Ecosystem(ecosystem) => self.sources.ecosystem(ecosystem).next().is_some(),
+            CommandRequirement::Ecosystem(ecosystem) => {
+                self.sources.ecosystem(ecosystem).next().is_some()
+            }
             CommandRequirement::File(path) => join(&typed.folder, path)
                 .is_some_and(|path| self.sources.tree.file(&path).is_some()),
             CommandRequirement::Target(name) => {

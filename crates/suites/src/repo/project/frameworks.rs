@@ -142,7 +142,12 @@ const FRAMEWORKS: &[Row] = &[
     ("Maven", "info.picocli", "picocli", FrameworkPurpose::CommandLine),
     ("Maven", "androidx.compose", "Jetpack Compose", FrameworkPurpose::Mobile),
     (".NET", "Microsoft.AspNetCore", "ASP.NET Core", FrameworkPurpose::Server),
-    (".NET", "Microsoft.EntityFrameworkCore", "Entity Framework Core", FrameworkPurpose::Foundation),
+    (
+        ".NET",
+        "Microsoft.EntityFrameworkCore",
+        "Entity Framework Core",
+        FrameworkPurpose::Foundation,
+    ),
     (".NET", "Microsoft.Maui.Controls", ".NET MAUI", FrameworkPurpose::Mobile),
     (".NET", "Avalonia", "Avalonia", FrameworkPurpose::Desktop),
     (".NET", "System.CommandLine", "System.CommandLine", FrameworkPurpose::CommandLine),

@@ -2,7 +2,7 @@
 
 use super::{
     frameworks::{Framework, FrameworkPurpose},
-    sources::{OpenedManifest, FileRole, ProjectSources, is_aside, is_documents},
+    sources::{FileRole, OpenedManifest, ProjectSources, is_aside, is_documents},
 };
 use crate::repo::{
     languages,
@@ -188,7 +188,9 @@ impl<'e> KindEvidence<'e> {
                 && opened.asks_for("flutter")
                 && (beside("android") || beside("ios"))
             {
-                return mobile(format!("{path} depends on Flutter and has mobile platform folders"));
+                return mobile(format!(
+                    "{path} depends on Flutter and has mobile platform folders"
+                ));
             }
             let is_android = opened.text.contains("com.android.application")
                 || opened.text.contains("libs.plugins.android.application");
@@ -241,8 +243,9 @@ impl<'e> KindEvidence<'e> {
         if let Some(path) = manage.and_then(|entry| entry.path.as_deref()) {
             return web(format!("{path} runs a Django site"));
         }
-        let components =
-            self.framework(FrameworkPurpose::Components).filter(|framework| self.has_page(framework));
+        let components = self
+            .framework(FrameworkPurpose::Components)
+            .filter(|framework| self.has_page(framework));
         if let Some(framework) = components {
             return web(format!(
                 "{} depends on {} and has an HTML page",
@@ -288,7 +291,9 @@ impl<'e> KindEvidence<'e> {
         let runs = match opened.manifest.ecosystem.as_str() {
             "Cargo" | "Go" | "Swift" => {
                 self.entry(EntryKind::Binary).is_some()
-                    && self.framework(FrameworkPurpose::CommandLine).is_none_or(|_| self.is_called_server())
+                    && self
+                        .framework(FrameworkPurpose::CommandLine)
+                        .is_none_or(|_| self.is_called_server())
             }
             "npm" => {
                 let starts = opened.value.pointer("/scripts/start").is_some();
@@ -328,7 +333,9 @@ impl<'e> KindEvidence<'e> {
                     .name
                     .replace('-', "_")
                     .eq_ignore_ascii_case(&library.name.replace('-', "_"));
-                let named = self.framework(FrameworkPurpose::CommandLine).filter(|_| outer(program) || same);
+                let named = self
+                    .framework(FrameworkPurpose::CommandLine)
+                    .filter(|_| outer(program) || same);
                 Some(match named {
                     Some(_) => self.program(program),
                     None => Self::library(library),
@@ -358,7 +365,8 @@ impl<'e> KindEvidence<'e> {
             .find(|entry| words.contains(&entry.name.to_lowercase().as_str()))
             .or_else(|| programs().find(|entry| names.contains(&entry.name.as_str())))
             .unwrap_or(first);
-        let with = self.framework(FrameworkPurpose::CommandLine).map(|it| format!(" with {}", it.name));
+        let with =
+            self.framework(FrameworkPurpose::CommandLine).map(|it| format!(" with {}", it.name));
         let because = format!(
             "{} builds the program {}{}",
             program.declared_in,

@@ -1,7 +1,7 @@
 //! Commands in the README and the contributing guide.
 
 use super::{
-    commands::{CommandCandidate, AvailableTargets},
+    commands::{AvailableTargets, CommandCandidate},
     shell,
     sources::ProjectSources,
 };
@@ -185,7 +185,11 @@ fn fenced_blocks(text: &str) -> Vec<ReadmeCodeBlock> {
             let inner =
                 lines.by_ref().map(|(_, inner)| inner).take_while(|it| it.trim_end() != line);
             let text = inner.collect::<Vec<_>>().join("\n");
-            blocks.push(ReadmeCodeBlock { language: std::mem::take(&mut language), text, line: number + 1 });
+            blocks.push(ReadmeCodeBlock {
+                language: std::mem::take(&mut language),
+                text,
+                line: number + 1,
+            });
         } else if !line.is_empty() {
             language.clear();
         }

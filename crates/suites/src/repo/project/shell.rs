@@ -78,7 +78,11 @@ struct ShellScriptReader<'a> {
 
 /// Returns the commands of a script that starts in a folder. Commands in conditions, loops, or folders outside the tree
 /// are skipped.
-pub(super) fn commands(script: &str, folder: &str, sources: &ProjectSources<'_>) -> Vec<TypedCommand> {
+pub(super) fn commands(
+    script: &str,
+    folder: &str,
+    sources: &ProjectSources<'_>,
+) -> Vec<TypedCommand> {
     let mut reader = ShellScriptReader {
         sources,
         folder: Some(folder.to_owned()),

@@ -207,7 +207,9 @@ fn is_left_out(path: &str, role: FileRole) -> bool {
         FileRole::CargoConfiguration => false,
         // Build tool wrappers keep their settings in a hidden folder.
         FileRole::Version => is_aside(path) && !path.starts_with(".mvn/"),
-        FileRole::CargoExample => path.split_once("examples/").is_none_or(|(above, _)| is_aside(above)),
+        FileRole::CargoExample => {
+            path.split_once("examples/").is_none_or(|(above, _)| is_aside(above))
+        }
         _ => is_aside(path),
     }
 }
@@ -358,7 +360,11 @@ impl<'a> ProjectSources<'a> {
     }
 }
 
-fn open<'a>(tree: &ProjectTree, manifests: &'a [Manifest], halt: HaltCheck<'_>) -> Vec<OpenedManifest<'a>> {
+fn open<'a>(
+    tree: &ProjectTree,
+    manifests: &'a [Manifest],
+    halt: HaltCheck<'_>,
+) -> Vec<OpenedManifest<'a>> {
     let mut chosen: Vec<&Manifest> =
         manifests.iter().filter(|manifest| !is_aside(&manifest.path)).collect();
     // A collection of examples contains nothing else.
@@ -376,7 +382,9 @@ fn open<'a>(tree: &ProjectTree, manifests: &'a [Manifest], halt: HaltCheck<'_>) 
         .collect();
     let small = |path: &str| tree.file(path).is_some_and(|file| file.bytes <= MAX_SOURCE_BYTES);
     let mut opened = Vec::new();
-    for manifest in chosen.into_iter().filter(|manifest| small(&manifest.path)).take(MAX_OPENED_MANIFESTS) {
+    for manifest in
+        chosen.into_iter().filter(|manifest| small(&manifest.path)).take(MAX_OPENED_MANIFESTS)
+    {
         if halt() {
             break;
         }
@@ -468,7 +476,8 @@ fn yaml(text: &str) -> Result<Value, String> {
 /// Reads and parses a file, or returns the problem.
 pub(super) fn read(tree: &ProjectTree, path: &str) -> Result<(String, Value), ReadFailure> {
     let text = tree.text(path)?;
-    let value = parse(path, &text).map_err(|reason| ReadFailure { path: tree.shown(path), reason })?;
+    let value =
+        parse(path, &text).map_err(|reason| ReadFailure { path: tree.shown(path), reason })?;
     Ok((text, value))
 }
 

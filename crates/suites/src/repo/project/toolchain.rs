@@ -1,6 +1,6 @@
 //! Required versions of languages and tools.
 
-use super::sources::{OpenedManifest, FileRole, ProjectSources, depth, read};
+use super::sources::{FileRole, OpenedManifest, ProjectSources, depth, read};
 use crate::{
     files::ReadFailure,
     repo::{
@@ -58,7 +58,8 @@ pub(super) fn find(sources: &ProjectSources<'_>) -> (Vec<Tool>, Vec<ReadFailure>
 
 /// Reads the versions required by top-level Terraform files.
 fn of_terraform(sources: &ProjectSources<'_>) -> Option<Tool> {
-    let mut files = sources.of(FileRole::Terraform).iter().filter(|path| folder_of(path).is_empty());
+    let mut files =
+        sources.of(FileRole::Terraform).iter().filter(|path| folder_of(path).is_empty());
     files.find_map(|path| {
         let text = sources.tree.text(path).ok()?;
         let line = text.lines().find(|line| line.trim_start().starts_with("required_version"))?;

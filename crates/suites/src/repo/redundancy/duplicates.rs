@@ -57,7 +57,9 @@ pub(super) fn find(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Vec<Dupl
         }
     }
     let mut shared: HashMap<(u32, u32), u32> = HashMap::new();
-    for holders in by_run.values().filter(|holders| (2..=MAX_DOCUMENTS_PER_SHINGLE).contains(&holders.len())) {
+    for holders in
+        by_run.values().filter(|holders| (2..=MAX_DOCUMENTS_PER_SHINGLE).contains(&holders.len()))
+    {
         if halt() {
             break;
         }
@@ -74,8 +76,11 @@ pub(super) fn find(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Vec<Dupl
         }
         if let (Some(one), Some(other)) = (distinct.get(one as usize), distinct.get(other as usize))
         {
-            let wanted =
-                if folder_of(&one.path) == folder_of(&other.path) { MIN_SIBLING_SIMILARITY_PERCENT } else { MIN_SIMILARITY_PERCENT };
+            let wanted = if folder_of(&one.path) == folder_of(&other.path) {
+                MIN_SIBLING_SIMILARITY_PERCENT
+            } else {
+                MIN_SIMILARITY_PERCENT
+            };
             let alike = similarity_percent(one, other).filter(|alike| *alike >= wanted);
             pairs.extend(alike.map(|alike| (*one, *other, alike)));
         }
@@ -190,8 +195,8 @@ fn is_compared(document: &DocumentFacts) -> bool {
 
 /// Whether two documents are expected to be similar: translations, versions, examples, a page and its source.
 fn is_expected(one: &DocumentFacts, other: &DocumentFacts) -> bool {
-    let is_page =
-        one.format != other.format && (one.format == DocumentFormat::Html || other.format == DocumentFormat::Html);
+    let is_page = one.format != other.format
+        && (one.format == DocumentFormat::Html || other.format == DocumentFormat::Html);
     let is_example = |document: &DocumentFacts| {
         folder_of(&document.path).split('/').any(|folder| EXAMPLES.contains(&folder))
     };

@@ -31,7 +31,11 @@ const FORMS: [&str; 9] = [
 ];
 
 /// Compares all documents until the deadline.
-pub(super) fn find(tree: &ProjectTree, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Redundancy {
+pub(super) fn find(
+    tree: &ProjectTree,
+    documents: &[DocumentFacts],
+    halt: HaltCheck<'_>,
+) -> Redundancy {
     if halt() {
         return Redundancy::default();
     }
@@ -46,7 +50,8 @@ pub(super) fn find(tree: &ProjectTree, documents: &[DocumentFacts], halt: HaltCh
     empty.sort_unstable();
     empty.truncate(MAX_LISTED_EMPTY);
     let duplicates = duplicates::find(documents, halt);
-    let dead = if halt() { Vec::new() } else { reachability::find_dead(tree, &sites, documents, halt) };
+    let dead =
+        if halt() { Vec::new() } else { reachability::find_dead(tree, &sites, documents, halt) };
     Redundancy { duplicates, dead, empty }
 }
 

@@ -3,8 +3,8 @@
 use crate::repo::{
     documents::places,
     facts::{DocumentFacts, DocumentFormat},
-    links::sites::{SiteGenerator, DocumentationSite, Sites},
-    tree::{ProjectFile, HaltCheck, ProjectTree, folder_of, join, name_of},
+    links::sites::{DocumentationSite, SiteGenerator, Sites},
+    tree::{HaltCheck, ProjectFile, ProjectTree, folder_of, join, name_of},
 };
 use percent_encoding::percent_decode_str;
 use std::collections::{HashMap, HashSet};
@@ -132,8 +132,10 @@ impl PageListGroup<'_> {
 fn may_be_dead(document: &DocumentFacts) -> bool {
     let path = &*document.path;
     let stem = places::stem_of(path).to_ascii_lowercase();
-    matches!(document.format, DocumentFormat::Markdown | DocumentFormat::Restructured | DocumentFormat::AsciiDoc)
-        && places::lies_in_documentation(path)
+    matches!(
+        document.format,
+        DocumentFormat::Markdown | DocumentFormat::Restructured | DocumentFormat::AsciiDoc
+    ) && places::lies_in_documentation(path)
         && !path.starts_with('.')
         && !path.contains("/.")
         && !places::is_sample(path)
@@ -334,7 +336,9 @@ impl Navigation {
             | SiteGenerator::Antora
             | SiteGenerator::JupyterBook
             | SiteGenerator::Mintlify => {}
-            SiteGenerator::Docusaurus => navigation.take_files(lists, &site.configuration, "sidebars"),
+            SiteGenerator::Docusaurus => {
+                navigation.take_files(lists, &site.configuration, "sidebars")
+            }
             SiteGenerator::VitePress => navigation.take_folder(
                 lists,
                 folder_of(&site.configuration),

@@ -78,13 +78,21 @@ mod tests {
             ..Report::default()
         };
         let cases = [
-            (at(Depth::Quick, &[]), ReportPart::Links, "Links: not in a quick report. Use depth “deep”."),
+            (
+                at(Depth::Quick, &[]),
+                ReportPart::Links,
+                "Links: not in a quick report. Use depth “deep”.",
+            ),
             (
                 at(Depth::Quick, &[]),
                 ReportPart::Project,
                 "Commands and entry points: not in a quick report. Use depth “standard”.",
             ),
-            (at(Depth::Standard, &[]), ReportPart::Project, "Commands and entry points: nothing found."),
+            (
+                at(Depth::Standard, &[]),
+                ReportPart::Project,
+                "Commands and entry points: nothing found.",
+            ),
             (at(Depth::Deep, &[]), ReportPart::History, "History: no git repository found."),
             (
                 at(Depth::Deep, &["Git history"]),

@@ -175,13 +175,20 @@ fn operator<'a>(node: Node<'_>, text: &'a str) -> Option<&'a str> {
 }
 
 /// Measures every function among the definitions, in their order, and the file.
-pub(super) fn sweep(source: &AnalyzedSource<'_>, definitions: &[LocatedDefinition]) -> (Vec<Measured>, FileComplexityTotals) {
+pub(super) fn sweep(
+    source: &AnalyzedSource<'_>,
+    definitions: &[LocatedDefinition],
+) -> (Vec<Measured>, FileComplexityTotals) {
     let root = source.tree.root_node();
     let marks = matches(source.tree, source.language.grammar().branches(), root, source.text);
     let mut items = items(&marks, source.text);
     let functions = definitions.iter().enumerate();
     items.extend(functions.filter(|(_, one)| one.annotation.kind.is_callable()).map(
-        |(at, one)| MarkedNode { range: one.callable.clone(), mark: ComplexityMark::Function(at), node: None },
+        |(at, one)| MarkedNode {
+            range: one.callable.clone(),
+            mark: ComplexityMark::Function(at),
+            node: None,
+        },
     ));
     items.sort_by_key(|one| (one.range.start, Reverse(one.range.end), one.mark));
     let mut pass = ComplexitySweep { text: source.text, measured: Vec::new(), level: 0, nest: 0 };
@@ -218,7 +225,11 @@ impl ComplexitySweep<'_> {
         u32::try_from(self.level).unwrap_or(0)
     }
 
-    fn enter<'tree>(&mut self, item: &MarkedNode<'tree>, tallies: &mut Vec<ComplexityTally<'tree>>) {
+    fn enter<'tree>(
+        &mut self,
+        item: &MarkedNode<'tree>,
+        tallies: &mut Vec<ComplexityTally<'tree>>,
+    ) {
         let (level, nest) = (self.level(), self.nest);
         let Some(tally) = tallies.last_mut() else { return };
         match (item.mark, item.node) {
@@ -240,13 +251,28 @@ impl ComplexitySweep<'_> {
                 tally.deepest = tally.deepest.max(self.nest - tally.nest);
             }
             (ComplexityMark::Function(at), _) => {
-                tallies.push(ComplexityTally { definition: Some(at), level, nest, ..ComplexityTally::default() });
+                tallies.push(ComplexityTally {
+                    definition: Some(at),
+                    level,
+                    nest,
+                    ..ComplexityTally::default()
+                });
             }
-            (ComplexityMark::Even | ComplexityMark::Structure | ComplexityMark::Flat | ComplexityMark::Logic, _) => {}
+            (
+                ComplexityMark::Even
+                | ComplexityMark::Structure
+                | ComplexityMark::Flat
+                | ComplexityMark::Logic,
+                _,
+            ) => {}
         }
     }
 
-    fn close<'tree>(&mut self, item: &MarkedNode<'tree>, tallies: &mut Vec<ComplexityTally<'tree>>) {
+    fn close<'tree>(
+        &mut self,
+        item: &MarkedNode<'tree>,
+        tallies: &mut Vec<ComplexityTally<'tree>>,
+    ) {
         match item.mark {
             ComplexityMark::Head => self.level += 1,
             ComplexityMark::Deep | ComplexityMark::Structure => self.level -= 1,
@@ -267,7 +293,10 @@ impl ComplexitySweep<'_> {
                     None => {}
                 }
             }
-            ComplexityMark::Even | ComplexityMark::Flat | ComplexityMark::Logic | ComplexityMark::Branch => {}
+            ComplexityMark::Even
+            | ComplexityMark::Flat
+            | ComplexityMark::Logic
+            | ComplexityMark::Branch => {}
         }
     }
 }
@@ -299,7 +328,11 @@ fn items<'tree>(marks: &[QueryMatch<'tree>], text: &str) -> Vec<MarkedNode<'tree
     let continued = continuation_nodes(&items, text);
     let counts = |item: &MarkedNode<'_>| {
         let goes_on = item.node.is_some_and(|node| continued.contains(&node.id()));
-        !(goes_on && matches!(item.mark, ComplexityMark::Nest | ComplexityMark::Structure | ComplexityMark::Logic))
+        !(goes_on
+            && matches!(
+                item.mark,
+                ComplexityMark::Nest | ComplexityMark::Structure | ComplexityMark::Logic
+            ))
     };
     items.retain(counts);
     items

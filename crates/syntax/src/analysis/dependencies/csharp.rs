@@ -1,7 +1,7 @@
 //! C#: a namespace is resolved by a project's name and its folders, if the repository follows that convention.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     files::{MAX_COMPARED_FILES, MAX_PACKAGE_FILES},
     paths::{folder_of, has_ending, nearest, stem_of, within},
 };

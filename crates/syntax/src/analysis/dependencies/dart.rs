@@ -1,7 +1,7 @@
 //! Dart: paths, and packages by `pubspec.yaml`.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     paths::{folder_of, join, within},
 };
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Go: an import names a folder, and resolves to all its non-test files, which form one package.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     files::{MAX_COMPARED_FILES, MAX_PACKAGE_FILES},
     paths::{below, folder_of, has_ending, join, name_of, nearest, upwards},
 };

@@ -1,7 +1,7 @@
 //! Java, Kotlin and Scala: a class is in the file of its name, in the folders of its package, below some source folder.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     files::{MAX_COMPARED_FILES, MAX_PACKAGE_FILES},
     paths::{nearest, within},
 };
@@ -10,7 +10,11 @@ const ENDINGS: [&str; 4] = ["java", "kt", "scala", "groovy"];
 const STANDARD: [&str; 8] =
     ["java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "org.w3c.dom."];
 
-pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+pub(super) fn resolve(
+    asked: &ImportQuery<'_>,
+    module: &str,
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     let mut parts: Vec<&str> =
         module.trim_start_matches("_root_.").split('.').map(str::trim).collect();
     let is_star = |name: &str| matches!(name, "*" | "_" | "given");

@@ -23,7 +23,7 @@ mod summary;
 mod uses;
 
 pub use files::{Ecosystem, RepositoryFiles};
-pub use graph::{Cycle, Edge, DependencyGraph, Needed};
+pub use graph::{Cycle, DependencyGraph, Edge, Needed};
 pub use summary::{
     FileDependencies, FolderDependencies, FolderEdge, Neighbour, PackageUse, of_file, of_folder,
 };
@@ -174,7 +174,11 @@ pub fn imports(source: &AnalyzedSource<'_>, files: &RepositoryFiles<'_>) -> Vec<
     all
 }
 
-fn parts(language: &str, asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> Vec<StatementPart> {
+fn parts(
+    language: &str,
+    asked: &ImportQuery<'_>,
+    files: &RepositoryFiles<'_>,
+) -> Vec<StatementPart> {
     match language {
         "rust" => uses::parts(asked, "::", &|module| rust::resolve(asked, module, files)),
         "php" => uses::parts(asked, "\\", &|module| php::resolve(asked, module, files)),

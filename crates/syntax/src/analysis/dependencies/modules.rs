@@ -1,7 +1,7 @@
 //! Languages whose module names are respelled paths: Lua, Elixir, Haskell, Swift.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     paths::{folder_of, has_ending, upwards, within},
     standard,
 };
@@ -36,7 +36,11 @@ pub(super) fn lua(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> Impor
 }
 
 /// `Shop.CartItem` is in `shop/cart_item.ex`, as is what is defined inside it.
-pub(super) fn elixir(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+pub(super) fn elixir(
+    asked: &ImportQuery<'_>,
+    module: &str,
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     let parts: Vec<String> = module.split('.').map(to_snake_case).collect();
     for count in (1..=parts.len()).rev() {
         let path = parts[..count].join("/");

@@ -1,7 +1,7 @@
 //! Languages that name a file by its path: C and C++, Zig, Protobuf, Bash.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     paths::{folder_of, has_ending, join, upwards, within},
 };
 
@@ -78,7 +78,11 @@ pub(super) fn proto(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> Imp
     if let Some(file) = found.or_else(|| files.only_ending(path).map(str::to_owned)) {
         return ImportTarget::local([file]);
     }
-    if path.starts_with("google/protobuf/") { ImportTarget::standard(path) } else { ImportTarget::default() }
+    if path.starts_with("google/protobuf/") {
+        ImportTarget::standard(path)
+    } else {
+        ImportTarget::default()
+    }
 }
 
 /// `source`: from the file's folder or one around it. What starts with a variable is taken from its first literal part.

@@ -1,7 +1,7 @@
 //! PHP: classes by the prefixes of `composer.json`, and files included by path.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     files::MAX_COMPARED_FILES,
     paths::{folder_of, join, upwards, within},
 };
@@ -42,7 +42,11 @@ impl Prefixes {
     }
 }
 
-pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+pub(super) fn resolve(
+    asked: &ImportQuery<'_>,
+    module: &str,
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     let head = asked.statement.head.as_str();
     if head.starts_with("include") || head.starts_with("require") {
         return resolve_include(asked, module, files);
@@ -79,7 +83,11 @@ pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryF
 }
 
 /// Paths are seen from the file, from the folders around it, or from where the program starts.
-fn resolve_include(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+fn resolve_include(
+    asked: &ImportQuery<'_>,
+    module: &str,
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     let path = module.trim_matches(['"', '\'', '/', ' ']);
     let folders = upwards(folder_of(asked.from));
     let found = folders.filter_map(|folder| join(folder, path)).find(|path| files.has(path));

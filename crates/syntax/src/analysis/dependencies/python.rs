@@ -1,7 +1,7 @@
 //! Python: modules by packages, wherever they start in the repository.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     files::MAX_COMPARED_FILES,
     paths::{below, folder_of, join, name_of, shared_folder_count, upwards, within},
     standard,
@@ -75,7 +75,10 @@ fn may_start(root: &str, from: &str) -> bool {
         apart.contains(&part)
     };
     let parts: Vec<&str> = root.split('/').collect();
-    parts.iter().rposition(|part| is_apart(part)).is_none_or(|at| shared_folder_count(from, root) > at)
+    parts
+        .iter()
+        .rposition(|part| is_apart(part))
+        .is_none_or(|at| shared_folder_count(from, root) > at)
 }
 
 pub(super) fn resolve(asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> ImportTarget {
@@ -119,7 +122,12 @@ fn root_of<'a>(from: &'a str, files: &RepositoryFiles<'_>) -> &'a str {
 }
 
 /// The files of a module below a folder and of the names taken from it that are modules themselves.
-fn leads(root: &str, path: &str, asked: &ImportQuery<'_>, files: &RepositoryFiles<'_>) -> Option<Vec<String>> {
+fn leads(
+    root: &str,
+    path: &str,
+    asked: &ImportQuery<'_>,
+    files: &RepositoryFiles<'_>,
+) -> Option<Vec<String>> {
     let base = within(root, path);
     let module = file_of(&base, files);
     if module.is_none() && !files.has_folder(&base) {

@@ -1,7 +1,7 @@
 //! Ruby: files from here, features from a `lib` folder, and gems.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     paths::{folder_of, join, upwards, within},
     standard,
 };

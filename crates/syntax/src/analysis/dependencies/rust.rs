@@ -1,7 +1,7 @@
 //! Rust: modules by the folders of a crate, crates by the manifests of a workspace.
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     paths::{below, folder_of, join, name_of, upwards, within},
 };
 use std::collections::HashMap;
@@ -158,7 +158,11 @@ fn modules_folder(from: &str, own: Option<&Crate>, files: &RepositoryFiles<'_>) 
     }
 }
 
-pub(super) fn resolve(asked: &ImportQuery<'_>, module: &str, files: &RepositoryFiles<'_>) -> ImportTarget {
+pub(super) fn resolve(
+    asked: &ImportQuery<'_>,
+    module: &str,
+    files: &RepositoryFiles<'_>,
+) -> ImportTarget {
     let crates = files.rust.get_or_init(|| RustCrates::read(files));
     let own = crates.around(asked.from);
     let place = RustModulePath::of(asked.from, own, files);

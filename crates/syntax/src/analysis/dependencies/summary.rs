@@ -1,7 +1,7 @@
 //! Summaries of the dependency graph: for a file and for a folder.
 
 use super::{
-    Cycle, External, DependencyGraph, Import, Needed,
+    Cycle, DependencyGraph, External, Import, Needed,
     graph::cycles_of,
     paths::{below, within},
 };

@@ -1,6 +1,6 @@
 //! Imports that are trees: `a::{b, c::{d, e}}`.
 
-use super::{ImportQuery, StatementPart, ImportTarget};
+use super::{ImportQuery, ImportTarget, StatementPart};
 
 /// Maximum bytes of a path; hand-written ones are shorter.
 const MAX_PATH_BYTES: usize = 1000;

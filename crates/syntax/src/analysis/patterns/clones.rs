@@ -133,7 +133,8 @@ fn pattern(lines: &[CodeLine], start: usize, length: usize, others: &[usize]) ->
     let rest = others.iter().take(MAX_LISTED_CLONES).map(|at| span(*at));
     let places: Vec<(u32, u32)> = std::iter::once((first, last)).chain(rest).collect();
     let words: Vec<String> = places.iter().map(|(from, to)| format!("{from}–{to}")).collect();
-    let confidence = if length >= 2 * MIN_CLONE_LINES { Confidence::High } else { Confidence::Medium };
+    let confidence =
+        if length >= 2 * MIN_CLONE_LINES { Confidence::High } else { Confidence::Medium };
     let message = format!("The same {length} lines of code appear at {}.", words.join(", "));
     let lines = places.iter().map(|(from, _)| *from).collect();
     Pattern::smell("duplicated-block", confidence, lines, message)

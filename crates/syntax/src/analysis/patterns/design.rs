@@ -2,7 +2,7 @@
 
 use super::{
     Confidence, Pattern, Sort,
-    facts::{FileFacts, FieldFacts, Function, Type, has_word, short_name},
+    facts::{FieldFacts, FileFacts, Function, Type, has_word, short_name},
 };
 use crate::{
     annotation::{Kind, Visibility},
@@ -409,7 +409,11 @@ fn raii(one: &Type<'_>) -> Option<Pattern> {
 }
 
 /// Factory: a function that creates one of several types.
-fn factory(facts: &FileFacts<'_>, function: &Function<'_>, types: &HashSet<&str>) -> Option<Pattern> {
+fn factory(
+    facts: &FileFacts<'_>,
+    function: &Function<'_>,
+    types: &HashSet<&str>,
+) -> Option<Pattern> {
     let name = function.about.name.to_ascii_lowercase();
     let named = ["create", "make", "build", "new"]
         .iter()

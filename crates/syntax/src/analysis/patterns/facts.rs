@@ -322,7 +322,11 @@ fn add_field<'a>(of: &mut Type<'a>, name: &'a str, node: Node<'a>, text: &'a str
 }
 
 impl<'a> CollectedNodes<'a> {
-    fn walk(source: &AnalyzedSource<'a>, wanted: HashSet<(usize, usize)>, work: &WorkBudget<'_>) -> Self {
+    fn walk(
+        source: &AnalyzedSource<'a>,
+        wanted: HashSet<(usize, usize)>,
+        work: &WorkBudget<'_>,
+    ) -> Self {
         let mut picked = Self { wanted, ..Self::default() };
         let mut cursor = source.tree.walk();
         loop {

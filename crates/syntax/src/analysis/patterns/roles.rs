@@ -79,7 +79,11 @@ fn is_error(name: &str) -> bool {
 }
 
 /// Visitor: a method for each visited type, and a function that accepts it.
-fn visitor(facts: &FileFacts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) -> Option<Pattern> {
+fn visitor(
+    facts: &FileFacts<'_>,
+    one: &Type<'_>,
+    accepts: Option<&Function<'_>>,
+) -> Option<Pattern> {
     let visits = |function: &&Function<'_>| {
         let rest = function.about.name.strip_prefix("visit");
         rest.is_some_and(|rest| {
@@ -98,11 +102,8 @@ fn visitor(facts: &FileFacts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>
         Some(_) => Confidence::High,
         None => Confidence::Medium,
     };
-    let message = format!(
-        "{} has a method for each of {} types that it visits.",
-        one.about.name,
-        all.len()
-    );
+    let message =
+        format!("{} has a method for each of {} types that it visits.", one.about.name, all.len());
     Some(Pattern::design("visitor", confidence, lines, message))
 }
 

@@ -100,7 +100,10 @@ fn walk<'a>(
     }
 }
 
-fn hit<'a>(rule: &'a CompiledRule, candidate: &Candidate<'_, RuleDocument>) -> Option<RuleMatch<'a>> {
+fn hit<'a>(
+    rule: &'a CompiledRule,
+    candidate: &Candidate<'_, RuleDocument>,
+) -> Option<RuleMatch<'a>> {
     let found = rule.matcher.match_node(candidate.clone())?;
     let secret = found.get_env().get_match("SECRET").map(Candidate::range);
     let node = candidate.get_inner_node();

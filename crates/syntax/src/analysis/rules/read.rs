@@ -1,6 +1,6 @@
 //! Parsing of rules: one YAML document each, compiled for a grammar.
 
-use super::{RuleAnalysis, Confidence, Severity};
+use super::{Confidence, RuleAnalysis, Severity};
 use crate::language::Language;
 use ast_grep_config::{
     DeserializeEnv, RuleCore, RuleCoreError, SerializableRuleCore, Severity as Written, from_str,
@@ -138,13 +138,17 @@ impl RuleDraft {
     }
 
     /// Compiles the rule for one grammar; `None` if it is off.
-    pub(super) fn compile(&self, language: Language) -> Result<Option<CompiledRule>, RuleReadError> {
+    pub(super) fn compile(
+        &self,
+        language: Language,
+    ) -> Result<Option<CompiledRule>, RuleReadError> {
         let (Some(core), Some(severity)) = (&self.core, self.severity) else { return Ok(None) };
         let matcher = core.get_matcher(DeserializeEnv::new(language)).map_err(|error| {
             let (id, reason) = (self.id.clone(), Box::new(error));
             RuleReadError::Rule { id, language: language.name(), reason }
         })?;
-        let kinds = matcher.potential_kinds().ok_or_else(|| RuleReadError::NoKind(self.id.clone()))?;
+        let kinds =
+            matcher.potential_kinds().ok_or_else(|| RuleReadError::NoKind(self.id.clone()))?;
         let kinds = kinds.iter().filter_map(|kind| u16::try_from(kind).ok()).collect();
         Ok(Some(CompiledRule {
             id: self.id.clone(),

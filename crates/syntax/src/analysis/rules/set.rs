@@ -1,6 +1,6 @@
 //! The active rules: built-in ones and a project's own.
 
-use super::read::{RuleDraft, RuleReadError, CompiledRule, documents};
+use super::read::{CompiledRule, RuleDraft, RuleReadError, documents};
 use crate::language::Language;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -59,10 +59,12 @@ impl RuleSet {
         if draft.severity.is_none() {
             return self.turn_off(&draft);
         }
-        let language =
-            draft.language.ok_or_else(|| RuleReadError::NoLanguage(draft.id.clone()).to_string())?;
+        let language = draft
+            .language
+            .ok_or_else(|| RuleReadError::NoLanguage(draft.id.clone()).to_string())?;
         let compile = |one: &Language| Ok((*one, draft.compile(*one)?));
-        let compiled: Result<Vec<_>, RuleReadError> = dialects(language).iter().map(compile).collect();
+        let compiled: Result<Vec<_>, RuleReadError> =
+            dialects(language).iter().map(compile).collect();
         for (language, rule) in compiled.map_err(|error| error.to_string())? {
             let key = (language, draft.id.clone());
             if let Some(other) = from.get(&key) {

@@ -2,9 +2,16 @@ use super::{read::RuleDraft, read::documents, set::files, *};
 use crate::{language::Language, parse};
 use std::collections::HashSet;
 
-fn found_with(rules: &RuleSet, language: Language, analysis: RuleAnalysis, text: &str) -> Vec<Finding> {
+fn found_with(
+    rules: &RuleSet,
+    language: Language,
+    analysis: RuleAnalysis,
+    text: &str,
+) -> Vec<Finding> {
     let tree = parse::tree(language, text, &|| false).unwrap();
-    check_with(rules, &AnalyzedSource { path: "f", language, text, tree: &tree }, analysis, &|| false)
+    check_with(rules, &AnalyzedSource { path: "f", language, text, tree: &tree }, analysis, &|| {
+        false
+    })
 }
 
 fn found(language: Language, analysis: RuleAnalysis, text: &str) -> Vec<Finding> {
@@ -103,7 +110,8 @@ fn an_invalid_rule_is_reported() {
         "syntax error in line 1 of \"a(\"",
     ];
     assert_eq!(found, want);
-    let none = faults(Language::Python, &RuleDraft::read(document).unwrap(), &RuleExamples::default());
+    let none =
+        faults(Language::Python, &RuleDraft::read(document).unwrap(), &RuleExamples::default());
     assert!(none.contains(&"no bad or no good example".to_owned()), "{none:?}");
 }
 
@@ -148,7 +156,8 @@ fn every_field_of_a_finding() {
             end_line: 3,
             message: "hard-coded secret".into(),
             evidence: "API_KEY = '…'".into(),
-            fix: "read it from the environment or a secret store, and rotate the exposed one".into(),
+            fix: "read it from the environment or a secret store, and rotate the exposed one"
+                .into(),
         }
     );
     let order: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.end_line)).collect();
@@ -166,7 +175,11 @@ fn a_secret_is_in_no_evidence() {
             "requests.get(u, verify=False, password='hunter2hunter2')",
         ),
         (Language::JavaScript, RuleAnalysis::Patterns, "var password = 'hunter2hunter2'"),
-        (Language::JavaScript, RuleAnalysis::Security, "eval(login({ password: 'hunter2hunter2' }))"),
+        (
+            Language::JavaScript,
+            RuleAnalysis::Security,
+            "eval(login({ password: 'hunter2hunter2' }))",
+        ),
     ];
     for (language, analysis, text) in cases {
         let all = found(language, analysis, text);
@@ -226,7 +239,8 @@ fn a_project_adds_replaces_and_turns_off() {
         let all = found_with(&rules, language, RuleAnalysis::Patterns, "alert(a)");
         assert_eq!(all.len(), 1, "{language:?}");
         assert!(
-            found_with(&rules, language, RuleAnalysis::Security, "crypto.createHash('md5')").is_empty()
+            found_with(&rules, language, RuleAnalysis::Security, "crypto.createHash('md5')")
+                .is_empty()
         );
     }
     assert_eq!(found(Language::Python, RuleAnalysis::Security, text).len(), 4);

@@ -1,6 +1,6 @@
 //! Parts that begin with `@param` and the like: Javadoc and its relatives in other languages.
 
-use super::{bracketed, first_word, one_line, summary, strip_dash};
+use super::{bracketed, first_word, one_line, strip_dash, summary};
 use crate::{
     annotation::{Doc, Said},
     comment::javadoc,

@@ -1,7 +1,7 @@
 //! Parts under headings or in fields: Google and `NumPy` docstrings, Sphinx, and Markdown as used in Rust, Dart
 //! and Swift.
 
-use super::{bracketed, first_word, one_line, summary, strip_dash};
+use super::{bracketed, first_word, one_line, strip_dash, summary};
 use crate::annotation::{Doc, Said};
 
 /// The topic of a section.
@@ -149,10 +149,16 @@ fn field(text: &str) -> Option<(SectionTopic, &str)> {
     let (name, argument) = first_word(head);
     let last = || argument.split_whitespace().last().unwrap_or_default().to_owned();
     let topic = match name {
-        "param" | "parameter" | "arg" | "argument" | "key" | "keyword" => SectionTopic::Param(last()),
+        "param" | "parameter" | "arg" | "argument" | "key" | "keyword" => {
+            SectionTopic::Param(last())
+        }
         "return" | "returns" => SectionTopic::Returns,
-        "raise" | "raises" | "except" | "exception" => SectionTopic::Raise(argument.trim().to_owned()),
-        "type" | "rtype" | "var" | "ivar" | "cvar" | "vartype" | "yields" | "meta" => SectionTopic::Other,
+        "raise" | "raises" | "except" | "exception" => {
+            SectionTopic::Raise(argument.trim().to_owned())
+        }
+        "type" | "rtype" | "var" | "ivar" | "cvar" | "vartype" | "yields" | "meta" => {
+            SectionTopic::Other
+        }
         _ => return None,
     };
     Some((topic, inline))
@@ -163,7 +169,9 @@ fn callout(text: &str) -> Option<(SectionTopic, &str)> {
     let (head, inline) = text.strip_prefix(['-', '*', '+'])?.trim_start().split_once(':')?;
     let (word, argument) = first_word(head);
     let topic = match (word.to_ascii_lowercase().as_str(), argument.trim()) {
-        ("parameter", name) if !name.is_empty() && !name.contains(' ') => SectionTopic::Param(name.into()),
+        ("parameter", name) if !name.is_empty() && !name.contains(' ') => {
+            SectionTopic::Param(name.into())
+        }
         ("parameters", "") => SectionTopic::Params,
         ("returns", "") => SectionTopic::Returns,
         ("throws", "") => SectionTopic::Raise(String::new()),

@@ -27,7 +27,9 @@ pub(super) fn read(draft: &mut DocumentFactsBuilder, text: &str) {
     scanner.take(draft, text, 0, &mut LineCounter::of(text));
     draft.close_heading(true);
     let unfilled = || {
-        TEMPLATE_MARKS.iter().any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
+        TEMPLATE_MARKS
+            .iter()
+            .any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
     };
     // Only the program that renders a template knows the base of its links.
     let template = scanner.template || unfilled();
@@ -189,7 +191,12 @@ impl HtmlFactsScanner {
         }
     }
 
-    fn meta(&mut self, draft: &mut DocumentFactsBuilder, parts: &HtmlTagTokenizer<'_>, place: &mut ElementPosition<'_, '_>) {
+    fn meta(
+        &mut self,
+        draft: &mut DocumentFactsBuilder,
+        parts: &HtmlTagTokenizer<'_>,
+        place: &mut ElementPosition<'_, '_>,
+    ) {
         let content = parts.attribute("content").unwrap_or_default();
         let is = |name: &str, value: &str| {
             parts.attribute(name).is_some_and(|its| its.eq_ignore_ascii_case(value))
@@ -229,7 +236,8 @@ impl HtmlFactsScanner {
                 _ => {}
             }
             if self.around == HtmlContext::Nothing {
-                let is_bound = || TEMPLATE_ATTRIBUTE_PREFIXES.iter().any(|start| name.starts_with(start));
+                let is_bound =
+                    || TEMPLATE_ATTRIBUTE_PREFIXES.iter().any(|start| name.starts_with(start));
                 self.template |= value.contains("{{") || is_bound();
             }
         }

@@ -256,7 +256,10 @@ fn words(writer: &mut OutlineWriter, number: u64, text: &str) {
         let before = before.and_then(|rest| rest.rsplit('`').next());
         let target = target.trim_end_matches(['.', ',', ')']).to_owned();
         let text = collapse(after.or(before).unwrap_or(&target));
-        writer.prose.inner.push(OutlinePart { line: number, matter: OutlineContent::Link { text, target } });
+        writer
+            .prose
+            .inner
+            .push(OutlinePart { line: number, matter: OutlineContent::Link { text, target } });
     }
 }
 

@@ -13,8 +13,13 @@ pub(super) fn read(text: &str, writer: &mut OutlineWriter) {
     let starts: Vec<usize> = std::iter::once(0)
         .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1))
         .collect();
-    let mut reader =
-        MarkdownOutlineReader { writer, html: HtmlOutlineScanner::default(), code: None, picture: None, hidden: 0 };
+    let mut reader = MarkdownOutlineReader {
+        writer,
+        html: HtmlOutlineScanner::default(),
+        code: None,
+        picture: None,
+        hidden: 0,
+    };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         let line = starts.partition_point(|start| *start <= range.start) as u64;
         reader.take(event, line);

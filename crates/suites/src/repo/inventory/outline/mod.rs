@@ -179,7 +179,8 @@ impl OutlineWriter {
         if self.heading.is_none() {
             self.prose.code.push(text.to_owned());
             if is_document(text) {
-                let matter = OutlineContent::Link { text: text.to_owned(), target: text.to_owned() };
+                let matter =
+                    OutlineContent::Link { text: text.to_owned(), target: text.to_owned() };
                 self.prose.inner.push(OutlinePart { line, matter });
             }
         }

@@ -8,7 +8,9 @@ fn told(name: &str, text: &str) -> Vec<String> {
         lines.push(format!("{} {:?} @{}", section.level, section.heading, section.line));
         for part in &section.parts {
             let what = match &part.matter {
-                OutlineContent::Prose { text, linked, code } => format!("prose {text:?} {linked} {code:?}"),
+                OutlineContent::Prose { text, linked, code } => {
+                    format!("prose {text:?} {linked} {code:?}")
+                }
                 OutlineContent::Code { language, text } => format!("code {language:?} {text:?}"),
                 OutlineContent::Link { text, target } => format!("link {text:?} {target:?}"),
                 OutlineContent::Picture { text, target } => format!("picture {text:?} {target:?}"),
@@ -145,7 +147,8 @@ fn sizes_are_counted() {
 
 #[test]
 fn sections_hold_those_inside_them() {
-    let outline = DocumentOutline::read("a.md", "# A\n\n## B\n\n### C\n\ntext of c\n\n## D\n\ntext of d\n");
+    let outline =
+        DocumentOutline::read("a.md", "# A\n\n## B\n\n### C\n\ntext of c\n\n## D\n\ntext of d\n");
     let lines = |at| outline.within(at).map(|part| part.line).collect::<Vec<_>>();
     assert_eq!((lines(0), lines(1), lines(3)), (vec![7, 11], vec![7], vec![11]));
 }

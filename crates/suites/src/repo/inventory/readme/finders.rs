@@ -6,7 +6,7 @@ use super::{
         outline::{OutlineContent, OutlineSection, count_words},
         wording,
     },
-    ReadmeEvidence, ReadmeContext, is_for_developers,
+    ReadmeContext, ReadmeEvidence, is_for_developers,
     marks::{is_aside, is_badge, is_generic, is_shot, sentences, short},
 };
 use crate::repo::tree::name_of;
@@ -163,7 +163,9 @@ pub(super) fn example(reading: &ReadmeContext<'_>) -> Option<ReadmeEvidence> {
     const TARGETS: &str = "examples, /demo, codesandbox, stackblitz, /samples";
     let picture = || {
         reading.parts().find_map(|part| match &part.matter {
-            OutlineContent::Picture { text, target } if !is_badge(target) && is_shot(text, target) => {
+            OutlineContent::Picture { text, target }
+                if !is_badge(target) && is_shot(text, target) =>
+            {
                 let shown = if text.is_empty() { target } else { text };
                 Some(ReadmeEvidence::new(part.line, format!("picture `{}`", short(shown))))
             }

@@ -4,7 +4,7 @@ mod finders;
 mod marks;
 
 use super::{
-    outline::{OutlineContent, DocumentOutline, OutlinePart, OutlineSection},
+    outline::{DocumentOutline, OutlineContent, OutlinePart, OutlineSection},
     wording,
 };
 use crate::repo::{
@@ -279,7 +279,9 @@ impl ReadmeContext<'_> {
 
     fn links(&self) -> impl Iterator<Item = (u64, &str, &str)> {
         self.parts().filter_map(|part| match &part.matter {
-            OutlineContent::Link { text, target } => Some((part.line, text.as_str(), target.as_str())),
+            OutlineContent::Link { text, target } => {
+                Some((part.line, text.as_str(), target.as_str()))
+            }
             _ => None,
         })
     }

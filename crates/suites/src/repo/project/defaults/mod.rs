@@ -6,7 +6,7 @@ mod scripted;
 
 use super::{
     commands::{CommandCandidate, CommandOrigin},
-    sources::{OpenedManifest, FileRole, ProjectSources, depth, read},
+    sources::{FileRole, OpenedManifest, ProjectSources, depth, read},
 };
 use crate::repo::{
     report::{CommandPurpose, EntryKind, EntryPoint},
@@ -76,9 +76,14 @@ impl DefaultCommands<'_> {
 }
 
 /// Returns the default commands from manifests and tool settings.
-pub(super) fn commands(sources: &ProjectSources<'_>, entry_points: &[EntryPoint]) -> Vec<CommandCandidate> {
+pub(super) fn commands(
+    sources: &ProjectSources<'_>,
+    entry_points: &[EntryPoint],
+) -> Vec<CommandCandidate> {
     let mut candidates = Vec::new();
-    let counts = |opened: &&OpenedManifest<'_>| !opened.is_member && depth(opened.folder()) <= MAX_MANIFEST_DEPTH;
+    let counts = |opened: &&OpenedManifest<'_>| {
+        !opened.is_member && depth(opened.folder()) <= MAX_MANIFEST_DEPTH
+    };
     for opened in sources.manifests.iter().filter(counts) {
         let mut found = DefaultCommands { sources, opened, entry_points, all: Vec::new() };
         match opened.manifest.ecosystem.as_str() {

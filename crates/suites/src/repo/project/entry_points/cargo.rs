@@ -2,14 +2,18 @@
 
 use super::{by_place, entry, existing};
 use crate::repo::{
-    project::sources::{OpenedManifest, FileRole, ProjectSources},
+    project::sources::{FileRole, OpenedManifest, ProjectSources},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
 };
 use serde_json::Value;
 
 /// Finds targets declared in a Cargo manifest or discovered by location.
-pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let Some(package) = opened.text_at("/package/name") else { return };
     let mut programs = declared(sources, opened, "bin", EntryKind::Binary);
     let finds =
@@ -32,7 +36,11 @@ pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>,
     found.extend(examples);
 }
 
-fn library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, package: &str) -> Option<EntryPoint> {
+fn library(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    package: &str,
+) -> Option<EntryPoint> {
     let name = opened.text_at("/lib/name").map_or_else(|| package.replace('-', "_"), str::to_owned);
     let path = existing(sources, opened, opened.text_at("/lib/path").unwrap_or("src/lib.rs"));
     let is_declared = opened.value.get("lib").is_some();

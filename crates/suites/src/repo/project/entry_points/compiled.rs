@@ -2,7 +2,7 @@
 
 use super::{entry, existing, head};
 use crate::repo::{
-    project::sources::{OpenedManifest, FileRole, ProjectSources, depth},
+    project::sources::{FileRole, OpenedManifest, ProjectSources, depth},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
 };
@@ -60,7 +60,11 @@ fn is_go_program(head: &str) -> bool {
 }
 
 /// Finds a module with an importable package in its root folder.
-pub(super) fn go_library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn go_library(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     if name.split('/').any(|part| part == "internal") {
         return;
@@ -74,7 +78,11 @@ pub(super) fn go_library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'
 }
 
 /// Finds the main class in a pom.xml.
-pub(super) fn maven(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn maven(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let tags = ["mainClass", "start-class", "exec.mainClass"];
     let class = tags.iter().find_map(|tag| {
         let (_, rest) = opened.text.split_once(&format!("<{tag}>"))?;
@@ -93,7 +101,12 @@ pub(super) fn maven(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, f
 }
 
 /// Finds a module with sources but no program.
-fn library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, likely: bool, found: &mut Vec<EntryPoint>) {
+fn library(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    likely: bool,
+    found: &mut Vec<EntryPoint>,
+) {
     let has_sources = opened.path_to("src").is_some_and(|it| sources.tree.has_folder(&it));
     let folder = name_of(opened.folder());
     let name = opened.manifest.name.as_deref().or(Some(folder)).filter(|name| !name.is_empty());
@@ -103,7 +116,11 @@ fn library(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, likely: bo
 }
 
 /// Finds the main class of Gradle's application plugin.
-pub(super) fn gradle(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn gradle(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let is_application = opened.text.lines().map(str::trim).any(|line| {
         let marks = ["\"application\"", "'application'"];
         line == "application"
@@ -123,7 +140,11 @@ pub(super) fn gradle(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, 
     library(sources, opened, likely, found);
 }
 
-fn class_path(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, class: &str) -> Option<String> {
+fn class_path(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    class: &str,
+) -> Option<String> {
     let path = class.replace('.', "/");
     // Kotlin names the class of top-level functions after the file.
     let file = path.strip_suffix("Kt").unwrap_or(&path);
@@ -148,7 +169,11 @@ pub(super) fn spring(sources: &ProjectSources<'_>, found: &mut Vec<EntryPoint>) 
 }
 
 /// Reads a .NET project: a program by output type, otherwise a library.
-pub(super) fn dotnet(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn dotnet(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let Some(stem) = opened.file().strip_suffix("proj").and_then(|name| name.rsplit_once('.'))
     else {
         return;
@@ -205,7 +230,11 @@ fn first_name(arguments: &str) -> Option<&str> {
 }
 
 /// Finds programs and libraries of a `CMakeLists.txt`.
-pub(super) fn cmake(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn cmake(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     for (call, kind) in
         [("add_executable(", EntryKind::Binary), ("add_library(", EntryKind::Library)]
     {

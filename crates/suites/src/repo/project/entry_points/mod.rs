@@ -7,7 +7,7 @@ mod node;
 mod python;
 mod scripted;
 
-use super::sources::{OpenedManifest, FileRole, ProjectSources, depth};
+use super::sources::{FileRole, OpenedManifest, ProjectSources, depth};
 use crate::repo::{
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
@@ -82,7 +82,12 @@ fn order(kind: EntryKind) -> u8 {
 }
 
 /// Creates an entry point declared in a manifest.
-fn entry(opened: &OpenedManifest<'_>, kind: EntryKind, name: &str, path: Option<String>) -> EntryPoint {
+fn entry(
+    opened: &OpenedManifest<'_>,
+    kind: EntryKind,
+    name: &str,
+    path: Option<String>,
+) -> EntryPoint {
     let declared_in = opened.manifest.path.clone();
     EntryPoint { name: name.to_owned(), kind, path, declared_in }
 }
@@ -94,7 +99,11 @@ fn by_place(kind: EntryKind, name: &str, path: &str) -> EntryPoint {
 }
 
 /// Resolves a path in a manifest, if the file exists.
-fn existing(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, relative: &str) -> Option<String> {
+fn existing(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    relative: &str,
+) -> Option<String> {
     opened.path_to(relative).filter(|path| sources.tree.file(path).is_some())
 }
 

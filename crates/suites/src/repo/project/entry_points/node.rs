@@ -8,7 +8,11 @@ use crate::repo::{
 use serde_json::Value;
 
 /// Reads the entry points of a package.json.
-pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let name = opened.manifest.name.as_deref().or_else(|| opened.text_at("/name"));
     match opened.value.get("bin") {
         Some(Value::String(path)) => {

@@ -2,7 +2,7 @@
 
 use super::{by_place, entry, existing, head};
 use crate::repo::{
-    project::sources::{OpenedManifest, FileRole, ProjectSources},
+    project::sources::{FileRole, OpenedManifest, ProjectSources},
     report::{EntryKind, EntryPoint},
     tree::{folder_of, name_of},
 };
@@ -15,7 +15,11 @@ const FOLDERS: [&str; 4] = ["", "src/", "lib/", "python/"];
 const SCRIPTS: [&str; 3] = ["/project/scripts", "/project/gui-scripts", "/tool/poetry/scripts"];
 
 /// Reads the entry points of a Python manifest.
-pub(super) fn entries(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn entries(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let scripts = match opened.file() {
         "pyproject.toml" => declared(opened),
         "setup.cfg" => in_configuration(&opened.text),
@@ -73,7 +77,11 @@ fn in_program(text: &str) -> Vec<(String, String)> {
     pairs.map(|(name, target)| (name.trim().to_owned(), target.trim().to_owned())).collect()
 }
 
-fn module_path(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, module: &str) -> Option<String> {
+fn module_path(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    module: &str,
+) -> Option<String> {
     if module.is_empty() {
         return None;
     }

@@ -9,7 +9,11 @@ use crate::repo::{
 use serde_json::Value;
 
 /// Finds programs of a gem, and the file required by its name.
-pub(super) fn ruby(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn ruby(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     if let Some(path) = existing(sources, opened, "config.ru") {
         found.push(by_place(EntryKind::Script, "config.ru", &path));
     }
@@ -29,7 +33,11 @@ pub(super) fn ruby(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, fo
 }
 
 /// Finds programs of a Composer package, and its web entry page.
-pub(super) fn php(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn php(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let programs = match opened.value.get("bin") {
         Some(Value::String(path)) => vec![path.as_str()],
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
@@ -52,7 +60,11 @@ pub(super) fn php(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, fou
 }
 
 /// Finds the application, programs and library of a Dart package.
-pub(super) fn dart(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn dart(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     if let Some(programs) = opened.value.get("executables").and_then(Value::as_object) {
         for (program, file) in programs {
@@ -70,7 +82,11 @@ pub(super) fn dart(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, fo
 }
 
 /// Finds the application or program in a mix.exs, otherwise its library.
-pub(super) fn elixir(sources: &ProjectSources<'_>, opened: &OpenedManifest<'_>, found: &mut Vec<EntryPoint>) {
+pub(super) fn elixir(
+    sources: &ProjectSources<'_>,
+    opened: &OpenedManifest<'_>,
+    found: &mut Vec<EntryPoint>,
+) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     let path = existing(sources, opened, &format!("lib/{name}.ex"));
     let program = opened

@@ -1,6 +1,8 @@
 //! Install commands: for the project's dependencies, or packages by name.
 
-use super::{CommandJudgment, CommandRequirement, flagged, is_assignment, plain_words, tools::TOOLS};
+use super::{
+    CommandJudgment, CommandRequirement, flagged, is_assignment, plain_words, tools::TOOLS,
+};
 use crate::repo::report::CommandPurpose;
 
 /// What an install command installs.

@@ -230,7 +230,9 @@ fn need(tool: &tools::CommandTool, first: &str, rest: &[&str]) -> CommandRequire
         PurposeRule::Target(_) | PurposeRule::Scripts => {
             CommandRequirement::Target(target(rest).map(str::to_owned).unwrap_or_default())
         }
-        _ if first.starts_with("./") => CommandRequirement::File(first.trim_start_matches("./").to_owned()),
+        _ if first.starts_with("./") => {
+            CommandRequirement::File(first.trim_start_matches("./").to_owned())
+        }
         _ => tool.ecosystem.map_or(CommandRequirement::Nothing, CommandRequirement::Ecosystem),
     }
 }
@@ -371,7 +373,9 @@ fn flagged(words: &[&str], flags: &[&str]) -> bool {
 /// Returns the ecosystem of a command.
 pub(super) fn ecosystem(command: &str) -> Option<&'static str> {
     let words: Vec<&str> = command.split_whitespace().collect();
-    if let Some(CommandJudgment { need: CommandRequirement::Ecosystem(ecosystem), .. }) = of_command(&words) {
+    if let Some(CommandJudgment { need: CommandRequirement::Ecosystem(ecosystem), .. }) =
+        of_command(&words)
+    {
         return Some(ecosystem);
     }
     let name = tool(&words)?;

@@ -31,7 +31,11 @@ pub(super) struct CommandTool {
     pub(super) rule: PurposeRule,
 }
 
-const fn tool(names: &'static [&'static str], ecosystem: Option<&'static str>, rule: PurposeRule) -> CommandTool {
+const fn tool(
+    names: &'static [&'static str],
+    ecosystem: Option<&'static str>,
+    rule: PurposeRule,
+) -> CommandTool {
     CommandTool { names, ecosystem, rule }
 }
 
@@ -343,11 +347,19 @@ pub(super) const TOOLS: &[CommandTool] = &[
         PurposeRule::Verb(&[("build", Docs), ("start", Docs), ("dev", Docs)]),
     ),
     tool(&["typedoc", "jsdoc", "api-extractor"], NODE, PurposeRule::Always(Docs)),
-    tool(&["semantic-release", "release-it", "np", "vsce", "ovsx"], NODE, PurposeRule::Always(Release)),
+    tool(
+        &["semantic-release", "release-it", "np", "vsce", "ovsx"],
+        NODE,
+        PurposeRule::Always(Release),
+    ),
     tool(&["changeset"], NODE, PurposeRule::Verb(RELEASES)),
     tool(&["lerna", "nx", "turbo"], NODE, PurposeRule::Anywhere(MONOREPO)),
     tool(&["grunt", "gulp"], NODE, PurposeRule::Target(Build)),
-    tool(&["pytest", "py.test", "unittest", "ward", "behave", "nose2"], PYTHON, PurposeRule::Always(Test)),
+    tool(
+        &["pytest", "py.test", "unittest", "ward", "behave", "nose2"],
+        PYTHON,
+        PurposeRule::Always(Test),
+    ),
     tool(&["tox", "nox"], PYTHON, PurposeRule::Target(Test)),
     tool(
         &[

@@ -1,6 +1,6 @@
 //! The aliases of mix.exs.
 
-use super::{TaskTarget, DeclaredTarget, script};
+use super::{DeclaredTarget, TaskTarget, script};
 use crate::repo::project::sources::OpenedManifest;
 
 /// Reads the aliases of a mix.exs.

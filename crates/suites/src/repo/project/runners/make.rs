@@ -1,6 +1,6 @@
 //! Makefiles: targets that people type.
 
-use super::{TaskTarget, DeclaredTarget, script};
+use super::{DeclaredTarget, TaskTarget, script};
 use crate::repo::{
     project::{purpose, sources::ProjectSources},
     tree::{folder_of, join},

@@ -57,7 +57,13 @@ struct DeclaredTarget {
 
 impl DeclaredTarget {
     fn offer(self, path: &str, command: String) -> TaskTarget {
-        TaskTarget { command, name: self.name, body: self.body, path: path.to_owned(), line: self.line }
+        TaskTarget {
+            command,
+            name: self.name,
+            body: self.body,
+            path: path.to_owned(),
+            line: self.line,
+        }
     }
 }
 
@@ -99,7 +105,11 @@ fn executables(sources: &ProjectSources<'_>) -> Vec<TaskTarget> {
 }
 
 /// Task files with their own syntax.
-fn read_texts(sources: &ProjectSources<'_>, offers: &mut Vec<TaskTarget>, problems: &mut Vec<ReadFailure>) {
+fn read_texts(
+    sources: &ProjectSources<'_>,
+    offers: &mut Vec<TaskTarget>,
+    problems: &mut Vec<ReadFailure>,
+) {
     type Reads = fn(&ProjectSources<'_>, &str, &str) -> Vec<TaskTarget>;
     let readers: [(FileRole, Reads); 6] = [
         (FileRole::Makefile, make::makefile),
@@ -123,7 +133,11 @@ fn read_texts(sources: &ProjectSources<'_>, offers: &mut Vec<TaskTarget>, proble
 }
 
 /// Task files in JSON, TOML or YAML.
-fn read_trees(sources: &ProjectSources<'_>, offers: &mut Vec<TaskTarget>, problems: &mut Vec<ReadFailure>) {
+fn read_trees(
+    sources: &ProjectSources<'_>,
+    offers: &mut Vec<TaskTarget>,
+    problems: &mut Vec<ReadFailure>,
+) {
     type Reads = fn(&str, &str, &serde_json::Value) -> Vec<TaskTarget>;
     let readers: [(FileRole, Reads); 4] = [
         (FileRole::Taskfile, tasks::taskfile),

@@ -1,6 +1,6 @@
 //! Python task runners: tox, nox, invoke, and pyproject.toml tasks for poe, PDM, Hatch and others.
 
-use super::{TaskTarget, DeclaredTarget, body};
+use super::{DeclaredTarget, TaskTarget, body};
 use crate::repo::project::sources::{OpenedManifest, ProjectSources, line_of, line_starting};
 use serde_json::Value;
 
@@ -141,8 +141,10 @@ fn tox_environments(path: &str, text: &str) -> Vec<TaskTarget> {
 
 /// Reads the sessions of a noxfile.py.
 pub(super) fn nox(_: &ProjectSources<'_>, path: &str, text: &str) -> Vec<TaskTarget> {
-    let mut offers =
-        vec![DeclaredTarget { name: "test".into(), ..DeclaredTarget::default() }.offer(path, "nox".into())];
+    let mut offers = vec![
+        DeclaredTarget { name: "test".into(), ..DeclaredTarget::default() }
+            .offer(path, "nox".into()),
+    ];
     offers.extend(decorated(text, &["@nox.session", "@session"]).into_iter().map(|target| {
         let command = format!("nox -s {}", target.name);
         target.offer(path, command)

@@ -1,6 +1,6 @@
 //! Rakefiles: tasks by name, and those that libraries define.
 
-use super::{TaskTarget, DeclaredTarget, script};
+use super::{DeclaredTarget, TaskTarget, script};
 use crate::repo::{project::sources::ProjectSources, tree::folder_of};
 
 /// Tasks that a library defines: text in the Rakefile, and the default name.

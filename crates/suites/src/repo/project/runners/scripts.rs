@@ -1,6 +1,6 @@
 //! Scripts in JSON manifests: package.json, deno.json, composer.json.
 
-use super::{TaskTarget, DeclaredTarget, body};
+use super::{DeclaredTarget, TaskTarget, body};
 use crate::repo::project::sources::{OpenedManifest, line_of};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Task runners with their own files: just, Task, cargo-make, and Cargo aliases.
 
-use super::{TaskTarget, DeclaredTarget, body, script};
+use super::{DeclaredTarget, TaskTarget, body, script};
 use crate::repo::project::sources::{ProjectSources, line_of, line_starting};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Bar charts: one line per bar, with its name before and its figures after it.
 
-use super::markup::{MarkupBuffer, EscapedText, put, text};
+use super::markup::{EscapedText, MarkupBuffer, put, text};
 
 /// One bar.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use super::{
     layers::{GraphLayers, arrange},
+    layout::{BOX_HEIGHT, GraphLayout, ItemPosition, RowWidth},
     lettering::{TEXT_SIZE, fit_end, width},
     markup::{MarkupBuffer, put, text},
     picture::{Drawing, PictureFrame},
-    layout::{ItemPosition, GraphLayout, RowWidth, BOX_HEIGHT},
 };
 use crate::repo::{
     render::figures::{counted, whole},
@@ -113,7 +113,8 @@ impl PackageGraph {
             .map(|item| name(item.node).map_or(0.0, |name| width(name, TEXT_SIZE) + 18.0))
             .collect();
         let gap = if frame.narrow { 8.0 } else { 14.0 };
-        let placing = GraphLayout::new(&self.layers, &widths, RowWidth { across: frame.width, gap });
+        let placing =
+            GraphLayout::new(&self.layers, &widths, RowWidth { across: frame.width, gap });
         let mut body = MarkupBuffer::default();
         for line in &self.layers.lines {
             let (from, to) = self.edges.get(line.edge).copied().unwrap_or_default();

@@ -45,8 +45,10 @@ pub(super) struct RowWidth {
 impl GraphLayout {
     /// Positions items of these widths.
     pub(super) fn new(layers: &GraphLayers, widths: &[f64], room: RowWidth) -> Self {
-        let mut places: Vec<ItemPosition> =
-            widths.iter().map(|wide| ItemPosition { wide: *wide, ..ItemPosition::default() }).collect();
+        let mut places: Vec<ItemPosition> = widths
+            .iter()
+            .map(|wide| ItemPosition { wide: *wide, ..ItemPosition::default() })
+            .collect();
         let mut rows: Vec<Vec<usize>> = Vec::new();
         let mut y = 1.0;
         for layer in &layers.rows {
@@ -238,8 +240,11 @@ mod tests {
     #[test]
     fn a_chain_is_straight() {
         let layers = arrange(4, &[(0, 1), (1, 2), (2, 3)]);
-        let placing =
-            GraphLayout::new(&layers, &[60.0, 20.0, 80.0, 40.0], RowWidth { across: 300.0, gap: 8.0 });
+        let placing = GraphLayout::new(
+            &layers,
+            &[60.0, 20.0, 80.0, 40.0],
+            RowWidth { across: 300.0, gap: 8.0 },
+        );
         for place in &placing.places {
             assert!((place.middle() - 150.0).abs() < 1e-6, "{place:?}");
         }

@@ -37,7 +37,11 @@ pub(super) struct Caption<'a> {
 }
 
 /// Draws a full-width picture.
-pub(super) fn show(out: &mut MarkupBuffer, caption: Caption<'_>, draw: impl Fn(PictureFrame) -> Drawing) {
+pub(super) fn show(
+    out: &mut MarkupBuffer,
+    caption: Caption<'_>,
+    draw: impl Fn(PictureFrame) -> Drawing,
+) {
     show_in(out, caption, WIDE_WIDTH, draw);
 }
 

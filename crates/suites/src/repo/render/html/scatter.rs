@@ -129,7 +129,12 @@ fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up):
 }
 
 /// Labels as many of the worst spots as have free space next to them.
-fn name_worst(body: &mut MarkupBuffer, spots: &[HotSpot], placed: &[(f64, f64, f64)], frame: PictureFrame) {
+fn name_worst(
+    body: &mut MarkupBuffer,
+    spots: &[HotSpot],
+    placed: &[(f64, f64, f64)],
+    frame: PictureFrame,
+) {
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     let most = if frame.narrow { 4 } else { 8 };
     for (spot, (x, y, radius)) in spots.iter().zip(placed).take(most) {

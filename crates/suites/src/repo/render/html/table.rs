@@ -56,7 +56,11 @@ impl<'a> Cell<'a> {
         match self {
             Self::Prose(value) => put!(out, "<td class=\"prose\">{}</td>", prose(value)),
             Self::Word(value) => {
-                let class = if value.chars().count() <= MAX_UNBROKEN_CHARS { " class=\"short\"" } else { "" };
+                let class = if value.chars().count() <= MAX_UNBROKEN_CHARS {
+                    " class=\"short\""
+                } else {
+                    ""
+                };
                 put!(out, "<td{class}>{}</td>", text(value));
             }
             Self::Titled(name, about) => {

@@ -42,7 +42,8 @@ const TINTS: [&str; 4] = ["m0", "m1", "m2", "m3"];
 /// Draws the areas.
 pub(super) fn draw(root: &FolderSize, frame: PictureFrame) -> Drawing {
     let height = if frame.narrow { 420.0 } else { 460.0 };
-    let mut sheet = TreemapCanvas { body: MarkupBuffer::default(), all: root.bytes.max(sum(&root.folders)) };
+    let mut sheet =
+        TreemapCanvas { body: MarkupBuffer::default(), all: root.bytes.max(sum(&root.folders)) };
     let area = TreemapArea { x: 0.0, y: 0.0, width: frame.width, height };
     let values: Vec<f64> = root.folders.iter().map(|folder| real(folder.bytes)).collect();
     for (rank, (folder, area)) in root.folders.iter().zip(squarify(&values, area)).enumerate() {

@@ -109,7 +109,9 @@ pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
 
 pub(super) fn redundancy(out: &mut MarkupBuffer, report: &Report) {
     put!(out, "## Duplicates\n\n");
-    let Some(found) = &report.redundancy else { return absent(out, report, ReportPart::Redundancy) };
+    let Some(found) = &report.redundancy else {
+        return absent(out, report, ReportPart::Redundancy);
+    };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
         put!(out, "No duplicate, unlinked or empty documents found.\n\n");
     }

@@ -172,9 +172,7 @@ fn notifications(findings: &Findings) -> Vec<Value> {
     if let Some(more @ 1..) = findings.finding_count.checked_sub(listed) {
         all.push(notification(
             2,
-            &format!(
-                "{more} more findings are not in this log; fix these first, then check again"
-            ),
+            &format!("{more} more findings are not in this log; fix these first, then check again"),
         ));
     }
     all

@@ -45,11 +45,17 @@ impl Configs {
     }
 
     /// The file that a name is mapped to for this file.
-    pub(super) fn resolve_mapping(&self, from: &str, module: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<String> {
+    pub(super) fn resolve_mapping(
+        &self,
+        from: &str,
+        module: &str,
+        probe: &ScriptFileProbe<'_, '_>,
+    ) -> Option<String> {
         if self.0.is_empty() {
             return None;
         }
-        around(from, |folder| self.0.get(folder)).find_map(|config| config.resolve_path(module, probe))
+        around(from, |folder| self.0.get(folder))
+            .find_map(|config| config.resolve_path(module, probe))
     }
 }
 

@@ -4,7 +4,7 @@ mod config;
 mod package;
 
 use super::{
-    ImportQuery, Ecosystem, RepositoryFiles, ImportTarget,
+    Ecosystem, ImportQuery, ImportTarget, RepositoryFiles,
     paths::{folder_of, has_ending, join, upwards, within},
     standard,
 };

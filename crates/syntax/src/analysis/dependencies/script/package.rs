@@ -1,6 +1,6 @@
 //! `package.json`: the packages of a workspace by name, and their exports.
 
-use super::super::{RepositoryFiles, ImportTarget, paths::join};
+use super::super::{ImportTarget, RepositoryFiles, paths::join};
 use super::{ScriptFileProbe, around, star};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -112,7 +112,11 @@ impl NodePackages {
     }
 
     /// What a name leads to in a package of this repository, if it is one.
-    pub(super) fn export(&self, module: &str, probe: &ScriptFileProbe<'_, '_>) -> Option<ImportTarget> {
+    pub(super) fn export(
+        &self,
+        module: &str,
+        probe: &ScriptFileProbe<'_, '_>,
+    ) -> Option<ImportTarget> {
         let (name, rest) = split(module);
         let package = self.by_folder.get(self.by_name.get(name)?)?;
         Some(ImportTarget::local(package.file(rest, probe)))

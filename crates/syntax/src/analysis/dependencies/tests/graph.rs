@@ -30,7 +30,9 @@ fn graph(text: &str) -> (DependencyGraph, Vec<(String, Vec<Import>)>) {
     };
     let files: Vec<(String, Vec<Import>)> =
         text.lines().filter(|line| line.contains(':')).map(read).collect();
-    let graph = DependencyGraph::new(files.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
+    let graph = DependencyGraph::new(
+        files.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())),
+    );
     (graph, files)
 }
 

@@ -2,7 +2,13 @@
 
 use super::*;
 
-fn leads(language: &str, from: &str, head: &str, module: &str, files: &RepositoryFiles<'_>) -> Vec<String> {
+fn leads(
+    language: &str,
+    from: &str,
+    head: &str,
+    module: &str,
+    files: &RepositoryFiles<'_>,
+) -> Vec<String> {
     let statement = Statement {
         module: module.to_owned(),
         line: 1,

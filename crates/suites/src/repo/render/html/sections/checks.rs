@@ -37,10 +37,7 @@ pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
         shares(out, found);
     }
     if !found.not_read.is_empty() {
-        note(
-            out,
-            &format!("Not read (unsupported languages): {}.", found.not_read.join(", ")),
-        );
+        note(out, &format!("Not read (unsupported languages): {}.", found.not_read.join(", ")));
     }
     if !found.undocumented.is_empty() {
         heading(out, "Without a doc comment");
@@ -56,9 +53,13 @@ pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
             })
             .collect();
         let all = found.public.saturating_sub(found.documented);
-        HtmlTable::new("Public symbols without a doc comment", &["Symbol", "Kind", "Location"], rows)
-            .of(all)
-            .write(out);
+        HtmlTable::new(
+            "Public symbols without a doc comment",
+            &["Symbol", "Kind", "Location"],
+            rows,
+        )
+        .of(all)
+        .write(out);
     }
 }
 
@@ -181,7 +182,9 @@ pub(super) fn redundancy_brief(report: &Report) -> String {
 }
 
 pub(super) fn redundancy(out: &mut MarkupBuffer, report: &Report) {
-    let Some(found) = &report.redundancy else { return absent(out, report, ReportPart::Redundancy) };
+    let Some(found) = &report.redundancy else {
+        return absent(out, report, ReportPart::Redundancy);
+    };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
         return note(out, "No duplicate, unlinked or empty documents found.");
     }

@@ -138,7 +138,8 @@ fn records(out: &mut MarkupBuffer, documentation: &Documentation) {
             .iter()
             .map(|one| vec![Cell::Word(&one.tool), Cell::Place(&one.source, None)])
             .collect();
-        HtmlTable::new("Generated API references", &["Generator", "Configured in"], rows).write(out);
+        HtmlTable::new("Generated API references", &["Generator", "Configured in"], rows)
+            .write(out);
     }
 }
 

@@ -119,7 +119,8 @@ fn hot_spots(out: &mut MarkupBuffer, history: &History) {
             ]
         })
         .collect();
-    HtmlTable::new("Hot spots", &["File", "Changes", "Complexity", "Lines", "Score"], rows).write(out);
+    HtmlTable::new("Hot spots", &["File", "Changes", "Complexity", "Lines", "Score"], rows)
+        .write(out);
 }
 
 fn people(out: &mut MarkupBuffer, history: &History) {

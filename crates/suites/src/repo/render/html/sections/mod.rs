@@ -31,11 +31,26 @@ pub(super) struct ReportPageSection {
 
 /// All sections.
 pub(super) const SECTIONS: [ReportPageSection; 12] = [
-    ReportPageSection { id: "overview", title: "Overview", brief: overview::brief, write: overview::write },
+    ReportPageSection {
+        id: "overview",
+        title: "Overview",
+        brief: overview::brief,
+        write: overview::write,
+    },
     ReportPageSection { id: "gaps", title: "Gaps", brief: gaps::brief, write: gaps::write },
-    ReportPageSection { id: "start", title: "Getting started", brief: start::brief, write: start::write },
+    ReportPageSection {
+        id: "start",
+        title: "Getting started",
+        brief: start::brief,
+        write: start::write,
+    },
     ReportPageSection { id: "code", title: "Code", brief: code::brief, write: code::write },
-    ReportPageSection { id: "packages", title: "Packages", brief: packages::brief, write: packages::write },
+    ReportPageSection {
+        id: "packages",
+        title: "Packages",
+        brief: packages::brief,
+        write: packages::write,
+    },
     ReportPageSection {
         id: "documents",
         title: "Documents",
@@ -48,15 +63,30 @@ pub(super) const SECTIONS: [ReportPageSection; 12] = [
         brief: checks::coverage_brief,
         write: checks::coverage,
     },
-    ReportPageSection { id: "links", title: "Links", brief: checks::links_brief, write: checks::links },
-    ReportPageSection { id: "drift", title: "Drift", brief: checks::drift_brief, write: checks::drift },
+    ReportPageSection {
+        id: "links",
+        title: "Links",
+        brief: checks::links_brief,
+        write: checks::links,
+    },
+    ReportPageSection {
+        id: "drift",
+        title: "Drift",
+        brief: checks::drift_brief,
+        write: checks::drift,
+    },
     ReportPageSection {
         id: "duplicates",
         title: "Duplicates",
         brief: checks::redundancy_brief,
         write: checks::redundancy,
     },
-    ReportPageSection { id: "history", title: "History", brief: history::brief, write: history::write },
+    ReportPageSection {
+        id: "history",
+        title: "History",
+        brief: history::brief,
+        write: history::write,
+    },
     ReportPageSection { id: "limits", title: "Limits", brief: limits::brief, write: limits::write },
 ];
 

@@ -37,7 +37,8 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
                 ]
             })
             .collect();
-        HtmlTable::new("Entry points", &["Name", "Kind", "Starts in", "Declared in"], rows).write(out);
+        HtmlTable::new("Entry points", &["Name", "Kind", "Starts in", "Declared in"], rows)
+            .write(out);
     }
 }
 
