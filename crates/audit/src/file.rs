@@ -51,19 +51,19 @@ fn make_private(file: &File, path: &Path) -> io::Result<()> {
 
 /// Takes the write lock, unless another process has it. Closing the file releases it.
 pub(crate) fn lock(file: &DataFile) -> io::Result<()> {
-    taken(file.try_lock())
+    convert_lock_result(file.try_lock())
 }
 
 /// Waits for a lock that prevents rotation.
 pub(crate) fn lock_shared(file: &File, patience: Duration) -> io::Result<()> {
     let began = Instant::now();
     wait(|| {
-        let locked = taken(file.try_lock_shared());
-        (!is_held(&locked) || began.elapsed() >= patience).then_some(locked)
+        let locked = convert_lock_result(file.try_lock_shared());
+        (!is_lock_held(&locked) || began.elapsed() >= patience).then_some(locked)
     })
 }
 
-fn taken(attempt: Result<(), TryLockError>) -> io::Result<()> {
+fn convert_lock_result(attempt: Result<(), TryLockError>) -> io::Result<()> {
     match attempt {
         Ok(()) => Ok(()),
         // A file system without locks still lets one process write.
@@ -77,7 +77,7 @@ fn taken(attempt: Result<(), TryLockError>) -> io::Result<()> {
 }
 
 /// Whether the only problem is that another process has the lock.
-pub(crate) fn is_held(attempt: &io::Result<()>) -> bool {
+pub(crate) fn is_lock_held(attempt: &io::Result<()>) -> bool {
     attempt.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 

@@ -194,7 +194,7 @@ impl AuditLog {
     pub fn append_at_once(&self, entry: &AuditEntry<'_>) -> Option<Result<(), AuditWriteError>> {
         let mut state = self.state();
         let written = self.attempt(&mut state, Some(entry));
-        (!file::is_held(&written)).then(|| self.judge(state, written))
+        (!file::is_lock_held(&written)).then(|| self.judge(state, written))
     }
 
     /// Counts a line that could not be written.
@@ -247,7 +247,7 @@ impl AuditLog {
             let is_fresh = state.file.is_none();
             let written = self.attempt(&mut state, entry);
             let gives_up = is_fresh && state.is_stuck() && began.elapsed() >= STUCK_LOCK_TIMEOUT;
-            (!file::is_held(&written) || gives_up).then_some((state, written))
+            (!file::is_lock_held(&written) || gives_up).then_some((state, written))
         })
     }
 
@@ -266,7 +266,7 @@ impl AuditLog {
 
     fn attempt(&self, state: &mut AuditLogState, entry: Option<&AuditEntry<'_>>) -> io::Result<()> {
         let written = self.write(state, entry);
-        if file::is_held(&written) {
+        if file::is_lock_held(&written) {
             state.held_since.get_or_insert_with(Instant::now);
             if state.is_stuck() {
                 // The file may have been moved away: the next attempt opens the file that is at the path by then.
@@ -289,21 +289,21 @@ impl AuditLog {
     /// Writes pending events and the entry in one write. On an error the file is closed, which releases its lock; what
     /// is known about the file is kept.
     fn write(&self, state: &mut AuditLogState, entry: Option<&AuditEntry<'_>>) -> io::Result<()> {
-        let (file, place) = self.enter(state)?;
+        let (file, place) = self.open_locked(state)?;
         let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
         let length = place.length.saturating_add(buffer.len() as u64);
         // A truncated line is terminated in place.
         let turn = place.length > 0 && !place.newline && length > self.settings.max_bytes;
         if buffer.is_empty() || !turn {
-            return self.put(state, (file, place), &buffer, head);
+            return self.write_once(state, (file, place), &buffer, head);
         }
         let (file, place) = self.turn_over(state, file, place)?;
         let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
-        self.put(state, (file, place), &buffer, head)
+        self.write_once(state, (file, place), &buffer, head)
     }
 
     /// Opens and locks the file at the path, and determines how the chain continues in it.
-    fn enter(&self, state: &mut AuditLogState) -> io::Result<(DataFile, LockedLogFile)> {
+    fn open_locked(&self, state: &mut AuditLogState) -> io::Result<(DataFile, LockedLogFile)> {
         let began = Instant::now();
         while began.elapsed() < LOCK_TIMEOUT {
             let file = match state.file.take() {
@@ -339,7 +339,7 @@ impl AuditLog {
             };
             let left = state.left.take();
             self.report_replaced(state.known, identity);
-            let place = self.place(empty, file.as_file(), state.known, left.as_ref())?;
+            let place = self.locate_end(empty, file.as_file(), state.known, left.as_ref())?;
             return Ok((file, place));
         }
         Err(io::Error::other("the audit file keeps being moved away"))
@@ -362,7 +362,7 @@ impl AuditLog {
 
     /// Determines how the chain continues in a file. The newest known line decides, so that a file restored to an
     /// earlier state shows up as missing lines.
-    fn place(
+    fn locate_end(
         &self,
         mut place: LockedLogFile,
         file: &File,
@@ -472,11 +472,11 @@ impl AuditLog {
         state.known =
             Some(LastWrittenFile { turned: true, ..place.known(place.length, place.head) });
         drop(file);
-        self.enter(state)
+        self.open_locked(state)
     }
 
     /// Writes once. A partial write is undone, so that a full disk leaves no truncated line.
-    fn put(
+    fn write_once(
         &self,
         state: &mut AuditLogState,
         (mut file, place): (DataFile, LockedLogFile),

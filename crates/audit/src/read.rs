@@ -63,7 +63,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens these files, in this order.
-pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<LogFileSource>, AuditReadError> {
+pub(crate) fn open_files(files: &[PathBuf]) -> Result<Vec<LogFileSource>, AuditReadError> {
     files.iter().cloned().map(LogFileSource::open).collect()
 }
 
@@ -82,14 +82,14 @@ pub(crate) fn sources(path: &Path) -> Result<Vec<LogFileSource>, AuditReadError>
         if held.is_ok() && file::identity_at(path) != identity {
             continue;
         }
-        return named(&file::files(path));
+        return open_files(&file::files(path));
     }
     let files = file::files(path);
     if files.is_empty() {
         // Opening the file yields the error.
         return LogFileSource::open(path.to_owned()).map(|source| vec![source]);
     }
-    named(&files)
+    open_files(&files)
 }
 
 /// The content between two newlines.

@@ -235,7 +235,7 @@ pub fn verify_files(
     files: &[PathBuf],
     check: &VerifyOptions<'_>,
 ) -> Result<VerifyReport, AuditReadError> {
-    walk(&read::named(files)?, check)
+    walk(&read::open_files(files)?, check)
 }
 
 fn walk(

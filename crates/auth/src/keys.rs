@@ -85,7 +85,7 @@ impl KeySet {
             self.0.iter().filter(|key| id.is_none() || key.id.as_deref() == id).collect();
         let suiting: Vec<CandidateKey<'_>> = named
             .iter()
-            .filter(|key| key.suits(algorithm))
+            .filter(|key| key.can_use(algorithm))
             .map(|key| CandidateKey { key, algorithm })
             .collect();
         match (suiting.len(), id) {
@@ -144,10 +144,10 @@ impl VerificationKey {
         };
         let key = Self { id, algorithm, material: KeyMaterial::parse(fields)? };
         // A key that names an algorithm for another kind of key is unusable.
-        Algorithm::ALL.iter().any(|algorithm| key.suits(*algorithm)).then_some(key)
+        Algorithm::ALL.iter().any(|algorithm| key.can_use(*algorithm)).then_some(key)
     }
 
-    fn suits(&self, algorithm: Algorithm) -> bool {
+    fn can_use(&self, algorithm: Algorithm) -> bool {
         let of_its_kind = match self.material {
             KeyMaterial::Rsa { .. } => matches!(algorithm, Algorithm::Rs256 | Algorithm::Ps256),
             KeyMaterial::P256(_) => algorithm == Algorithm::Es256,

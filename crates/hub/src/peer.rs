@@ -197,7 +197,7 @@ impl PeerCore {
     fn record_sent(&self, message: &Value, more: TrafficDetails) {
         tracing::debug!(target: "mcp::protocol", server = self.server, "[MCP →] {message}");
         if let Some(tap) = &self.tap {
-            tap.saw_value(Direction::Out, message, more);
+            tap.record_value(Direction::Out, message, more);
         }
     }
 
@@ -210,7 +210,7 @@ impl PeerCore {
     fn handle_message(&self, mut message: Value, request: Option<&Value>) {
         tracing::debug!(target: "mcp::protocol", server = self.server, "[MCP ←] {message}");
         if let Some(tap) = &self.tap {
-            tap.saw_value(Direction::In, &message, TrafficDetails::default());
+            tap.record_value(Direction::In, &message, TrafficDetails::default());
         }
         lenient::normalize_message(&mut message);
         let Value::Object(fields) = &mut message else { return };

@@ -187,7 +187,7 @@ impl Bridge {
             _ => {}
         }
         if let Some(tap) = self.events.tap.get() {
-            tap.saw_value(Direction::Out, &message, TrafficDetails::default());
+            tap.record_value(Direction::Out, &message, TrafficDetails::default());
         }
         self.line.send(Outgoing::from(message)).await
     }
@@ -272,7 +272,7 @@ impl TransportListener for BridgeEvents {
                     line.set_revision(&version);
                 }
                 if let Some(tap) = tap {
-                    tap.saw_value(Direction::In, &message, TrafficDetails::default());
+                    tap.record_value(Direction::In, &message, TrafficDetails::default());
                 }
                 self.send_to_page(json!({"m": message}));
             }

@@ -99,7 +99,8 @@ impl AccessControl for McpServer {
     fn missing_scope(&self, caller: &Caller, tool: &str) -> Option<MissingScope> {
         let (terms, catalogue, who) = (self.settings(), self.catalog(), &caller.principal);
         let route = catalogue.find(tool)?;
-        let is_open = who.scopes.iter().any(|own| policy::opens(own, &route.provider, Some(tool)));
+        let is_open =
+            who.scopes.iter().any(|own| policy::scope_covers(own, &route.provider, Some(tool)));
         if is_open {
             return None;
         }

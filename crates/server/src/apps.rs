@@ -23,17 +23,17 @@ const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const MIME: &str = "text/html;profile=mcp-app";
 
 /// Whether the sender of a request can show pages. The stateless revision declares it with each request.
-pub(crate) fn shown_by(context: &RequestContext<RoleServer>, dialect: Dialect) -> bool {
+pub(crate) fn shows_apps(context: &RequestContext<RoleServer>, dialect: Dialect) -> bool {
     if dialect == Dialect::V2026_07_28 {
         let able = context.meta.get(CLIENT_CAPABILITIES);
         let settings = able.and_then(|able| able.get("extensions")?.get(EXTENSION));
         return takes_html(settings.and_then(Value::as_object));
     }
-    context.peer.peer_info().is_some_and(|info| announced(&info.capabilities, dialect))
+    context.peer.peer_info().is_some_and(|info| announces_apps(&info.capabilities, dialect))
 }
 
 /// Whether a handshake announces the extension, in a revision whose tools can carry it: older ones have no `_meta`.
-pub(crate) fn announced(able: &ClientCapabilities, dialect: Dialect) -> bool {
+pub(crate) fn announces_apps(able: &ClientCapabilities, dialect: Dialect) -> bool {
     let settings = able.extensions.as_ref().and_then(|known| known.get(EXTENSION));
     dialect >= Dialect::V2025_06_18 && takes_html(settings)
 }
@@ -56,13 +56,13 @@ pub(crate) fn capability(providers: &[Arc<dyn ToolProvider>]) -> ExtensionCapabi
 
 /// The extensions to announce in the handshake of a session: those revisions don't define extensions, but clients that
 /// announce this one look for it there.
-pub(crate) fn negotiated(ours: &ExtensionCapabilities) -> Option<ExtensionCapabilities> {
+pub(crate) fn session_extensions(ours: &ExtensionCapabilities) -> Option<ExtensionCapabilities> {
     let (name, settings) = ours.get_key_value(EXTENSION)?;
     Some([(name.clone(), settings.clone())].into())
 }
 
 /// A tool as listed for clients that can show its page. Pages may call it as well.
-pub(crate) fn named(mut tool: Tool, uri: &str) -> Tool {
+pub(crate) fn with_app(mut tool: Tool, uri: &str) -> Tool {
     let meta = tool.meta.get_or_insert_with(|| MetaObject(JsonObject::new()));
     meta.0.insert("ui".into(), json!({"resourceUri": uri, "visibility": ["model", "app"]}));
     tool

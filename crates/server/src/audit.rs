@@ -53,7 +53,7 @@ impl AuditSink {
     /// Whether a call may run: not if its line must be written and is known to fail.
     pub(crate) fn ready(&self) -> Result<(), AuditWriteError> {
         match &self.log {
-            Some(log) if !log.is_sound() => aside(|| log.ready()),
+            Some(log) if !log.is_sound() => run_blocking(|| log.ready()),
             _ => Ok(()),
         }
     }
@@ -68,12 +68,12 @@ impl AuditSink {
         {
             return written;
         }
-        aside(|| log.append(entry))
+        run_blocking(|| log.append(entry))
     }
 }
 
 /// Runs something slow, moving this thread's other work to another thread if there is one.
-fn aside<T>(act: impl FnOnce() -> T) -> T {
+fn run_blocking<T>(act: impl FnOnce() -> T) -> T {
     let is_shared = Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
     if is_shared { block_in_place(act) } else { act() }
@@ -205,7 +205,7 @@ impl RejectionCounts {
 }
 
 /// Sets the requested target: a tool, a resource or a prompt.
-pub(crate) fn about<'a>(entry: &mut AuditEntry<'a>, method: &'a str, target: &'a str) {
+pub(crate) fn set_target<'a>(entry: &mut AuditEntry<'a>, method: &'a str, target: &'a str) {
     entry.method = method;
     let named = match method {
         "resources/read" => &mut entry.uri,

@@ -4,7 +4,7 @@ use crate::{
     audit::{self, AuditOutcome},
     metrics::{RequestOutcome, ToolStats},
     request_caller::{self, RequestCaller},
-    server::{McpServer, refused},
+    server::{McpServer, refusal_error},
 };
 use docent_tool::Object;
 use docent_transport::ConnectionKind;
@@ -142,14 +142,14 @@ impl McpServer {
             bytes: ending.bytes as u64,
             ..docent_audit::AuditEntry::default()
         };
-        audit::about(&mut line, audited.method, &audited.target);
-        self.audit().write(&line).map_err(|error| self.unrecorded(&error))
+        audit::set_target(&mut line, audited.method, &audited.target);
+        self.audit().write(&line).map_err(|error| self.unrecorded_error(&error))
     }
 
     /// The error for a request that must be recorded but cannot be. The path of the file is not disclosed.
-    pub(crate) fn unrecorded(&self, error: &docent_audit::AuditWriteError) -> ErrorData {
+    pub(crate) fn unrecorded_error(&self, error: &docent_audit::AuditWriteError) -> ErrorData {
         self.counters().refused_audit.fetch_add(1, Ordering::Relaxed);
         let policy = "the call was refused by policy (audit.on_full = refuse)";
-        refused(format!("{error}: {policy}"), Some(json!({"kind": "audit"})))
+        refusal_error(format!("{error}: {policy}"), Some(json!({"kind": "audit"})))
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     policy::Admitted,
     request_caller::RequestCaller,
     result_builder::{self, FinishedResult, ResultBuilder, ToolCallError},
-    run::{RunLimits, RunOutcome, bounded},
+    run::{RunLimits, RunOutcome, run_bounded},
     server::{McpServer, RunPermit},
     tasks::TaskUse,
     validate::ArgumentProblem,
@@ -182,7 +182,7 @@ impl RunnableCall {
                     route.tool.call(given, &context).await
                 }),
             };
-            let ended = bounded(work, &self.bounds, &self.client).await;
+            let ended = run_bounded(work, &self.bounds, &self.client).await;
             let needed = match ended {
                 RunOutcome::Done(Err(ToolError::NeedsInput(needed))) => needed,
                 other => return self.end(other),
@@ -191,7 +191,7 @@ impl RunnableCall {
                 return self.ask_by_result(needed);
             }
             let asked =
-                bounded(Box::pin(self.client.put(needed)), &self.bounds, &self.client).await;
+                run_bounded(Box::pin(self.client.put(needed)), &self.bounds, &self.client).await;
             match asked {
                 RunOutcome::Done(Ok(())) => {}
                 RunOutcome::Done(Err(error)) => return self.end(RunOutcome::Done(Err(error))),

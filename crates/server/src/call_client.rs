@@ -244,7 +244,7 @@ impl RemoteCallClient {
         self.ready.notify_one();
     }
 
-    fn announced(&self) -> Option<ClientCapabilities> {
+    fn capabilities_announced(&self) -> Option<ClientCapabilities> {
         if self.modern {
             return self.meta.client_capabilities();
         }
@@ -252,7 +252,7 @@ impl RemoteCallClient {
     }
 
     fn check_able(&self, ask: &ClientQuery) -> Result<(), ToolError> {
-        let able = self.announced().unwrap_or_default();
+        let able = self.capabilities_announced().unwrap_or_default();
         let tools = |params: &Value| params.get("tools").is_some_and(|tools| !tools.is_null());
         let able = match ask {
             ClientQuery::Sample(params) if tools(params) && able.sampling.is_some() => {
@@ -503,7 +503,7 @@ impl CallClient for RemoteCallClient {
     }
 
     fn capabilities(&self) -> Object {
-        match serde_json::to_value(self.announced().unwrap_or_default()) {
+        match serde_json::to_value(self.capabilities_announced().unwrap_or_default()) {
             Ok(Value::Object(able)) => able,
             _ => Object::new(),
         }

@@ -207,7 +207,7 @@ impl ToolCatalog {
         // A page that cannot be read must not be named.
         let names = |route: &ToolRoute| guest.shows_apps && policy.may_see(who, &route.provider);
         let listed = |route: &Arc<ToolRoute>| match route.info.app {
-            Some(app) if names(route) => apps::named(route.listed.clone(), app),
+            Some(app) if names(route) => apps::with_app(route.listed.clone(), app),
             _ => route.listed.clone(),
         };
         shown.map(listed).collect()
@@ -222,7 +222,7 @@ impl ToolCatalog {
     }
 
     /// The error for an unknown tool: lists the available tools and the most similar names.
-    pub(crate) fn unknown<'a>(
+    pub(crate) fn unknown_tool_error<'a>(
         &'a self,
         name: &str,
         guest: &'a RequestCaller,
@@ -230,7 +230,7 @@ impl ToolCatalog {
     ) -> ErrorData {
         let who = guest.principal();
         let named = |route: &'a Arc<ToolRoute>| route.info.name.as_str();
-        let closest = nearest(name, self.visible_to(who, policy).map(named));
+        let closest = similar_names(name, self.visible_to(who, policy).map(named));
         let shown = self.visible_to(who, policy).filter(|route| !route.info.hidden);
         let available: Vec<&str> = shown.map(named).collect();
         let hint =
@@ -244,7 +244,7 @@ impl ToolCatalog {
             data["method"] = name.into();
         }
         let code = ErrorCode(guest.dialect.unknown_tool_code());
-        ErrorData::new(code, format!("Unknown tool: {}{hint}", clip(name)), Some(data))
+        ErrorData::new(code, format!("Unknown tool: {}{hint}", truncate(name)), Some(data))
     }
 }
 
@@ -254,7 +254,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// At most three similar names, most similar first.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn similar_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     // Comparing takes time proportional to the product of the lengths, and no name is longer than this.
     let name: String = name.chars().take(128).collect();
     let mut scored: Vec<(f64, &str)> = known
@@ -267,7 +267,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> V
 }
 
 /// Untrusted text, shortened to be included in an error.
-pub(crate) fn clip(text: &str) -> String {
+pub(crate) fn truncate(text: &str) -> String {
     const MOST: usize = 120;
     let mut short: String = text.chars().take(MOST).collect();
     if short.len() < text.len() {
@@ -290,7 +290,7 @@ mod tests {
             ("", vec![]),
         ];
         for (name, want) in cases {
-            assert_eq!(nearest(name, known.into_iter()), want, "{name}");
+            assert_eq!(similar_names(name, known.into_iter()), want, "{name}");
         }
     }
 

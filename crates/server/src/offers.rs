@@ -4,14 +4,14 @@ use crate::{
     Screening, apps,
     call::{bad_state, cancelled, capability, purpose},
     call_client::RemoteCallClient,
-    catalog::{ToolCatalog, clip, nearest, with_parts},
+    catalog::{ToolCatalog, similar_names, truncate, with_parts},
     convert, cursor,
     metrics::RequestOutcome,
     paging,
     request_caller::RequestCaller,
     result_builder::{self, ToolCallError, invalid_params},
     results::ResultStore,
-    run::{RunLimits, RunOutcome, bounded, in_time},
+    run::{RunLimits, RunOutcome, in_time, run_bounded},
     server::McpServer,
     validate::ArgumentProblem,
 };
@@ -75,7 +75,7 @@ impl McpServer {
         if catalogue.find(tool).is_some() {
             return catalogue;
         }
-        self.settled().await;
+        self.wait_until_settled().await;
         self.catalogue_with(tool)
     }
 
@@ -101,7 +101,7 @@ impl McpServer {
     }
 
     /// Waits until every provider knows its lists.
-    pub(crate) async fn settled(&self) {
+    pub(crate) async fn wait_until_settled(&self) {
         let all = with_parts(self.providers());
         let mut settled = std::pin::pin!(join_all(all.iter().map(|provider| provider.settled())));
         if futures::poll!(settled.as_mut()).is_pending() {
@@ -127,7 +127,7 @@ impl McpServer {
 
     /// Screens the items on a page of a list. Tools are not screened: the hub has already made hidden characters of
     /// other servers' tools visible, and a schema is not text.
-    fn screened<T>(
+    fn screen_items<T>(
         &self,
         page: Result<cursor::ListPage<T>, ErrorData>,
         screen: fn(&Screening, &mut T),
@@ -166,7 +166,7 @@ impl McpServer {
         guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.settled().await;
+        self.wait_until_settled().await;
         let tools = self.catalog().listed(guest, &self.settings().policy);
         let place = self.place("tools", guest, cursor);
         listed!(
@@ -181,7 +181,7 @@ impl McpServer {
         guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.settled().await;
+        self.wait_until_settled().await;
         let mut providers = self.seen_by(guest);
         providers.sort_by_key(|provider| provider.is_listed_last());
         // Each with the index of its provider.
@@ -209,7 +209,7 @@ impl McpServer {
             }
         }
         let page = Ok((page.into_iter().map(|(_, resource)| resource).collect(), next));
-        let page = self.screened(page, Screening::resource);
+        let page = self.screen_items(page, Screening::resource);
         let listed: Result<ListResourcesResult, ErrorData> =
             listed!(ListResourcesResult, self.list_scope(guest), page);
         let mut listed = listed?;
@@ -244,7 +244,7 @@ impl McpServer {
         guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.settled().await;
+        self.wait_until_settled().await;
         let templates = self
             .seen_by(guest)
             .into_iter()
@@ -253,7 +253,7 @@ impl McpServer {
             .collect();
         let place = self.place("templates", guest, cursor);
         let page = cursor::page(templates, |item| &item.uri_template, self.list_page(), &place);
-        let page = self.screened(page, Screening::template);
+        let page = self.screen_items(page, Screening::template);
         listed!(ListResourceTemplatesResult, self.cache_scope(guest), page)
     }
 
@@ -262,7 +262,7 @@ impl McpServer {
         guest: &RequestCaller,
         cursor: Option<&str>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.settled().await;
+        self.wait_until_settled().await;
         let prompts = self
             .seen_by(guest)
             .into_iter()
@@ -271,7 +271,7 @@ impl McpServer {
             .collect();
         let place = self.place("prompts", guest, cursor);
         let page = cursor::page(prompts, |item| &item.name, self.list_page(), &place);
-        let page = self.screened(page, Screening::prompt);
+        let page = self.screen_items(page, Screening::prompt);
         listed!(ListPromptsResult, self.cache_scope(guest), page)
     }
 
@@ -341,22 +341,22 @@ impl McpServer {
         let all: Vec<_> = self.seen_by(guest).into_iter().flat_map(of_one).collect();
         let names: Vec<String> = all.iter().map(|(_, info)| info.name.clone()).collect();
         all.into_iter().find(|(_, info)| info.name == name).ok_or_else(|| {
-            let closest = nearest(name, names.iter().map(String::as_str));
+            let closest = similar_names(name, names.iter().map(String::as_str));
             let hint = closest.first().map(|name| format!("; did you mean {name}?")).unwrap_or_default();
             let data = json!({
                 "parameter": "name", "reason": "is not a prompt of this server",
                 "details": "Validation failed for parameter 'name'", "closest": closest, "available": names,
             });
-            ErrorData::invalid_params(format!("Unknown prompt: {}{hint}", clip(name)), Some(data))
+            ErrorData::invalid_params(format!("Unknown prompt: {}{hint}", truncate(name)), Some(data))
         })
     }
 
     /// The error for an unknown resource.
-    pub(crate) fn missing(guest: &RequestCaller, uri: &str) -> ErrorData {
+    pub(crate) fn missing_resource_error(guest: &RequestCaller, uri: &str) -> ErrorData {
         let code = ErrorCode(guest.dialect.missing_resource_code());
         ErrorData::new(
             code,
-            format!("Resource not found: {}", clip(uri)),
+            format!("Resource not found: {}", truncate(uri)),
             Some(json!({"uri": uri})),
         )
     }
@@ -366,11 +366,11 @@ impl McpServer {
     /// The error for a resource that cannot be watched.
     pub(crate) fn not_watched(&self, guest: &RequestCaller, uri: &str) -> ErrorData {
         if !self.seen_by(guest).iter().any(|provider| provider.owns(uri)) {
-            return Self::missing(guest, uri);
+            return Self::missing_resource_error(guest, uri);
         }
         let message = format!(
             "cannot watch {}: its server does not report changes; read it again when you need it",
-            clip(uri)
+            truncate(uri)
         );
         ErrorData::invalid_params(message, Some(json!({"uri": uri})))
     }
@@ -457,7 +457,9 @@ impl ReadRequest {
         request: ReadResourceRequestParams,
     ) -> ReadResult<ReadResourceResponse> {
         let uri = request.uri.as_str();
-        let missing = || ToolCallError::new("not_found", McpServer::missing(&self.caller, uri));
+        let missing = || {
+            ToolCallError::new("not_found", McpServer::missing_resource_error(&self.caller, uri))
+        };
         if ResultStore::owns(uri) {
             let who = self.caller.principal();
             // A removed key, or an expired token, grants nothing, not even the results of its own calls.
@@ -485,7 +487,7 @@ impl ReadRequest {
             }
             Ok(None)
         });
-        let ended = match bounded(work, &bounds, &self.client).await {
+        let ended = match run_bounded(work, &bounds, &self.client).await {
             RunOutcome::Done(Err(ToolError::Failed(failure)))
                 if failure.kind == docent_tool::FailureKind::NotFound =>
             {
@@ -554,15 +556,15 @@ impl ReadRequest {
         let bounds = self.bounds();
         let context = self.context(&bounds);
         let ended =
-            bounded(provider.prompt(name, &arguments, &context), &bounds, &self.client).await;
+            run_bounded(provider.prompt(name, &arguments, &context), &bounds, &self.client).await;
         match self.settle(ended, name, &purpose)? {
-            ReadOutcome::It(answer) => Ok(rendered(answer, &self.server.screening())),
+            ReadOutcome::It(answer) => Ok(render_prompt(answer, &self.server.screening())),
             ReadOutcome::Question(question) => Ok((question.into(), RequestOutcome::Ok, 0)),
         }
     }
 }
 
-fn rendered(
+fn render_prompt(
     answer: PromptAnswer,
     screening: &Screening,
 ) -> (GetPromptResponse, RequestOutcome, usize) {

@@ -24,7 +24,7 @@ const MIN_TEXT_BYTES: usize = 256;
 const MAX_IDENTIFIER_BYTES: usize = 1024;
 
 /// Bytes of an answer before JSON escapes: for the audit line, and as a cheap estimate of the size.
-pub(crate) fn weight(result: &CallToolResult) -> usize {
+pub(crate) fn result_bytes(result: &CallToolResult) -> usize {
     let content: usize = result.content.iter().map(block_weight).sum();
     content + result.structured_content.as_ref().map_or(0, value_weight)
 }
@@ -86,7 +86,8 @@ pub(crate) fn fit(
     output: Option<&SchemaChecker>,
 ) -> Option<(ResultId, ResultParts)> {
     // An escape takes at most six bytes per byte, so most answers need no counting.
-    if weight(result).saturating_mul(6) + PAGE_OVERHEAD_BYTES <= page || json_bytes(result) <= page
+    if result_bytes(result).saturating_mul(6) + PAGE_OVERHEAD_BYTES <= page
+        || json_bytes(result) <= page
     {
         return None;
     }
@@ -102,7 +103,7 @@ pub(crate) fn fit(
     let mut left = room;
     if let Some(structured) = result.structured_content.take() {
         let room = (room / 2).max(room.saturating_sub(content_bytes));
-        let (kept, cuts) = shortened(&structured, room, output);
+        let (kept, cuts) = shorten(&structured, room, output);
         left = left.saturating_sub(kept.as_ref().map_or(0, json_bytes));
         if !cuts.is_empty() {
             meta.insert(CUT_META_KEY.into(), json!(cuts));
@@ -144,7 +145,7 @@ fn lay_out(
         match block {
             ContentBlock::Text(mut text) if size > left || !rest.is_empty() => {
                 if rest.is_empty() {
-                    let around = size.saturating_sub(escaped(&text.text));
+                    let around = size.saturating_sub(escaped_bytes(&text.text));
                     let (head, tail) = cut(&text.text, left.saturating_sub(around));
                     rest.push_str(tail);
                     text.text = String::from(head);
@@ -203,7 +204,7 @@ pub(crate) fn fit_contents(
 ) -> Option<(ResultId, ResultParts, MetaObject)> {
     let [ResourceContents::TextResourceContents { text, .. }] = contents else { return None };
     let room = page.max(MIN_PAGE_BYTES).saturating_sub(PAGE_OVERHEAD_BYTES / 2);
-    if text.len().saturating_mul(6) <= room || escaped(text) <= room {
+    if text.len().saturating_mul(6) <= room || escaped_bytes(text) <= room {
         return None;
     }
     let id = ResultId::new();
@@ -220,7 +221,7 @@ pub(crate) fn fit_contents(
 }
 
 /// Bytes of a text as a JSON string, without the quotes.
-fn escaped(text: &str) -> usize {
+fn escaped_bytes(text: &str) -> usize {
     text.chars().map(cost).sum()
 }
 
@@ -267,7 +268,7 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
 
 /// Structured content with long strings, arrays and maps shortened until it fits, and the places that were cut. The
 /// rest still matches the tool's schema; if it cannot, nothing is left.
-fn shortened(
+fn shorten(
     whole: &Value,
     room: usize,
     output: Option<&SchemaChecker>,
@@ -308,7 +309,7 @@ fn is_identifier(text: &str) -> bool {
 impl ShortenLimits {
     fn apply(&self, value: &mut Value, path: &mut String, cuts: &mut Vec<String>) {
         match value {
-            Value::String(text) if escaped(text) > self.text && !is_identifier(text) => {
+            Value::String(text) if escaped_bytes(text) > self.text && !is_identifier(text) => {
                 let (head, _) = cut(text, self.text.saturating_sub('…'.len_utf8()));
                 *text = format!("{head}…");
                 cuts.push(path.clone());

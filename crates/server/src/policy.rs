@@ -81,7 +81,8 @@ impl PolicyDecision {
 impl ToolPolicy {
     /// Decides about a tool of a provider, or about the provider's resources and prompts if no tool is named.
     pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> PolicyDecision {
-        let Some(scope) = who.scopes.iter().find(|scope| opens(scope, provider, tool)) else {
+        let Some(scope) = who.scopes.iter().find(|scope| scope_covers(scope, provider, tool))
+        else {
             let by = format!("the scopes of `{}`: {:?}", who.name, who.scopes);
             return PolicyDecision::of_scopes(PolicyAction::Deny, by);
         };
@@ -129,7 +130,7 @@ impl PolicyRule {
         let everybody = |names: &[String]| names.is_empty();
         (everybody(&self.keys) || self.keys.iter().any(|key| **key == *who.name))
             && (everybody(&self.scopes) || self.scopes.iter().any(|own| who.scopes.contains(own)))
-            && self.tools.iter().any(|pattern| opens(pattern, provider, tool))
+            && self.tools.iter().any(|pattern| scope_covers(pattern, provider, tool))
     }
 }
 
@@ -181,7 +182,7 @@ impl Admitted {
 }
 
 /// Whether a scope, or a pattern of a rule, covers a tool of a provider, or everything of the provider.
-pub(crate) fn opens(scope: &str, provider: &str, tool: Option<&str>) -> bool {
+pub(crate) fn scope_covers(scope: &str, provider: &str, tool: Option<&str>) -> bool {
     scope == "*" || scope.strip_suffix(":*") == Some(provider) || Some(scope) == tool
 }
 
@@ -207,7 +208,7 @@ mod tests {
             ("parse_files", "code", None, false),
         ];
         for (scope, provider, tool, want) in cases {
-            assert_eq!(opens(scope, provider, tool), want, "{scope} {provider} {tool:?}");
+            assert_eq!(scope_covers(scope, provider, tool), want, "{scope} {provider} {tool:?}");
         }
     }
 

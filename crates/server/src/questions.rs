@@ -102,7 +102,7 @@ impl<'a> TaskQuestion<'a> {
 impl Drop for TaskQuestion<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            self.tasks.take_back(self.task, key);
+            self.tasks.withdraw_question(self.task, key);
         }
     }
 }

@@ -40,13 +40,14 @@ impl RequestCaller {
                 remote: None,
             },
         };
-        let dialect = origin.and_then(|origin| origin.dialect).unwrap_or_else(|| spoken(context));
+        let dialect =
+            origin.and_then(|origin| origin.dialect).unwrap_or_else(|| dialect_of(context));
         Self {
             caller,
             dialect,
             streams: origin.is_some_and(|origin| origin.streams),
             recorded: origin.and_then(|origin| origin.recorded),
-            shows_apps: apps::shown_by(context, dialect),
+            shows_apps: apps::shows_apps(context, dialect),
         }
     }
 
@@ -76,7 +77,7 @@ impl McpServer {
     }
 }
 
-fn spoken(context: &RequestContext<RoleServer>) -> Dialect {
+fn dialect_of(context: &RequestContext<RoleServer>) -> Dialect {
     let Some(version) = context.protocol_version() else { return Dialect::FALLBACK };
     Dialect::of_version(version.as_str()).unwrap_or(Dialect::FALLBACK)
 }

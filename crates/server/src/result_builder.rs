@@ -91,13 +91,13 @@ impl ResultBuilder<'_> {
         }
         match (is_error, partial) {
             (true, _) => self.cap(result, RequestOutcome::Error, Some("failed")),
-            (false, true) => self.cap(result, RequestOutcome::Partial, Some(self.cut_by())),
+            (false, true) => self.cap(result, RequestOutcome::Partial, Some(self.cut_reason())),
             (false, false) => self.cap(result, RequestOutcome::Ok, None),
         }
     }
 
     /// What cut an answer short.
-    fn cut_by(&self) -> &'static str {
+    fn cut_reason(&self) -> &'static str {
         if self.closing { "closing" } else { "deadline" }
     }
 
@@ -108,7 +108,7 @@ impl ResultBuilder<'_> {
         self.add_partial_notice(&mut result);
         mark_partial(&mut result);
         result.is_error = Some(!self.is_as_promised(&result));
-        self.cap(result, RequestOutcome::Partial, Some(self.cut_by()))
+        self.cap(result, RequestOutcome::Partial, Some(self.cut_reason()))
     }
 
     /// Whether an incomplete answer still matches the tool's schema. A client that validates answers would reject it
@@ -154,7 +154,7 @@ impl ResultBuilder<'_> {
         reason: Option<&'static str>,
     ) -> FinishedResult {
         self.screening.result(&mut result);
-        let bytes = paging::weight(&result);
+        let bytes = paging::result_bytes(&result);
         if let Some((id, parts)) =
             paging::fit(&mut result, self.page_bytes, self.route.output.as_ref())
         {
@@ -199,14 +199,14 @@ impl ResultBuilder<'_> {
             ToolError::Failed(failure) => Ok(self.failure(&failure)),
             ToolError::Stopped(_) => Ok(self.late(emitted)),
             ToolError::ClientLacks(what) if self.dialect == Dialect::V2026_07_28 => {
-                Err(lacks(what))
+                Err(missing_capability_error(what))
             }
             lacking @ ToolError::ClientLacks(_) => {
                 let kind = "client_lacks";
                 let error = json!({"code": -32000, "kind": kind, "message": lacking.to_string()});
                 Ok(self.error_result(kind, format!("Error: {lacking}"), &error))
             }
-            ToolError::Refused { code, message, data } => Err(foreign(code, message, data)),
+            ToolError::Refused { code, message, data } => Err(foreign_error(code, message, data)),
             ToolError::Bug(source) => Err(internal(&self.route.info.name, &chain(&*source))),
             other => Err(internal(&self.route.info.name, &other.to_string())),
         }
@@ -236,14 +236,14 @@ pub(crate) fn invalid_params(problem: &ArgumentProblem) -> ErrorData {
 }
 
 /// The client did not declare a capability that the request needs.
-fn lacks(what: &'static str) -> ToolCallError {
+fn missing_capability_error(what: &'static str) -> ToolCallError {
     let needed = json!({what: {}});
     let needed = serde_json::from_value::<ClientCapabilities>(needed).unwrap_or_default();
     ToolCallError::new("client_lacks", ErrorData::missing_required_client_capability(needed))
 }
 
 /// An error of another server, or of a nested call, unchanged.
-fn foreign(code: i32, message: String, data: Option<Value>) -> ToolCallError {
+fn foreign_error(code: i32, message: String, data: Option<Value>) -> ToolCallError {
     ToolCallError::new("refused", ErrorData::new(ErrorCode(code), message, data))
 }
 
@@ -269,12 +269,14 @@ pub(crate) fn refusal(error: ToolError, place: &str, dialect: Dialect) -> ToolCa
             let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, failure.message, Some(data));
             ToolCallError::new(reason, error)
         }
-        ToolError::ClientLacks(what) if dialect == Dialect::V2026_07_28 => lacks(what),
+        ToolError::ClientLacks(what) if dialect == Dialect::V2026_07_28 => {
+            missing_capability_error(what)
+        }
         ToolError::ClientLacks(_) => {
             ToolCallError::new("client_lacks", ErrorData::invalid_request(error.to_string(), None))
         }
         ToolError::Stopped(_) => late(place),
-        ToolError::Refused { code, message, data } => foreign(code, message, data),
+        ToolError::Refused { code, message, data } => foreign_error(code, message, data),
         ToolError::Bug(source) => internal(place, &chain(&*source)),
         other => internal(place, &other.to_string()),
     }

@@ -5,7 +5,7 @@ use crate::{
     live_settings::SettingsSnapshot,
     policy::{Admitted, PolicyRule, ToolPolicy},
     request_caller::RequestCaller,
-    server::{McpServer, RequestRefusal, refused},
+    server::{McpServer, RequestRefusal, refusal_error},
 };
 use serde_json::json;
 use std::{
@@ -90,6 +90,6 @@ impl McpServer {
             }
         };
         let message = format!("too many calls of {tool}: {allowed}; try again in {seconds} s");
-        RequestRefusal::new("rate", refused(message, Some(data)))
+        RequestRefusal::new("rate", refusal_error(message, Some(data)))
     }
 }

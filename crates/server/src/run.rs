@@ -36,12 +36,12 @@ pub(crate) enum RunOutcome<T> {
 }
 
 /// Runs work in place, sending its notifications concurrently. All of them have been sent when this returns.
-pub(crate) async fn bounded<T>(
+pub(crate) async fn run_bounded<T>(
     work: BoxedFuture<'_, Result<T, ToolError>>,
     bounds: &RunLimits,
     listener: &RemoteCallClient,
 ) -> RunOutcome<T> {
-    let mut work = pin!(guarded(work));
+    let mut work = pin!(catch_panic(work));
     // Most calls finish immediately, and need no timer.
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
         listener.flush_all().await;
@@ -49,7 +49,7 @@ pub(crate) async fn bounded<T>(
     }
     let finished = CancellationToken::new();
     let mut sending = pin!(listener.send_notifications(&finished));
-    let ended = beside(sending.as_mut(), async {
+    let ended = run_beside(sending.as_mut(), async {
         tokio::select! {
             biased;
             () = bounds.cancel.cancelled() => RunOutcome::Cancelled,
@@ -89,7 +89,7 @@ async fn deadline_has_passed(bounds: &RunLimits, listener: &RemoteCallClient) {
 }
 
 /// Runs `main` to its end while polling `side` concurrently.
-async fn beside<T>(
+async fn run_beside<T>(
     mut side: Pin<&mut impl Future<Output = ()>>,
     main: impl Future<Output = T>,
 ) -> T {
@@ -104,7 +104,7 @@ async fn beside<T>(
     .await
 }
 
-async fn guarded<T>(mut work: BoxedFuture<'_, Result<T, ToolError>>) -> RunOutcome<T> {
+async fn catch_panic<T>(mut work: BoxedFuture<'_, Result<T, ToolError>>) -> RunOutcome<T> {
     // After a panic the work is not polled again, but dropped.
     let polled = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
@@ -112,11 +112,11 @@ async fn guarded<T>(mut work: BoxedFuture<'_, Result<T, ToolError>>) -> RunOutco
     });
     match polled.await {
         Ok(result) => RunOutcome::Done(result),
-        Err(panic) => RunOutcome::Panicked(said(&*panic)),
+        Err(panic) => RunOutcome::Panicked(panic_message(&*panic)),
     }
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a message".into())
@@ -125,7 +125,7 @@ fn said(panic: &(dyn Any + Send)) -> String {
 /// Runs something other than a call, such as a provider's list: `None` if it panicked or took too long.
 pub(crate) async fn in_time<T>(work: BoxedFuture<'_, T>, limit: Duration, what: &str) -> Option<T> {
     let work: BoxedFuture<'_, Result<T, ToolError>> = Box::pin(async move { Ok(work.await) });
-    match tokio::time::timeout(limit, guarded(work)).await {
+    match tokio::time::timeout(limit, catch_panic(work)).await {
         Ok(RunOutcome::Done(Ok(value))) => Some(value),
         Ok(RunOutcome::Panicked(words)) => {
             tracing::error!(what, panic = words, "a provider panicked");

@@ -123,7 +123,7 @@ impl McpServer {
             broadcaster: Broadcaster::new(Arc::clone(&providers)),
             _listening: providers
                 .iter()
-                .filter_map(|provider| listen(server, provider.changes()?))
+                .filter_map(|provider| follow_changes(server, provider.changes()?))
                 .collect(),
             providers,
             catalog: RwLock::new(Arc::new(catalogue)),
@@ -333,7 +333,7 @@ impl McpServer {
     pub(crate) fn older_info(&self, dialect: Dialect, shows_apps: bool) -> InitializeResult {
         let mut info = self.info.clone();
         let ours = info.capabilities.extensions.take().filter(|_| shows_apps);
-        info.capabilities.extensions = ours.as_ref().and_then(apps::negotiated);
+        info.capabilities.extensions = ours.as_ref().and_then(apps::session_extensions);
         info.protocol_version = version(dialect);
         info
     }
@@ -377,7 +377,7 @@ impl McpServer {
         }
         self.audit
             .ready()
-            .map_err(|error| RequestRefusal::new("audit", self.unrecorded(&error)))?;
+            .map_err(|error| RequestRefusal::new("audit", self.unrecorded_error(&error)))?;
         Ok(running)
     }
 
@@ -406,7 +406,7 @@ impl McpServer {
         let terms = self.settings();
         let policy = &terms.policy;
         let route = catalogue.find(tool).ok_or_else(|| {
-            RequestRefusal::new("unknown_tool", catalogue.unknown(tool, guest, policy))
+            RequestRefusal::new("unknown_tool", catalogue.unknown_tool_error(tool, guest, policy))
         })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| RequestRefusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
@@ -460,7 +460,7 @@ impl McpServer {
             );
             let mut data = retry_data(RETRY_AFTER);
             (data["callsInFlight"], data["waiting"]) = (running.into(), waiting.into());
-            RequestRefusal::new("crowded", refused(message, Some(data)))
+            RequestRefusal::new("crowded", refusal_error(message, Some(data)))
         })
     }
 }
@@ -484,12 +484,12 @@ impl RequestRefusal {
     }
 
     fn closing() -> Self {
-        Self::new("closing", refused(SHUTTING_DOWN, None))
+        Self::new("closing", refusal_error(SHUTTING_DOWN, None))
     }
 }
 
 /// The error for a rejected request.
-pub(crate) fn refused(message: impl Into<String>, data: Option<Value>) -> ErrorData {
+pub(crate) fn refusal_error(message: impl Into<String>, data: Option<Value>) -> ErrorData {
     ErrorData::new(ErrorCode(-32000), message.into(), data)
 }
 
@@ -500,7 +500,7 @@ fn log_skipped_tools(problems: &[ServerSetupError]) {
 }
 
 /// Follows one provider's changes for as long as the server lives.
-fn listen(
+fn follow_changes(
     server: &Weak<McpServer>,
     mut changes: broadcast::Receiver<ProviderChange>,
 ) -> Option<AbortOnDropHandle<()>> {

@@ -17,10 +17,10 @@ use crate::{
     request_caller::{self, RequestCaller},
     result_builder::ToolCallError,
     run::RunLimits,
-    server::{McpServer, RequestRefusal, RunningGuard, refused},
+    server::{McpServer, RequestRefusal, RunningGuard, refusal_error},
     subscriptions::{BroadcastSubscription, LEVELS, SubscriberAccess, WatchRefusal},
     tasks::{self, TaskUse},
-    unreadable::unheard,
+    unreadable::unreadable_error,
 };
 use docent_tool::{CallClient as _, SyslogLevel};
 use docent_transport::{AccessControl as _, Principal, retry_data};
@@ -107,13 +107,13 @@ impl McpSession {
     }
 
     /// Every request updates the listener: a renewed token applies from its first request.
-    fn heard_from(&self, who: Principal) {
+    fn set_speaker(&self, who: Principal) {
         *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(who);
     }
 
     fn guest(&self, context: &RequestContext<RoleServer>) -> RequestCaller {
         let guest = self.server.request_caller(context);
-        self.heard_from(guest.principal().clone());
+        self.set_speaker(guest.principal().clone());
         guest
     }
 
@@ -168,7 +168,7 @@ impl McpSession {
             }
             Err(refusal) => Err(refusal),
         };
-        begun.map_err(|refusal| turned_away(&mut opened.audit_guard, refusal, cancel))
+        begun.map_err(|refusal| close_rejected(&mut opened.audit_guard, refusal, cancel))
     }
 
     /// Writes the audit line of a read, and returns its answer.
@@ -274,14 +274,14 @@ impl McpSession {
         });
         let (admitted, permit, cancel, listener) = match checked {
             Ok(checked) => checked,
-            Err(refusal) => return Err(turned_away(&mut line, refusal, request_cancel)),
+            Err(refusal) => return Err(close_rejected(&mut line, refusal, request_cancel)),
         };
         let route = admitted.route();
         line.count_for(&route.stats);
         // A task may take as long as it is kept, unless a timeout was set for this very tool.
         let long = follows && !route.timeout_is_own && route.tasks != TaskUse::Never;
         let timeout = admitted.within(if long {
-            tasks::longest(self.server.limits().result_ttl).max(route.timeout)
+            tasks::task_timeout(self.server.limits().result_ttl).max(route.timeout)
         } else {
             route.timeout
         });
@@ -320,7 +320,7 @@ impl ServerHandler for McpSession {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let dialect = Dialect::negotiate(request.protocol_version.as_str());
-        let shows_apps = apps::announced(&request.capabilities, dialect);
+        let shows_apps = apps::announces_apps(&request.capabilities, dialect);
         let info = self.server.older_info(dialect, shows_apps);
         request.protocol_version = info.protocol_version.clone();
         context.peer.set_peer_info(request);
@@ -342,7 +342,7 @@ impl ServerHandler for McpSession {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let mut membership = self.membership();
         if membership.is_none() {
-            self.heard_from(self.server.principal(&context.extensions));
+            self.set_speaker(self.server.principal(&context.extensions));
             *membership = Some(self.join(context.peer));
         }
     }
@@ -468,7 +468,7 @@ impl ServerHandler for McpSession {
         member.watch(&request.uri, &may_see).map_err(|problem| match problem {
             WatchRefusal::Unknown => self.server.not_watched(&guest, &request.uri),
             WatchRefusal::TooMany => {
-                refused("too many subscriptions in one session; end some first", None)
+                refusal_error("too many subscriptions in one session; end some first", None)
             }
         })
     }
@@ -496,7 +496,7 @@ impl ServerHandler for McpSession {
         let guest = self.guest(context.request_context());
         // A stream stays open for as long as its client likes, so it always counts as one.
         let _seat = self.server.open_stream(&guest.caller).map_err(|overload| {
-            refused(overload.to_string(), Some(retry_data(overload.retry_after)))
+            refusal_error(overload.to_string(), Some(retry_data(overload.retry_after)))
         })?;
         self.server.broadcaster().listen(context, self.ear(None), self.server.stopping()).await
     }
@@ -538,12 +538,12 @@ impl ServerHandler for McpSession {
             return self.call_by_method(request, context).await;
         }
         self.record_unread(&request, &context)?;
-        Err(unheard(&request.method, request.params.as_ref()))
+        Err(unreadable_error(&request.method, request.params.as_ref()))
     }
 }
 
 /// Writes the audit line of a rejected request, and returns its error.
-fn turned_away(
+fn close_rejected(
     line: &mut AuditGuard,
     refusal: RequestRefusal,
     cancel: &CancellationToken,

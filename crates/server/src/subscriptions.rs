@@ -111,7 +111,7 @@ pub(crate) struct SubscriberAccess {
 }
 
 impl SubscriberAccess {
-    fn hears(&self, provider: &str, level: SyslogLevel) -> bool {
+    fn accepts_level(&self, provider: &str, level: SyslogLevel) -> bool {
         let Some(chosen) = &self.level else { return false };
         let quietest = match usize::from(chosen.load(Ordering::Relaxed)) {
             0 => SyslogLevel::Info,
@@ -194,9 +194,11 @@ fn locked(news: &Mutex<PendingNotifications>) -> MutexGuard<'_, PendingNotificat
 
 impl Subscriber {
     /// Stores a wanted change. The provider of a changed address must be visible to the caller.
-    fn hear(self: &Arc<Self>, change: &ProviderChange, watched: Option<&str>) {
+    fn notify(self: &Arc<Self>, change: &ProviderChange, watched: Option<&str>) {
         let wanted = match change {
-            ProviderChange::Said { provider, level, .. } => self.access.hears(provider, *level),
+            ProviderChange::Said { provider, level, .. } => {
+                self.access.accepts_level(provider, *level)
+            }
             ProviderChange::Updated(_) => {
                 locked(&self.wants).holds(change) && watched.is_some_and(&self.access.may_see)
             }
@@ -257,7 +259,7 @@ impl Broadcaster {
         };
         drop(inner);
         for subscriber in subscribers {
-            subscriber.hear(change, watched.as_deref());
+            subscriber.notify(change, watched.as_deref());
         }
     }
 

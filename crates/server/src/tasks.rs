@@ -34,7 +34,7 @@ const MAX_TASKS_PER_CLIENT: usize = 64;
 const TASK_DEADLINE_SLACK: Duration = Duration::from_secs(10);
 
 /// The default timeout of a call whose task is kept this long.
-pub(crate) fn longest(kept: Duration) -> Duration {
+pub(crate) fn task_timeout(kept: Duration) -> Duration {
     kept * 9 / 10
 }
 
@@ -188,7 +188,10 @@ impl TaskStore {
         if lock(&self.known).get(id).is_some_and(is_own) {
             return Ok(());
         }
-        Err(ErrorData::invalid_params(format!("unknown task: {}", crate::catalog::clip(id)), None))
+        Err(ErrorData::invalid_params(
+            format!("unknown task: {}", crate::catalog::truncate(id)),
+            None,
+        ))
     }
 
     pub(crate) fn get(&self, id: &str, who: &Principal) -> Result<DetailedTask, ErrorData> {
@@ -207,7 +210,7 @@ impl TaskStore {
     }
 
     /// Withdraws a question whose answer is no longer needed: it would stay open for as long as the task runs.
-    pub(crate) fn take_back(&self, id: &str, key: &str) {
+    pub(crate) fn withdraw_question(&self, id: &str, key: &str) {
         // If the task is gone, so is the question.
         self.manager.update_task(id, [(key.to_owned(), Value::Null)]).unwrap_or_default();
     }
@@ -281,7 +284,7 @@ mod tests {
         for (kept, timeout) in [
             (hour, minute),
             (minute, hour),
-            (hour, longest(hour)),
+            (hour, task_timeout(hour)),
             (Duration::ZERO, Duration::ZERO),
         ] {
             let (ttl, patience) = lifetime(kept, timeout);

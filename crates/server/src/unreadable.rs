@@ -25,9 +25,9 @@ const REQUIRED_PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
 ];
 
 /// The error for an unknown method, or for parameters that could not be parsed.
-pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
+pub(crate) fn unreadable_error(method: &str, params: Option<&Value>) -> ErrorData {
     let Some((_, needed)) = REQUIRED_PARAMETERS.iter().find(|(known, _)| *known == method) else {
-        let message = format!("Method not found: {}", crate::catalog::clip(method));
+        let message = format!("Method not found: {}", crate::catalog::truncate(method));
         return ErrorData::new(
             ErrorCode::METHOD_NOT_FOUND,
             message,
@@ -101,7 +101,7 @@ mod tests {
             ("logging/setLevel", json!({"level": "loud"}), -32602, "parameter", "level"),
         ];
         for (method, params, code, field, want) in cases {
-            let error = unheard(method, Some(&params));
+            let error = unreadable_error(method, Some(&params));
             let data = error.data.unwrap();
             assert_eq!(
                 (error.code.0, data[field].as_str()),

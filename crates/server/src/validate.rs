@@ -3,7 +3,7 @@
 mod cost;
 mod patterns;
 
-use crate::catalog::{clip, nearest};
+use crate::catalog::{similar_names, truncate};
 use docent_tool::Object;
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
     dialect.validate(schema).map_err(|error| {
         let path = error.instance_path().as_str();
         let place = if path.is_empty() { "it" } else { path };
-        format!("{} is not valid in a JSON Schema", clip(place))
+        format!("{} is not valid in a JSON Schema", truncate(place))
     })
 }
 
@@ -167,14 +167,14 @@ fn most_helpful_error<'e, 'i>(
 ) -> Option<&'e ValidationError<'i>> {
     let misspelt = errors.iter().take(MAX_SUGGESTION_ERRORS).find(|error| {
         matches!(error.kind(), ValidationErrorKind::AdditionalProperties { unexpected }
-            if unexpected.iter().take(MAX_SUGGESTION_ERRORS).any(|name| suggest_name(name, owner(schema, error)).is_some()))
+            if unexpected.iter().take(MAX_SUGGESTION_ERRORS).any(|name| suggest_name(name, owning_part(schema, error)).is_some()))
     });
     misspelt.or(errors.first())
 }
 
 /// An obvious problem with the argument names, if nothing more can be reported.
 fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<ArgumentProblem> {
-    let node = followed(schema, schema);
+    let node = resolve_reference(schema, schema);
     let given = arguments.as_object()?;
     let known = node.get("properties").and_then(Value::as_object);
     let is_closed = node.get("additionalProperties") == Some(&Value::Bool(false))
@@ -187,7 +187,7 @@ fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<ArgumentProbl
         (Some(odd), Some(missing)) if suggest_name(odd, node).is_none() => {
             Some(missing_problem(schema, node, missing, missing.to_owned()))
         }
-        (Some(odd), _) => Some(unexpected_problem(node, odd, clip(odd))),
+        (Some(odd), _) => Some(unexpected_problem(node, odd, truncate(odd))),
         (None, missing) => {
             missing.map(|missing| missing_problem(schema, node, missing, missing.to_owned()))
         }
@@ -196,12 +196,12 @@ fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<ArgumentProbl
 
 /// The known name most similar to an unknown one.
 fn suggest_name<'a>(name: &str, node: &'a Value) -> Option<&'a str> {
-    nearest(name, properties(node).take(MAX_SUGGESTION_NAMES)).first().copied()
+    similar_names(name, properties(node).take(MAX_SUGGESTION_NAMES)).first().copied()
 }
 
 fn missing_problem(schema: &Value, node: &Value, name: &str, parameter: String) -> ArgumentProblem {
     let accepted = node.get("properties").and_then(|known| known.get(name));
-    let accepted = accepted.map(|accepted| followed(schema, accepted).clone());
+    let accepted = accepted.map(|accepted| resolve_reference(schema, accepted).clone());
     ArgumentProblem { parameter, reason: "is required".into(), accepted }
 }
 
@@ -215,7 +215,7 @@ fn unexpected_problem(node: &Value, name: &str, parameter: String) -> ArgumentPr
 }
 
 /// The problem inside the only alternative that the value could be meant for.
-fn inside<'e>(
+fn inner_problem<'e>(
     schema: &Value,
     error: &'e ValidationError<'_>,
 ) -> Option<&'e ValidationError<'static>> {
@@ -241,11 +241,11 @@ fn inside<'e>(
 }
 
 fn problem_of(schema: &Value, error: &ValidationError<'_>) -> ArgumentProblem {
-    if let Some(inner) = inside(schema, error) {
+    if let Some(inner) = inner_problem(schema, error) {
         return problem_of(schema, inner);
     }
-    let node = owner(schema, error);
-    let path = dotted(error.instance_path().as_str());
+    let node = owning_part(schema, error);
+    let path = dotted_path(error.instance_path().as_str());
     let under =
         |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     match error.kind() {
@@ -256,25 +256,25 @@ fn problem_of(schema: &Value, error: &ValidationError<'_>) -> ArgumentProblem {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let name = unexpected.first().map(String::as_str).unwrap_or_default();
-            unexpected_problem(node, name, under(&clip(name)))
+            unexpected_problem(node, name, under(&truncate(name)))
         }
         kind => {
             let reason = reason(kind, schema, node);
             let parameter = if path.is_empty() { "arguments".to_owned() } else { path };
-            ArgumentProblem { parameter, reason, accepted: accepted(schema, node) }
+            ArgumentProblem { parameter, reason, accepted: accepted_part(schema, node) }
         }
     }
 }
 
 /// The part of the schema with the violated keyword.
-fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> &'a Value {
+fn owning_part<'a>(schema: &'a Value, error: &ValidationError<'_>) -> &'a Value {
     let path = error.schema_path().as_str();
     let parent = path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default();
     schema.pointer(parent).unwrap_or(schema)
 }
 
 /// Resolves a `$ref` to another part of the same schema.
-fn followed<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
+fn resolve_reference<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let mut node = node;
     // A reference to itself ends here.
     for _ in 0..16 {
@@ -294,18 +294,18 @@ fn properties(node: &Value) -> impl Iterator<Item = &str> {
         .flat_map(|known| known.keys().map(String::as_str))
 }
 
-fn dotted(pointer: &str) -> String {
+fn dotted_path(pointer: &str) -> String {
     let names = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
     names.collect::<Vec<_>>().join(".")
 }
 
 /// The relevant part of the schema, without texts for people.
-fn accepted(schema: &Value, node: &Value) -> Option<Value> {
-    let mut shown = without_prose(followed(schema, node))?;
+fn accepted_part(schema: &Value, node: &Value) -> Option<Value> {
+    let mut shown = without_prose(resolve_reference(schema, node))?;
     for branches in ["anyOf", "oneOf"] {
         let branches = shown.get_mut(branches).and_then(Value::as_array_mut);
         for branch in branches.into_iter().flatten() {
-            if let Some(short) = without_prose(followed(schema, branch)) {
+            if let Some(short) = without_prose(resolve_reference(schema, branch)) {
                 *branch = Value::Object(short);
             }
         }
@@ -325,7 +325,7 @@ fn reason(kind: &ValidationErrorKind, schema: &Value, node: &Value) -> String {
     match kind {
         ValidationErrorKind::Enum { options } => one_of(options),
         ValidationErrorKind::Constant { expected_value } => {
-            format!("must be {}", plain(expected_value))
+            format!("must be {}", plain_text(expected_value))
         }
         ValidationErrorKind::MinLength { .. } | ValidationErrorKind::MaxLength { .. } => {
             format!("must be {}", characters(node))
@@ -351,17 +351,17 @@ fn reason(kind: &ValidationErrorKind, schema: &Value, node: &Value) -> String {
         | ValidationErrorKind::ExclusiveMinimum { .. }
         | ValidationErrorKind::ExclusiveMaximum { .. }
         | ValidationErrorKind::MinItems { .. }
-        | ValidationErrorKind::MaxItems { .. } => format!("must be {}", described(node)),
+        | ValidationErrorKind::MaxItems { .. } => format!("must be {}", describe_schema(node)),
         other => format!("does not satisfy `{}` of the schema", other.keyword()),
     }
 }
 
 fn one_of(options: &Value) -> String {
     let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-    format!("must be one of {}", options.iter().map(plain).collect::<Vec<_>>().join(", "))
+    format!("must be one of {}", options.iter().map(plain_text).collect::<Vec<_>>().join(", "))
 }
 
-fn plain(value: &Value) -> String {
+fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -370,7 +370,7 @@ fn alternatives(schema: &Value, node: &Value) -> String {
         ["anyOf", "oneOf"].into_iter().find_map(|key| node.get(key)).and_then(Value::as_array);
     let branches = branches.into_iter().flatten();
     let branches: Vec<String> =
-        branches.map(|branch| described(followed(schema, branch))).collect();
+        branches.map(|branch| describe_schema(resolve_reference(schema, branch))).collect();
     if branches.is_empty() {
         "must match one of the accepted forms".into()
     } else {
@@ -379,26 +379,26 @@ fn alternatives(schema: &Value, node: &Value) -> String {
 }
 
 /// A schema in words: "an integer from 1 to 20".
-fn described(node: &Value) -> String {
+fn describe_schema(node: &Value) -> String {
     if let Some(options) = node.get("enum") {
         return one_of(options).trim_start_matches("must be ").to_owned();
     }
     if let Some(constant) = node.get("const") {
-        return plain(constant);
+        return plain_text(constant);
     }
     match node.get("type") {
-        Some(Value::String(kind)) => typed(kind, node),
+        Some(Value::String(kind)) => describe_type(kind, node),
         Some(Value::Array(kinds)) => kinds
             .iter()
             .filter_map(Value::as_str)
-            .map(|kind| typed(kind, node))
+            .map(|kind| describe_type(kind, node))
             .collect::<Vec<_>>()
             .join(" or "),
         _ => "what the schema accepts".into(),
     }
 }
 
-fn typed(kind: &str, node: &Value) -> String {
+fn describe_type(kind: &str, node: &Value) -> String {
     match kind {
         "string" => match bounds(node, "minLength", "maxLength") {
             (None, None) => "a string".into(),
@@ -593,7 +593,7 @@ mod tests {
         }
         let (endless, schema) =
             (json!({"$ref": "#/$defs/Loop"}), json!({"$defs": {"Loop": {"$ref": "#/$defs/Loop"}}}));
-        assert_eq!(*followed(&schema, &endless), endless);
+        assert_eq!(*resolve_reference(&schema, &endless), endless);
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl UriTemplate {
     }
 
     /// Whether an address matches.
-    pub fn has(&self, address: &str) -> bool {
+    pub fn matches(&self, address: &str) -> bool {
         if address.len() > MAX_TEMPLATE_BYTES {
             return false;
         }
@@ -138,7 +138,7 @@ mod tests {
         ];
         for (template, address, want) in cases {
             assert_eq!(
-                UriTemplate::new(template).unwrap().has(address),
+                UriTemplate::new(template).unwrap().matches(address),
                 want,
                 "{template} {address}"
             );
@@ -153,8 +153,8 @@ mod tests {
         assert!(UriTemplate::new(&"a".repeat(MAX_TEMPLATE_BYTES + 1)).is_none());
         let all = UriTemplate::new("{+all}").unwrap();
         assert!(
-            all.has(&"a".repeat(MAX_TEMPLATE_BYTES))
-                && !all.has(&"a".repeat(MAX_TEMPLATE_BYTES + 1))
+            all.matches(&"a".repeat(MAX_TEMPLATE_BYTES))
+                && !all.matches(&"a".repeat(MAX_TEMPLATE_BYTES + 1))
         );
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     ConnectionInfo, Direction, Hop, Traffic, TrafficEntry, TrafficKind,
     entry::PayloadSlot,
     message::{RelatedRequest, TrafficMessage, read},
-    traffic::{TrafficState, cut},
+    traffic::{TrafficState, truncate},
     waiting::{IdScope, PendingTrafficRequest},
 };
 use serde_json::Value;
@@ -77,7 +77,8 @@ impl Drop for TapShared {
 impl Tap {
     pub(crate) fn open(traffic: Arc<Traffic>, number: u64, who: ConnectionInfo) -> Self {
         let ConnectionInfo { hop, peer, via } = who;
-        let known = Mutex::new(PeerInfo { peer: cut(&peer, MAX_NAME_BYTES).into(), era: None });
+        let known =
+            Mutex::new(PeerInfo { peer: truncate(&peer, MAX_NAME_BYTES).into(), era: None });
         let (parts, closed) = Default::default();
         let side = Arc::new(TapShared { traffic, number, hop, via, known, parts, closed });
         if side.traffic.is_on() {
@@ -95,18 +96,23 @@ impl Tap {
     /// The same connection with a separate id space: where each request comes on its own, two requests may have the
     /// same id.
     #[must_use]
-    pub fn apart(&self) -> Self {
+    pub fn separate_ids(&self) -> Self {
         let part = self.side.parts.fetch_add(1, Ordering::Relaxed) + 1;
         Self { side: Arc::clone(&self.side), part }
     }
 
     /// Records a message, or a batch: an entry for each, numbered consecutively. Returns the number of the first.
-    pub fn saw(&self, direction: Direction, message: &[u8], parent: Option<u64>) -> Option<u64> {
+    pub fn record_message(
+        &self,
+        direction: Direction,
+        message: &[u8],
+        parent: Option<u64>,
+    ) -> Option<u64> {
         self.record(direction, message, TrafficDetails { parent, ..TrafficDetails::default() })
     }
 
     /// Records a message that is not serialized yet, or not by us.
-    pub fn saw_value(
+    pub fn record_value(
         &self,
         direction: Direction,
         message: &Value,
@@ -124,22 +130,22 @@ impl Tap {
             return;
         }
         if let Some(id) = id.filter(|_| kind == TrafficKind::Lost) {
-            return self.lost(text, id);
+            return self.record_lost(text, id);
         }
         self.side.note(Direction::In, kind, Some(text), id);
     }
 
     /// Sets the peer's name for entries from now on.
-    pub fn named(&self, peer: &str) {
+    pub fn set_peer(&self, peer: &str) {
         if !peer.is_empty() && *self.side.known().peer != *peer {
-            self.side.known().peer = cut(peer, MAX_NAME_BYTES).into();
+            self.side.known().peer = truncate(peer, MAX_NAME_BYTES).into();
         }
     }
 
     /// Sets the revision for entries from now on.
     pub fn speaks(&self, era: &str) {
         if self.side.known().era.as_deref() != Some(era) {
-            self.side.known().era = Some(cut(era, MAX_NAME_BYTES).into());
+            self.side.known().era = Some(truncate(era, MAX_NAME_BYTES).into());
         }
     }
 
@@ -169,7 +175,7 @@ impl Tap {
     }
 
     /// Records that a request of ours gets no answer.
-    fn lost(&self, text: &str, id: &Value) {
+    fn record_lost(&self, text: &str, id: &Value) {
         let side = &*self.side;
         let mut entry = side.blank(Direction::In, TrafficKind::Lost);
         entry.text = Some(side.traffic.text(text));
@@ -226,11 +232,11 @@ impl TapShared {
         // A server that docent calls receives docent's own name.
         let is_peer = self.hop == Hop::Client && direction == Direction::In;
         if let Some(name) = message.sender.as_deref().filter(|name| is_peer && !name.is_empty()) {
-            self.known().peer = cut(name, MAX_NAME_BYTES).into();
+            self.known().peer = truncate(name, MAX_NAME_BYTES).into();
         }
         if let Some(era) = message.era.as_deref().filter(|_| message.kind != TrafficKind::Response)
         {
-            self.known().era = Some(cut(era, MAX_NAME_BYTES).into());
+            self.known().era = Some(truncate(era, MAX_NAME_BYTES).into());
         }
         let traffic = &*self.traffic;
         let said = match (&message.said, message.kind) {
@@ -240,7 +246,8 @@ impl TapShared {
         };
         let mut entry = self.blank(direction, message.kind);
         entry.id = message.id_value();
-        entry.method = message.method.as_deref().map(|method| cut(method, MAX_NAME_BYTES).into());
+        entry.method =
+            message.method.as_deref().map(|method| truncate(method, MAX_NAME_BYTES).into());
         entry.target = message.target.as_deref().map(|target| traffic.text(target).into());
         entry.parent = more.parent;
         entry.attempt = more.attempt;
@@ -257,7 +264,7 @@ impl TapShared {
             && entry.kind == TrafficKind::Response
             && entry.method.as_deref() == Some("initialize")
         {
-            let era: Arc<str> = cut(era, MAX_NAME_BYTES).into();
+            let era: Arc<str> = truncate(era, MAX_NAME_BYTES).into();
             self.known().era = Some(Arc::clone(&era));
             entry.era = Some(era);
         }

@@ -132,18 +132,18 @@ impl Traffic {
         if !self.payloads.load(Ordering::Relaxed) {
             return None;
         }
-        let (text, cut) = self.clean(text, MAX_PAYLOAD_BYTES);
+        let (text, cut) = self.redact_and_truncate(text, MAX_PAYLOAD_BYTES);
         Some(Payload { text: text.into(), cut })
     }
 
     /// A text in the form shown beside an entry.
     pub(crate) fn text(&self, text: &str) -> String {
-        self.clean(text, MAX_TEXT_BYTES).0
+        self.redact_and_truncate(text, MAX_TEXT_BYTES).0
     }
 
     /// A redacted text, truncated to a length; and whether it was truncated.
-    fn clean(&self, text: &str, most: usize) -> (String, bool) {
-        let head = cut(text, most + REDACTION_LOOKAHEAD_BYTES);
+    fn redact_and_truncate(&self, text: &str, most: usize) -> (String, bool) {
+        let head = truncate(text, most + REDACTION_LOOKAHEAD_BYTES);
         let mut clean = (self.redact)(head);
         // The end of the inspected part may be the beginning of a secret.
         let sure = if head.len() < text.len() {
@@ -151,7 +151,7 @@ impl Traffic {
         } else {
             clean.len()
         };
-        let kept = cut(&clean, sure.min(most)).len();
+        let kept = truncate(&clean, sure.min(most)).len();
         let is_cut = kept < clean.len() || head.len() < text.len();
         clean.truncate(kept);
         (clean, is_cut)
@@ -159,6 +159,6 @@ impl Traffic {
 }
 
 /// The beginning of a text.
-pub(crate) fn cut(text: &str, most: usize) -> &str {
+pub(crate) fn truncate(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }

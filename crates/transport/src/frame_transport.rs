@@ -163,7 +163,7 @@ impl<F: Frames> FrameTransport<F> {
 
     fn record_out(&self, frame: &[u8]) {
         if let Some(tap) = &self.opening.tap {
-            tap.saw(Direction::Out, frame, None);
+            tap.record_message(Direction::Out, frame, None);
         }
     }
 
@@ -181,8 +181,11 @@ impl<F: Frames> FrameTransport<F> {
     }
 
     fn take_frame(&mut self, bytes: &[u8]) {
-        self.recorded =
-            self.opening.tap.as_ref().and_then(|tap| tap.saw(Direction::In, bytes, None));
+        self.recorded = self
+            .opening
+            .tap
+            .as_ref()
+            .and_then(|tap| tap.record_message(Direction::In, bytes, None));
         tracing::debug!(target: "mcp::protocol", "[MCP →] {}", String::from_utf8_lossy(bytes).trim_end());
         match read(bytes) {
             WireFrame::Empty => {}
@@ -299,7 +302,10 @@ impl<F: Frames> FrameTransport<F> {
                     }
                     _ => false,
                 };
-                self.expect(&request.id, InFlightRequest { dialect, streams, batch, opens })?;
+                self.register_request(
+                    &request.id,
+                    InFlightRequest { dialect, streams, batch, opens },
+                )?;
             }
             JsonRpcMessage::Notification(notification) => {
                 if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
@@ -309,7 +315,7 @@ impl<F: Frames> FrameTransport<F> {
                     if self.pending.get(id).is_some_and(|pending| pending.opens) {
                         return Ok(None);
                     }
-                    self.forget(&id.clone());
+                    self.forget_request(&id.clone());
                 }
             }
             _ => {}
@@ -321,7 +327,7 @@ impl<F: Frames> FrameTransport<F> {
     /// Tells the recording the client and the dialect, which it needs even if recording begins later.
     fn note_opening(&self, client: &str, dialect: Dialect) {
         if let Some(tap) = &self.opening.tap {
-            tap.named(client);
+            tap.set_peer(client);
             tap.speaks(dialect.version());
         }
     }
@@ -379,7 +385,11 @@ impl<F: Frames> FrameTransport<F> {
         Ok(dialect)
     }
 
-    fn expect(&mut self, id: &RequestId, pending: InFlightRequest) -> Result<(), MessageError> {
+    fn register_request(
+        &mut self,
+        id: &RequestId,
+        pending: InFlightRequest,
+    ) -> Result<(), MessageError> {
         if self.pending.contains_key(id) {
             let why = "Invalid Request: a request with this id is still being answered: cancel it, or use another id";
             return Err(MessageError::new(Some(wire_id(id)), code::INVALID_REQUEST, why));
@@ -393,7 +403,7 @@ impl<F: Frames> FrameTransport<F> {
 
     /// A cancelled request is never answered, so nothing may wait for it. Its id is free immediately: if the client
     /// reuses it, which the protocol forbids, a late answer cannot be distinguished from that of the new request.
-    fn forget(&mut self, id: &RequestId) {
+    fn forget_request(&mut self, id: &RequestId) {
         let Some(InFlightRequest { batch: Some(key), .. }) = self.pending.remove(id) else {
             return;
         };
@@ -451,7 +461,7 @@ impl<F: Frames> FrameTransport<F> {
 }
 
 /// The size that a waiting frame counts as.
-fn taken(frame: &Result<Bytes, FrameTooLong>) -> usize {
+fn frame_size(frame: &Result<Bytes, FrameTooLong>) -> usize {
     // Many small frames take more than their bytes.
     size_of_val(frame) + frame.as_ref().map_or(0, Bytes::len)
 }
@@ -535,7 +545,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for FrameTransport<F> {
                     room = self.out.reserve() => room.ok()?,
                     frame = next, if may_look && until.is_none() => {
                         let frame = frame?;
-                        self.ahead_bytes += taken(&frame);
+                        self.ahead_bytes += frame_size(&frame);
                         self.ahead.push_back(frame);
                         continue;
                     }
@@ -568,7 +578,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for FrameTransport<F> {
             }
             // Frames before the end are answered too.
             if let Some(frame) = self.ahead.pop_front() {
-                self.ahead_bytes -= taken(&frame);
+                self.ahead_bytes -= frame_size(&frame);
                 self.read_frames(frame);
                 continue;
             }

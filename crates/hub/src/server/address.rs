@@ -63,7 +63,7 @@ impl Addresses {
 
     /// Whether an address without an owner matches a template, but no template of this server.
     fn is_in_other_family(&self, address: &str, server: &str) -> bool {
-        let fits = |family: &(&String, &UriTemplate)| family.1.has(address);
+        let fits = |family: &(&String, &UriTemplate)| family.1.matches(address);
         let families: Vec<String> =
             self.families().iter().filter(fits).map(|(template, _)| template.clone()).collect();
         !families.is_empty() && !families.iter().any(|family| self.is_owned_by(family, server))

@@ -36,7 +36,7 @@ impl DownstreamServer {
         // A template that another server has as well is distinguished by the prefix.
         let is_own = |template: &str| !addresses.is_owned_by_another(template, self.name());
         let mut families = known.templates.iter();
-        let fits = families.any(|(text, family)| family.has(address) && is_own(text));
+        let fits = families.any(|(text, family)| family.matches(address) && is_own(text));
         (fits && !addresses.is_owned_by_another(address, self.name())).then(|| address.to_owned())
     }
 

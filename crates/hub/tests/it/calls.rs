@@ -2,7 +2,7 @@
 
 use crate::stage::{
     CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, hub_with, result, session,
-    spec, text, told, tool, tools, until, words,
+    spec, text, tool, tools, until, wait_for_change, words,
 };
 use docent_hub::{ServerSpec, ServerStateStore};
 use docent_tool::{ProviderChange, ToolError, ToolProvider, no_client};
@@ -404,7 +404,7 @@ async fn what_is_kept_is_forgotten_when_the_server_says_that_things_changed() {
     scripts.say(
         json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}),
     );
-    told(&mut changes, &ProviderChange::Updated("a:b".into())).await;
+    wait_for_change(&mut changes, &ProviderChange::Updated("a:b".into())).await;
     twice(3).await;
 }
 

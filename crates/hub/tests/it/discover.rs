@@ -31,7 +31,7 @@ fn said(outcome: &ToolOutcome) -> String {
     outcome.content.iter().map(word).collect()
 }
 
-async fn told(hub: &Arc<Hub>, name: &str, arguments: Value) -> String {
+async fn call_text(hub: &Arc<Hub>, name: &str, arguments: Value) -> String {
     said(&ask(hub, name, arguments).await.unwrap_or_else(|error| panic!("{error}")))
 }
 
@@ -56,20 +56,21 @@ fn changed() -> (Arc<TestWorkerStarter>, Arc<Hub>) {
 async fn other_names_and_words_are_found_and_shown() {
     let (_scripts, hub) = changed();
     for arguments in [json!({"query": "sums up"}), json!({"query": "does sub"})] {
-        let listed = told(&hub, "list_mcp_capabilities", arguments).await;
+        let listed = call_text(&hub, "list_mcp_capabilities", arguments).await;
         assert!(listed.contains("py (2 tools)"), "{listed}");
         assert!(!listed.contains("drop_all") && !listed.contains("- add"), "{listed}");
     }
-    let listed = told(&hub, "list_mcp_capabilities", json!({"query": "sums up", "limit": 1})).await;
+    let listed =
+        call_text(&hub, "list_mcp_capabilities", json!({"query": "sums up", "limit": 1})).await;
     assert!(listed.contains("- plus: Sums up."), "{listed}");
-    let all = told(&hub, "describe_mcp", json!({"id": "py"})).await;
+    let all = call_text(&hub, "describe_mcp", json!({"id": "py"})).await;
     assert!(
         all.contains("\"plus\"") && all.contains("Sums up.") && all.contains("\"sub\""),
         "{all}"
     );
     assert!(!all.contains("drop_all") && !all.contains("\"add\""), "{all}");
     for name in ["plus", "add"] {
-        let one = told(&hub, "describe_mcp", json!({"id": "py", "tools": [name]})).await;
+        let one = call_text(&hub, "describe_mcp", json!({"id": "py", "tools": [name]})).await;
         assert!(one.contains("\"plus\"") && !one.contains("\"sub\""), "{one}");
     }
     for hidden in ["drop_all", "py__drop_all"] {
@@ -83,12 +84,12 @@ async fn a_tool_is_called_by_the_names_that_a_model_may_know() {
     let (scripts, hub) = changed();
     for name in ["plus", "add", "sub", "py__sub"] {
         let arguments = json!({"server": "py", "tool": name});
-        assert_eq!(told(&hub, "call_mcp_tool", arguments).await, "ok", "{name}");
+        assert_eq!(call_text(&hub, "call_mcp_tool", arguments).await, "ok", "{name}");
     }
     let code = "import { plus, sub, $call } from \"mcp-clients/py\";\n\
                 await plus(); await sub(); await $call(\"plus\"); await $call(\"add\");\n\
                 return Object.keys(mcp.py).join()";
-    let ended = told(&hub, "execute_mcp_code", json!({"code": code})).await;
+    let ended = call_text(&hub, "execute_mcp_code", json!({"code": code})).await;
     assert_eq!(ended, "plus,sub");
     let calls = scripts.of("tools/call");
     let called: Vec<_> =
@@ -157,13 +158,14 @@ async fn what_a_script_says_is_bounded_and_says_so() {
     let (_scripts, hub) = changed();
     let run = |code: &str, limits: Value| json!({"code": code, "limits": limits});
     let long = run("return \"x\".repeat(500)", json!({"outputBytes": 60}));
-    let long_text = told(&hub, "execute_mcp_code", long).await;
+    let long_text = call_text(&hub, "execute_mcp_code", long).await;
     assert!(long_text.len() < 100 && long_text.ends_with("\n(cut at 60 bytes)"), "{long_text}");
     let loud = run("console.log(\"x\".repeat(500)); return 1", json!({"outputBytes": 60}));
-    let loud_text = told(&hub, "execute_mcp_code", loud).await;
+    let loud_text = call_text(&hub, "execute_mcp_code", loud).await;
     assert!(loud_text.starts_with("1\n\nconsole:\nlog: xxx"), "{loud_text}");
     assert!(loud_text.ends_with("x\n(cut at 60 bytes)"), "{loud_text}");
-    let whole = told(&hub, "execute_mcp_code", json!({"code": "return \"x\".repeat(500)"})).await;
+    let whole =
+        call_text(&hub, "execute_mcp_code", json!({"code": "return \"x\".repeat(500)"})).await;
     assert_eq!(whole, "x".repeat(500));
     let failed =
         run("console.log(\"y\".repeat(500)); throw new Error(\"no\")", json!({"outputBytes": 60}));
@@ -220,7 +222,7 @@ async fn a_list_of_nothing_can_not_be_asked_for() {
     let schema = own(&hub, "list_mcp_capabilities").info().input_schema;
     assert_eq!(schema["properties"]["limit"], json!({"type": "integer", "minimum": 1}));
     let arguments = json!({"query": "sums up", "limit": 0});
-    assert!(told(&hub, "list_mcp_capabilities", arguments).await.contains("plus"));
+    assert!(call_text(&hub, "list_mcp_capabilities", arguments).await.contains("plus"));
 }
 
 #[tokio::test]

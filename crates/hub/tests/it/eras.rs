@@ -2,7 +2,7 @@
 
 use crate::stage::{
     CallBehavior, ScriptedClient, TestWorkerStarter, call, context, hub, result, session, spec,
-    text, told, tool, tools, until, words,
+    text, tool, tools, until, wait_for_change, words,
 };
 use docent_hub::{ServerSpec, ServerStateStore};
 use docent_tool::{ProviderChange, SyslogLevel, ToolProvider, no_client};
@@ -139,8 +139,8 @@ async fn a_stream_that_ends_is_reopened_and_missed_changes_are_reported() {
     until(|| streams.load(Ordering::Relaxed) == 1).await;
     let mut changes = hub.changes().unwrap();
     assert!(hub.parts().remove(0).watch("a:b"));
-    told(&mut changes, &ProviderChange::Updated("a:b".into())).await;
-    told(&mut changes, &ProviderChange::Tools).await;
+    wait_for_change(&mut changes, &ProviderChange::Updated("a:b".into())).await;
+    wait_for_change(&mut changes, &ProviderChange::Tools).await;
     assert_eq!(tools(&hub).await.len(), 2);
     let listens = scripts.of("subscriptions/listen");
     assert_eq!(listens.len(), 3, "{listens:?}");

@@ -1,8 +1,8 @@
 //! Starting, failing, restarting, changing, stopping.
 
 use crate::stage::{
-    CallBehavior, TestWorkerStarter, call, hub, hub_set, result, session, spec, text, told, tool,
-    tools, until, words,
+    CallBehavior, TestWorkerStarter, call, hub, hub_set, result, session, spec, text, tool, tools,
+    until, wait_for_change, words,
 };
 use crate::web::HttpTestServer;
 use docent_hub::{
@@ -452,7 +452,7 @@ async fn changed_lists_are_refreshed_and_reported() {
     let mut changes = hub.changes().unwrap();
     more.store(true, Ordering::Relaxed);
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
-    told(&mut changes, &ProviderChange::Tools).await;
+    wait_for_change(&mut changes, &ProviderChange::Tools).await;
     assert_eq!(tools(&hub).await.len(), 2);
 }
 
@@ -468,7 +468,7 @@ async fn a_change_of_configuration_touches_only_what_changed() {
     let mut other = spec("two");
     other.hide.push("a".into());
     hub.configure(vec![spec("one"), other, spec("three")]);
-    told(&mut changes, &ProviderChange::Tools).await;
+    wait_for_change(&mut changes, &ProviderChange::Tools).await;
     assert_eq!(tools(&hub).await.keys().collect::<Vec<_>>(), ["one__a", "three__a"]);
     assert_eq!(*scripts.starts.lock().unwrap(), 4, "`one` was left alone");
     hub.configure(vec![spec("one"), spec("one")]);
@@ -495,7 +495,7 @@ async fn what_is_watched_is_watched_again_when_the_server_comes_back() {
     until(|| scripts.of("resources/subscribe").len() == 1).await;
     let mut changes = hub.changes().unwrap();
     scripts.say(json!({"jsonrpc": "2.0", "method": "resources/updated", "params": {"uri": "a:b"}}));
-    told(&mut changes, &ProviderChange::Updated("a:b".into())).await;
+    wait_for_change(&mut changes, &ProviderChange::Updated("a:b".into())).await;
     part.read("a:b", &no_client()).await.unwrap().unwrap_err();
     until(|| scripts.of("resources/subscribe").len() >= 2).await;
 }
@@ -583,7 +583,7 @@ async fn lists_that_differ_after_a_restart_are_reported() {
     assert_eq!(tools(&hub).await.len(), 1);
     let mut changes = hub.changes().unwrap();
     call(&hub, "one__die", &no_client()).await.unwrap_err();
-    told(&mut changes, &ProviderChange::Tools).await;
+    wait_for_change(&mut changes, &ProviderChange::Tools).await;
     assert_eq!(tools(&hub).await.keys().collect::<Vec<_>>(), ["one__die", "one__new"]);
 }
 

@@ -160,7 +160,7 @@ async fn lines_go_to_the_call_that_is_open_or_to_all_that_listen() {
         data,
         extra: extra.clone(),
     };
-    crate::stage::told(&mut changes, &said).await;
+    crate::stage::wait_for_change(&mut changes, &said).await;
     let person = Arc::new(ScriptedClient::default());
     {
         let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
@@ -222,9 +222,9 @@ async fn on_http_the_stream_says_whose_call_a_question_or_a_line_is_about() {
         let id = format!("q-{tool}");
         web.say(tool, line());
         web.say(tool, json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": {"message": tool}}));
-        until(|| web.told(&id).is_some()).await;
+        until(|| web.response_to(&id).is_some()).await;
         let want = if tool == "a" { "ann" } else { "bob" };
-        assert_eq!(web.told(&id).unwrap()["result"]["content"]["name"], want);
+        assert_eq!(web.response_to(&id).unwrap()["result"]["content"]["name"], want);
         web.answer(tool, tool);
     }
     for (call, person) in running.into_iter().zip(&people) {

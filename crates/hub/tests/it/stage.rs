@@ -358,7 +358,7 @@ pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
 }
 
 /// Waits for a change.
-pub(crate) async fn told(
+pub(crate) async fn wait_for_change(
     changes: &mut tokio::sync::broadcast::Receiver<ProviderChange>,
     want: &ProviderChange,
 ) {

@@ -79,7 +79,7 @@ impl HttpTestServer {
     }
 
     /// The response that it received for this id.
-    pub(crate) fn told(&self, id: &str) -> Option<Value> {
+    pub(crate) fn response_to(&self, id: &str) -> Option<Value> {
         let heard = self.shared.received.lock().unwrap();
         heard.iter().find(|message| message["id"] == id && message.get("method").is_none()).cloned()
     }

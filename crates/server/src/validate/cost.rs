@@ -216,7 +216,7 @@ impl<'a> CostCounter<'a> {
                     }
                 }
                 keyword => {
-                    for (inner, child) in reached(keyword, inner, keywords, value) {
+                    for (inner, child) in nested_parts(keyword, inner, keywords, value) {
                         all.add_inside(self.visit(inner, child, depth)?);
                     }
                 }
@@ -269,7 +269,7 @@ impl<'a> CostCounter<'a> {
             return Some(Vec::new());
         }
         let (resource, raw) = reference.split_once('#').unwrap_or((reference, ""));
-        let fragment = decoded(raw);
+        let fragment = decode_fragment(raw);
         let root = self.root;
         let names = self.names.get_or_insert_with(|| SchemaNames::of(root));
         let (asked, looked_at) = (last(resource), names.resources.len() + names.anchors.len());
@@ -353,7 +353,7 @@ fn address(value: &Value) -> usize {
 }
 
 /// The parts that a keyword applies to nested values.
-fn reached<'a>(
+fn nested_parts<'a>(
     keyword: &str,
     inner: &'a Value,
     beside: &'a Object,
@@ -426,7 +426,7 @@ fn own(keywords: &Object, value: &Value) -> u64 {
         _ => 0,
     };
     let looked_up = count(names(keywords, value) / NAMES_PER_STEP);
-    looks.saturating_add(looked_up).saturating_add(comparing(keywords, value))
+    looks.saturating_add(looked_up).saturating_add(comparison_cost(keywords, value))
 }
 
 /// Names and options that are iterated, in the schema and in the value.
@@ -451,7 +451,7 @@ fn names(keywords: &Object, value: &Value) -> usize {
 }
 
 /// The cost of comparing a value with its allowed values.
-fn comparing(keywords: &Object, value: &Value) -> u64 {
+fn comparison_cost(keywords: &Object, value: &Value) -> u64 {
     let is_like = |option: &&Value| match (*option, value) {
         (Value::String(one), Value::String(other)) => one.len() == other.len(),
         (Value::Array(one), Value::Array(other)) => one.len() == other.len(),
@@ -483,7 +483,7 @@ fn can_collide(value: &Value) -> bool {
 }
 
 /// A fragment of an address with escapes decoded.
-fn decoded(fragment: &str) -> Cow<'_, str> {
+fn decode_fragment(fragment: &str) -> Cow<'_, str> {
     if !fragment.contains('%') {
         return fragment.into();
     }

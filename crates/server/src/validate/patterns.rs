@@ -23,7 +23,7 @@ const INVERTING_KEYWORDS: [&str; 7] =
 
 /// Maximum bytes of each compiled pattern; `None` if there are too many.
 pub(super) fn room(schema: &Value) -> Option<usize> {
-    let patterns = gathered(schema);
+    let patterns = collect_patterns(schema);
     let lengths = || patterns.iter().map(|pattern| pattern.len());
     let is_modest = patterns.len() <= MAX_PATTERNS
         && lengths().all(|length| length <= MAX_PATTERN_BYTES)
@@ -34,7 +34,7 @@ pub(super) fn room(schema: &Value) -> Option<usize> {
 /// Removes the patterns that need more than one pass, and everything that could reject a value because of that: every
 /// value that matches the whole schema matches the rest.
 pub(super) fn loosen(schema: &mut Value) {
-    if gathered(schema).into_iter().any(is_slow) {
+    if collect_patterns(schema).into_iter().any(is_slow) {
         loosen_part(schema);
     }
 }
@@ -70,7 +70,7 @@ fn loosen_part(part: &mut Value) {
 }
 
 /// Every pattern once, as a validator compiles it.
-fn gathered(schema: &Value) -> HashSet<&str> {
+fn collect_patterns(schema: &Value) -> HashSet<&str> {
     fn gather<'a>(part: &'a Value, patterns: &mut HashSet<&'a str>) {
         match part {
             Value::Array(parts) => parts.iter().for_each(|part| gather(part, patterns)),

@@ -17,7 +17,7 @@ pub(super) const DEPTHS: [(&str, Depth); 3] =
     [("quick", Depth::Quick), ("standard", Depth::Standard), ("deep", Depth::Deep)];
 
 /// Returns the URI of a folder's report. A folder outside the first root is given by its absolute path.
-pub(super) fn of(roots: &ServedRoots, place: &RootPath, depth: Depth) -> String {
+pub(super) fn report_uri(roots: &ServedRoots, place: &RootPath, depth: Depth) -> String {
     let path = if place.root() == 0 {
         if place.is_top() { String::new() } else { place.relative().to_owned() }
     } else {
@@ -49,7 +49,7 @@ mod tests {
             ("a b/ü", Depth::Quick, "repository://quick/a%20b/%C3%BC"),
         ];
         for (path, depth, want) in cases {
-            let uri = of(&roots, &roots.resolve(path).unwrap(), depth);
+            let uri = report_uri(&roots, &roots.resolve(path).unwrap(), depth);
             assert_eq!(uri, want);
             assert_eq!(parse(&uri), Some((depth, path.to_owned())));
         }

@@ -215,7 +215,7 @@ impl RepositoryAnalysis {
             self.has_time_left(context, &format!("the contents of {left} of {total} files"))?;
         }
         let (documentation, problems) =
-            inventory::take(&self.tree, &self.scan.documents, &self.report);
+            inventory::build_inventory(&self.tree, &self.scan.documents, &self.report);
         self.report.documentation = Some(documentation);
         self.troubles(problems);
         Ok(())

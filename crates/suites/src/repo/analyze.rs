@@ -72,7 +72,7 @@ impl TypedTool for AnalyzeRepository {
 /// Links to the full report.
 fn link(roots: &ServedRoots, place: &RootPath, report: &Report) -> AnswerBlock {
     AnswerBlock::Link(ResourceInfo {
-        uri: address::of(roots, place, report.depth),
+        uri: address::report_uri(roots, place, report.depth),
         name: format!("Report on {}", report.name),
         title: Some("Full report".into()),
         about: Some("All results, as Markdown and as JSON".into()),

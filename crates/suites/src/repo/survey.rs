@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use tokei::LanguageType;
 
 /// Folders of installed packages.
-const INSTALLED: [&str; 10] = [
+const INSTALLED_PACKAGE_FOLDERS: [&str; 10] = [
     "node_modules",
     "bower_components",
     "__pycache__",
@@ -37,7 +37,7 @@ const CI_FILES: [&str; 9] = [
 ];
 const CI_FOLDERS: [&str; 5] =
     [".github/workflows/", ".circleci/", ".buildkite/", ".woodpecker/", ".ci/"];
-const SITES: [(&str, &str); 7] = [
+const SITE_CONFIG_FILES: [(&str, &str); 7] = [
     ("mkdocs.yml", "MkDocs"),
     ("book.toml", "mdBook"),
     ("docusaurus.config.js", "Docusaurus"),
@@ -192,7 +192,7 @@ pub(super) fn percent(part: u64, whole: u64) -> f64 {
 
 /// Returns the folder of installed packages that contains a path.
 fn installed(path: &str) -> Option<&str> {
-    ancestors(path).find(|folder| INSTALLED.contains(&name_of(folder)))
+    ancestors(path).find(|folder| INSTALLED_PACKAGE_FOLDERS.contains(&name_of(folder)))
 }
 
 /// Whether a path is a test, by folder or name.
@@ -233,7 +233,7 @@ fn note_usual(path: &str, report: &mut Report) {
     if (in_ci || CI_FILES.contains(&path)) && presence.ci.len() < 20 {
         presence.ci.push(path.to_owned());
     }
-    if let Some((_, site)) = SITES.iter().find(|(file, _)| *file == path) {
+    if let Some((_, site)) = SITE_CONFIG_FILES.iter().find(|(file, _)| *file == path) {
         presence.docs_site.get_or_insert_with(|| (*site).to_owned());
     }
     let lower = path.to_lowercase();

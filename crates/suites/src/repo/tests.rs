@@ -368,7 +368,7 @@ async fn progress_grows_and_sections_come_early() {
     );
 }
 
-fn told(listener: &RecordingClient, answer: &ToolAnswer<Report>) -> String {
+fn collect_text(listener: &RecordingClient, answer: &ToolAnswer<Report>) -> String {
     let blocks = listener.blocks.lock().unwrap();
     let texts = blocks.iter().chain(&answer.content).filter_map(|block| match block {
         AnswerBlock::Text { text, .. } => Some(text.as_str()),
@@ -384,7 +384,7 @@ async fn the_text_is_facts_then_gaps_then_steps() {
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let answer =
         tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
-    let text = told(&listener, &answer);
+    let text = collect_text(&listener, &answer);
     let order = [
         "(path .)",
         "16 files in 7 folders",
@@ -427,7 +427,7 @@ async fn the_text_stays_short_however_much_there_is() {
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let answer =
         tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
-    let text = told(&listener, &answer);
+    let text = collect_text(&listener, &answer);
     // A token is about four characters.
     assert!(text.chars().count() < 6000, "{} characters:\n{text}", text.chars().count());
 }
@@ -446,7 +446,7 @@ async fn the_deadline_gives_what_was_found_so_far() {
         assert!(answer.partial, "{limit:?}");
         let report = &answer.structured;
         assert!(report.missing[0].starts_with(lacking), "{:?}", report.missing);
-        let text = told(&listener, &answer);
+        let text = collect_text(&listener, &answer);
         assert!(text.contains("Partial answer. Missing: "), "{text}");
         if report.missing[0].starts_with("the rest") {
             assert!(

@@ -114,9 +114,11 @@ fn many_threads_leave_no_gap_and_pair_their_own() {
             scope.spawn(move || {
                 for id in 0..500 {
                     let asked = format!(r#"{{"id":{id},"method":"ping"}}"#);
-                    let request = tap.saw(Direction::Out, asked.as_bytes(), None).unwrap();
+                    let request =
+                        tap.record_message(Direction::Out, asked.as_bytes(), None).unwrap();
                     let answered = format!(r#"{{"id":{id},"result":{{}}}}"#);
-                    let answer = tap.saw(Direction::In, answered.as_bytes(), None).unwrap();
+                    let answer =
+                        tap.record_message(Direction::In, answered.as_bytes(), None).unwrap();
                     assert!(answer > request);
                 }
             });

@@ -87,7 +87,7 @@ fn hostile_bytes_are_an_entry_like_any_other() {
     ] {
         let traffic = on();
         let tap = client(&traffic);
-        tap.saw(Direction::In, message, None).unwrap();
+        tap.record_message(Direction::In, message, None).unwrap();
         let head = String::from_utf8_lossy(&message[..message.len().min(40)]);
         assert!(traffic.read(0, 100).entries.len() <= 3, "{head}");
         let entry = last(&traffic);
@@ -125,10 +125,13 @@ fn nothing_is_kept_while_it_is_off() {
     let tap = client(&traffic);
     assert!(!tap.is_on());
     let message = r#"{"id":1,"method":"ping"}"#;
-    assert_eq!(tap.saw(Direction::In, message.as_bytes(), None), None);
-    assert_eq!(tap.saw_value(Direction::Out, &json!({"id": 1}), TrafficDetails::default()), None);
+    assert_eq!(tap.record_message(Direction::In, message.as_bytes(), None), None);
+    assert_eq!(
+        tap.record_value(Direction::Out, &json!({"id": 1}), TrafficDetails::default()),
+        None
+    );
     tap.note(TrafficKind::Noise, "noise", None);
-    tap.named("cursor");
+    tap.set_peer("cursor");
     tap.speaks("2025-11-25");
     assert!(traffic.read(0, 10).entries.is_empty());
     assert_eq!((traffic.read(0, 10).first, traffic.read(9, 10).next), (1, 0));
@@ -140,7 +143,7 @@ fn nothing_is_kept_while_it_is_off() {
 fn peer_names_learned_while_off_are_known_when_on() {
     let traffic = Traffic::new(str::to_owned);
     let tap = client(&traffic);
-    tap.named("cursor");
+    tap.set_peer("cursor");
     tap.speaks("2025-11-25");
     traffic.set(Capture { on: true, payloads: false });
     came(&tap, r#"{"id":1,"method":"ping"}"#);
@@ -159,7 +162,7 @@ fn peer_names_learned_while_off_are_known_when_on() {
 fn a_connection_opens_once_and_closes_with_its_last_tap() {
     let traffic = on();
     let (one, other) = (client(&traffic), server(&traffic));
-    let clones = (one.clone(), one.apart());
+    let clones = (one.clone(), one.separate_ids());
     drop(one);
     drop(clones.0);
     assert_eq!(traffic.read(0, 10).entries.len(), 2);

@@ -26,11 +26,11 @@ fn server(traffic: &Arc<Traffic>) -> Tap {
 }
 
 fn came(tap: &Tap, message: &str) -> u64 {
-    tap.saw(Direction::In, message.as_bytes(), None).unwrap()
+    tap.record_message(Direction::In, message.as_bytes(), None).unwrap()
 }
 
 fn went(tap: &Tap, message: &str) -> u64 {
-    tap.saw(Direction::Out, message.as_bytes(), None).unwrap()
+    tap.record_message(Direction::Out, message.as_bytes(), None).unwrap()
 }
 
 fn last(traffic: &Arc<Traffic>) -> Arc<TrafficEntry> {

@@ -44,7 +44,7 @@ fn ids_are_distinguished_by_connection_direction_and_part() {
     let here = came(&one, message);
     let there = came(&other, message);
     let asked = went(&one, message);
-    let parts = (one.apart(), one.apart());
+    let parts = (one.separate_ids(), one.separate_ids());
     let first = came(&parts.0, message);
     let second = came(&parts.1, message);
     let answer = r#"{"id":"1","result":{}}"#;
@@ -105,7 +105,11 @@ fn a_call_is_whole_from_any_of_its_entries() {
     let asked = |id: u64, attempt: u32| {
         let message = json!({"id": id, "method": "tools/call", "params": {"name": "read", "_meta": {"progressToken": id}}});
         server
-            .saw_value(Direction::Out, &message, TrafficDetails { parent: Some(request), attempt })
+            .record_value(
+                Direction::Out,
+                &message,
+                TrafficDetails { parent: Some(request), attempt },
+            )
             .unwrap()
     };
     let first = asked(7, 1);

@@ -40,16 +40,16 @@ pub(super) fn refuse_over_long(request: Request, web: &HttpServerSetup) -> Respo
     let body = request.into_body();
     if expects_continue {
         // The client waits for `100 Continue` before it sends the body, and must not get it.
-        return closing(too_long(web));
+        return close_connection(too_long(web));
     }
     let most = web.message_bytes.saturating_mul(DISCARD_FACTOR);
     let is_discarded_whole = hyper::body::Body::size_hint(&body).lower() <= most as u64;
     discard(body, most, web, peer.as_ref());
-    if is_discarded_whole { too_long(web) } else { closing(too_long(web)) }
+    if is_discarded_whole { too_long(web) } else { close_connection(too_long(web)) }
 }
 
 fn too_long(web: &HttpServerSetup) -> Response {
-    refused(StatusCode::PAYLOAD_TOO_LARGE, &MessageError::too_long(web.message_bytes))
+    error_response(StatusCode::PAYLOAD_TOO_LARGE, &MessageError::too_long(web.message_bytes))
 }
 
 /// Reads the rest of a body while its response is being sent. Dropping an unread body would reset the connection, and a
@@ -89,7 +89,10 @@ pub(super) async fn read_json(
     let limit = web.message_bytes;
     if !is_json(headers) {
         let message = "Content-Type must be application/json";
-        return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(message))));
+        return Err(close_connection(error_response(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            &invalid_request(message),
+        )));
     }
     let announced = usize::try_from(hyper::body::Body::size_hint(&body).lower());
     let mut read = BytesMut::with_capacity(
@@ -101,11 +104,17 @@ pub(super) async fn read_json(
         let Ok(chunk) = timeout_at(begun + time_for(read.len(), web), chunks.next()).await else {
             web.stats.count_timed_out();
             let message = "The body arrived too slowly: resend it on a faster connection";
-            return Err(closing(refused(StatusCode::REQUEST_TIMEOUT, &invalid(message))));
+            return Err(close_connection(error_response(
+                StatusCode::REQUEST_TIMEOUT,
+                &invalid_request(message),
+            )));
         };
         let Some(chunk) = chunk else { break };
         let chunk = chunk.map_err(|error| {
-            refused(StatusCode::BAD_REQUEST, &invalid(&format!("cannot read the body: {error}")))
+            error_response(
+                StatusCode::BAD_REQUEST,
+                &invalid_request(&format!("cannot read the body: {error}")),
+            )
         })?;
         if read.len() + chunk.len() > limit {
             // Release a rejected body immediately: after many blocks of megabytes come and go, glibc's allocator
@@ -135,27 +144,27 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn invalid(message: &str) -> MessageError {
+fn invalid_request(message: &str) -> MessageError {
     MessageError::new(None, code::INVALID_REQUEST, message)
 }
 
 /// A response to a request whose body was not read: announces that the connection closes.
-pub(super) fn closing(mut response: Response) -> Response {
+pub(super) fn close_connection(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
 /// An error as a response.
-pub(super) fn refused(status: StatusCode, refusal: &MessageError) -> Response {
+pub(super) fn error_response(status: StatusCode, refusal: &MessageError) -> Response {
     let mut response = json(&refusal.to_value());
     *response.status_mut() = status;
     response
 }
 
 /// An error that states when to try again.
-pub(super) fn try_later(status: StatusCode, reason: String, wait: Duration) -> Response {
+pub(super) fn retry_later_response(status: StatusCode, reason: String, wait: Duration) -> Response {
     let refusal = MessageError::new(None, code::SERVER, reason).with(retry_data(wait));
-    let mut response = refused(status, &refusal);
+    let mut response = error_response(status, &refusal);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     response
 }
@@ -171,7 +180,10 @@ pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
 }
 
 /// Keeps a value alive while a response is being read.
-pub(super) fn held(response: Response, what: impl Send + Unpin + 'static) -> Response {
+pub(super) fn keep_while_reading(
+    response: Response,
+    what: impl Send + Unpin + 'static,
+) -> Response {
     response.map(|body| Body::new(GuardedBody { body, _what: what }))
 }
 

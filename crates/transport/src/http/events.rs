@@ -26,7 +26,7 @@ pub(super) fn event(name: &str, data: &[u8]) -> Bytes {
 }
 
 /// A session's message as a resumable event.
-pub(super) fn resumable(message: &ServerSseMessage) -> Bytes {
+pub(super) fn resumable_event(message: &ServerSseMessage) -> Bytes {
     let mut text = String::new();
     if let Some(id) = &message.event_id {
         text += "id: ";

@@ -3,7 +3,10 @@
 use super::{
     HttpServerSetup, RouterState, State,
     authority::{HostAuthority, WebOrigin},
-    body::{closing, held, is_over_long, refuse_over_long, refused, try_later},
+    body::{
+        close_connection, error_response, is_over_long, keep_while_reading, refuse_over_long,
+        retry_later_response,
+    },
     listen::ConnectionPeer,
     oauth, opening,
     session_channel::is_of_request,
@@ -55,7 +58,7 @@ pub(super) async fn check<H: ServerHandler>(
     let web = &shared.web;
     let allowed_origin = match check_origin(web, request.headers(), request.uri()) {
         Ok(origin) => origin,
-        Err(response) => return closing(*response),
+        Err(response) => return close_connection(*response),
     };
     let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let response = if request.method() == Method::OPTIONS {
@@ -70,9 +73,13 @@ pub(super) async fn check<H: ServerHandler>(
                 let brings_answer = brings_answer(&request);
                 let response = next.run(request).await;
                 let is_whole = response.body().size_hint().exact().is_some();
-                if brings_answer && !is_whole { held(response, answering) } else { response }
+                if brings_answer && !is_whole {
+                    keep_while_reading(response, answering)
+                } else {
+                    response
+                }
             }
-            Err(response) => closing(*response),
+            Err(response) => close_connection(*response),
         }
     };
     with_headers(response, allowed_origin, asked.as_ref())
@@ -117,7 +124,7 @@ fn check_origin(
 ) -> Result<Option<HeaderValue>, Box<Response>> {
     let forbidden = |reason: &str| {
         let refusal = MessageError::new(None, code::INVALID_REQUEST, reason);
-        Box::new(refused(StatusCode::FORBIDDEN, &refusal))
+        Box::new(error_response(StatusCode::FORBIDDEN, &refusal))
     };
     let is_given_twice = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
     let host = if is_given_twice(header::HOST) { None } else { named_host(headers, uri) };
@@ -340,7 +347,7 @@ pub(super) fn unauthorized(web: &HttpServerSetup, token: Option<&str>) -> Respon
 
 fn too_many(wait: Duration) -> Response {
     let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
-    try_later(StatusCode::TOO_MANY_REQUESTS, reason, wait)
+    retry_later_response(StatusCode::TOO_MANY_REQUESTS, reason, wait)
 }
 
 fn with_headers(

@@ -2,8 +2,8 @@
 
 use super::{
     RouterState, State,
-    body::{held, read_json, refused, try_later},
-    events::{event, respond, resumable},
+    body::{error_response, keep_while_reading, read_json, retry_later_response},
+    events::{event, respond, resumable_event},
     listen::ConnectionPeer,
     oauth, plain,
     recording::record_body,
@@ -50,7 +50,7 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
         return not_found();
     };
     let visitor = PostSender { origin, tap: visit.tap.clone() };
-    held(serve(&shared, visitor, parts, body).await, visit)
+    keep_while_reading(serve(&shared, visitor, parts, body).await, visit)
 }
 
 /// The sender of a request, and its session's tap if it has one.
@@ -67,7 +67,7 @@ fn alone<H: ServerHandler>(
 ) -> Option<Tap> {
     let traffic = shared.web.traffic.as_ref().filter(|traffic| traffic.is_on())?;
     let peer = parts.extensions.get::<ConnectionPeer>()?;
-    Some(peer.tap.get_or_init(|| origin.caller.tap(traffic)).apart())
+    Some(peer.tap.get_or_init(|| origin.caller.tap(traffic)).separate_ids())
 }
 
 async fn serve<H: ServerHandler>(
@@ -95,10 +95,10 @@ async fn listen<H: ServerHandler>(
 ) -> Response {
     let seat = match shared.web.access.open_stream(&origin.caller) {
         Ok(seat) => seat,
-        Err(overload) => return overloaded(&overload),
+        Err(overload) => return no_capacity_response(&overload),
     };
     let response = pass(shared, parts, Bytes::new()).await;
-    held(response, seat)
+    keep_while_reading(response, seat)
 }
 
 async fn post<H: ServerHandler>(
@@ -129,7 +129,7 @@ async fn post<H: ServerHandler>(
         if is_plain {
             tap.speaks(Dialect::Plain.version());
         }
-        visitor.origin.recorded = tap.saw(Direction::In, &bytes, None);
+        visitor.origin.recorded = tap.record_message(Direction::In, &bytes, None);
         parts.extensions.insert(visitor.origin.clone());
     }
     let tap = visitor.tap.clone();
@@ -152,7 +152,7 @@ async fn answer<H: ServerHandler>(
     if (is_plain || in_session(&parts.headers))
         && let Some(refusal) = unknown_version(&parts.headers)
     {
-        return refused(StatusCode::BAD_REQUEST, &refusal);
+        return error_response(StatusCode::BAD_REQUEST, &refusal);
     }
     if let Some(response) = oauth::missing_scope_response(shared, &origin, &frame) {
         return response;
@@ -163,15 +163,15 @@ async fn answer<H: ServerHandler>(
     match frame {
         WireFrame::One(Ok(envelope)) => match check(&envelope, &origin) {
             // Clients of session-based revisions take a status other than 200 for a broken transport.
-            Err(refusal) if in_session(&parts.headers) => refused(StatusCode::OK, &refusal),
+            Err(refusal) if in_session(&parts.headers) => error_response(StatusCode::OK, &refusal),
             Err(refusal) if refusal.code == code::METHOD_NOT_FOUND => {
-                refused(StatusCode::NOT_FOUND, &refusal)
+                error_response(StatusCode::NOT_FOUND, &refusal)
             }
-            Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
+            Err(refusal) => error_response(StatusCode::BAD_REQUEST, &refusal),
             Ok(CheckedMessage::Opening(opening)) => {
                 open(shared, &origin, tap, (parts, opening)).await
             }
-            Ok(CheckedMessage::Shutdown(id)) => session::shut(shared, &parts.headers, &id),
+            Ok(CheckedMessage::Shutdown(id)) => session::end_session(shared, &parts.headers, &id),
             Ok(CheckedMessage::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
             }
@@ -186,11 +186,11 @@ async fn answer<H: ServerHandler>(
             }
             Ok(_) => pass(shared, parts, bytes.clone()).await,
         },
-        WireFrame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
+        WireFrame::One(Err(refusal)) => error_response(StatusCode::BAD_REQUEST, &refusal),
         WireFrame::Batch(verdicts) => batch(shared, &origin, &parts.headers, verdicts).await,
         WireFrame::Empty => {
             let refusal = MessageError::new(None, code::PARSE, "Parse error: the body is empty");
-            refused(StatusCode::BAD_REQUEST, &refusal)
+            error_response(StatusCode::BAD_REQUEST, &refusal)
         }
     }
 }
@@ -292,11 +292,11 @@ async fn open<H: ServerHandler>(
 ) -> Response {
     let seat = match take_slot(shared, &origin.caller) {
         Ok(seat) => seat,
-        Err(overload) => return overloaded(&overload),
+        Err(overload) => return no_capacity_response(&overload),
     };
     // Set even if recording begins later.
     if let (Some(tap), Some(name)) = (&tap, opening["params"]["clientInfo"]["name"].as_str()) {
-        tap.named(name);
+        tap.set_peer(name);
     }
     let response = pass(shared, parts, opening.to_string().into()).await;
     if let Some(id) = text(response.headers(), SESSION_HEADER) {
@@ -365,7 +365,7 @@ async fn batch<H: ServerHandler>(
         let message = format!(
             "Invalid Request: {version} does not support batches: send one message at a time"
         );
-        return refused(
+        return error_response(
             StatusCode::BAD_REQUEST,
             &MessageError::new(None, code::INVALID_REQUEST, message),
         );
@@ -376,15 +376,17 @@ async fn batch<H: ServerHandler>(
         |refusal: &MessageError| event("message", refusal.to_value().to_string().as_bytes());
     let (mut refusals, mut streams) = (Vec::new(), Vec::new());
     for (at, verdict) in verdicts.into_iter().enumerate() {
-        match member(shared, &origin, at, verdict) {
+        match admit_member(shared, &origin, at, verdict) {
             Err(refusal) => refusals.push(error_event(&refusal)),
             Ok(None) => {}
             Ok(Some(JsonRpcMessage::Request(request))) => {
                 let asked = wire_id(&request.id);
                 match shared.sessions.create_stream(&id, JsonRpcMessage::Request(request)).await {
-                    Ok(messages) => streams.push(messages.map(|said| resumable(&said)).boxed()),
+                    Ok(messages) => {
+                        streams.push(messages.map(|said| resumable_event(&said)).boxed())
+                    }
                     Err(error @ SessionChannelError::Taken) => {
-                        refusals.push(error_event(&session::taken(Some(asked), &error)));
+                        refusals.push(error_event(&session::id_in_use_error(Some(asked), &error)));
                     }
                     Err(_) => return not_found(),
                 }
@@ -403,7 +405,7 @@ async fn batch<H: ServerHandler>(
 }
 
 /// Prepares and counts one member of an array; the first was counted with the request.
-fn member<H: ServerHandler>(
+fn admit_member<H: ServerHandler>(
     shared: &Arc<RouterState<H>>,
     origin: &CallerContext,
     at: usize,
@@ -425,7 +427,7 @@ fn member<H: ServerHandler>(
 /// This caller has no session with that id.
 pub(super) fn not_found() -> Response {
     let message = "Session not found: it has ended or never existed; send initialize again";
-    refused(StatusCode::NOT_FOUND, &MessageError::new(None, code::INVALID_REQUEST, message))
+    error_response(StatusCode::NOT_FOUND, &MessageError::new(None, code::INVALID_REQUEST, message))
 }
 
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -433,11 +435,11 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// No capacity: 429 if the caller itself has used its share, 503 if all clients together have used everything.
-pub(super) fn overloaded(overload: &NoCapacity) -> Response {
+pub(super) fn no_capacity_response(overload: &NoCapacity) -> Response {
     let status = if overload.is_own_share {
         StatusCode::TOO_MANY_REQUESTS
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    try_later(status, overload.to_string(), overload.retry_after)
+    retry_later_response(status, overload.to_string(), overload.retry_after)
 }

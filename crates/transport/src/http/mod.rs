@@ -267,7 +267,7 @@ fn router<H: ServerHandler>(
         router = router.route("/ws", any(ws::upgrade::<H>));
     }
     let pages = shared.web.pages.as_ref().map(|pages| pages.routes.clone());
-    let mut router = router.fallback(page::nowhere).with_state(Arc::clone(&shared));
+    let mut router = router.fallback(page::not_found).with_state(Arc::clone(&shared));
     if let Some(pages) = pages {
         router = router.merge(pages);
     }

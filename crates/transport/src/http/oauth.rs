@@ -2,7 +2,7 @@
 
 use super::{
     HttpServerSetup, RouterState, State,
-    body::{json_bytes, refused},
+    body::{error_response, json_bytes},
     page,
 };
 use crate::{AccessControl, CallerContext, MissingScope, PrincipalKind};
@@ -124,7 +124,7 @@ pub(super) fn challenge(web: &HttpServerSetup, token: Option<&str>) -> HeaderVal
 pub(super) async fn metadata<H: ServerHandler>(shared: State<H>, uri: Uri) -> Response {
     let Some(oauth) = shared.web.protected_resource().filter(|oauth| oauth.serves(uri.path()))
     else {
-        return page::nowhere().await;
+        return page::not_found().await;
     };
     let mut response = json_bytes(oauth.document.to_vec());
     let cached = HeaderValue::from_static("public, max-age=3600");
@@ -153,8 +153,10 @@ pub(super) fn missing_scope_response<H: ServerHandler>(
     }?;
     let scope = quotable(&lack.scope);
     let message = format!("Insufficient scope: ask for a token with the scope {scope}");
-    let mut response =
-        refused(StatusCode::FORBIDDEN, &MessageError::new(Some(id.clone()), code::SERVER, message));
+    let mut response = error_response(
+        StatusCode::FORBIDDEN,
+        &MessageError::new(Some(id.clone()), code::SERVER, message),
+    );
     if let Some(oauth) = shared.web.protected_resource() {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth.insufficient(&scope));
     }

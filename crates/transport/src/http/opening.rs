@@ -5,7 +5,7 @@
 
 use super::{
     RouterState,
-    body::{is_json, try_later},
+    body::{is_json, retry_later_response},
     guard::unauthorized,
     listen::ConnectionPeer,
     mcp::SESSION_HEADER,
@@ -43,7 +43,11 @@ pub(super) async fn read_token<H: ServerHandler>(
     let Some(_place) = shared.locked.take(remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into())) else {
         shared.web.access.count_no_capacity();
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        return Err(Box::new(try_later(status, TOO_MANY_OPENINGS.to_owned(), OPENING_TIMEOUT)));
+        return Err(Box::new(retry_later_response(
+            status,
+            TOO_MANY_OPENINGS.to_owned(),
+            OPENING_TIMEOUT,
+        )));
     };
     let refused = || Box::new(unauthorized(&shared.web, None));
     let (parts, body) = request.into_parts();

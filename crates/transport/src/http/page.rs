@@ -2,7 +2,7 @@
 
 use super::{
     State,
-    body::{closing, json},
+    body::{close_connection, json},
     guard::is_upgrade,
     ws,
 };
@@ -54,9 +54,9 @@ pub(super) async fn healthz() -> &'static str {
 }
 
 /// Any other path. Its body was not read.
-pub(super) async fn nowhere() -> Response {
+pub(super) async fn not_found() -> Response {
     let message = "not found: see GET /\n";
-    closing((StatusCode::NOT_FOUND, message).into_response())
+    close_connection((StatusCode::NOT_FOUND, message).into_response())
 }
 
 /// Readiness: the process accepts requests.

@@ -2,7 +2,7 @@
 
 use super::{
     RouterState,
-    body::{json, json_bytes, refused},
+    body::{error_response, json, json_bytes},
 };
 use crate::{
     CallerContext,
@@ -46,7 +46,7 @@ pub(super) async fn answer<H: ServerHandler>(
     match frame {
         WireFrame::Empty => {
             let refusal = MessageError::new(None, code::PARSE, "Parse error: the body is empty");
-            refused(StatusCode::BAD_REQUEST, &refusal)
+            error_response(StatusCode::BAD_REQUEST, &refusal)
         }
         WireFrame::One(verdict) => one(shared, origin, verdict).await,
         WireFrame::Batch(verdicts) => {
@@ -84,7 +84,9 @@ async fn one<H: ServerHandler>(
     verdict: Result<Envelope<'_>, MessageError>,
 ) -> Response {
     match verdict.and_then(|envelope| admit(origin, &envelope)) {
-        Err(refusal) if refusal.code == code::PARSE => refused(StatusCode::BAD_REQUEST, &refusal),
+        Err(refusal) if refusal.code == code::PARSE => {
+            error_response(StatusCode::BAD_REQUEST, &refusal)
+        }
         Err(refusal) => json(&refusal.to_value()),
         Ok(PlainMessage::Nothing) => StatusCode::ACCEPTED.into_response(),
         Ok(PlainMessage::Answered(value)) => json(&value),

@@ -116,7 +116,7 @@ impl BodyRecorder {
         if message.starts_with(b"{") || message.starts_with(b"[") {
             tracing::debug!(target: "mcp::protocol", "[MCP ←] {}", String::from_utf8_lossy(message));
             if let Some(tap) = &self.tap {
-                tap.saw(Direction::Out, message, None);
+                tap.record_message(Direction::Out, message, None);
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{
     RouterState,
-    body::{json, json_bytes, refused},
-    events::{respond, resumable},
+    body::{error_response, json, json_bytes},
+    events::{respond, resumable_event},
     mcp::{SESSION_HEADER, not_found, text},
     session_channel::{SessionChannelError, StreamTicket},
 };
@@ -32,7 +32,7 @@ use tokio::time::timeout;
 const JSON_RESPONSE_WINDOW: Duration = Duration::from_millis(20);
 
 /// Ends a session at the client's request.
-pub(super) fn shut<H: ServerHandler>(
+pub(super) fn end_session<H: ServerHandler>(
     shared: &Arc<RouterState<H>>,
     headers: &HeaderMap,
     id: &Id,
@@ -59,8 +59,12 @@ pub(super) async fn answer<H: ServerHandler>(
         asked = Some(wire_id(&request.id));
     }
     match shared.sessions.ask(&session, request).await {
-        Ok((messages, ticket)) => one_or_many(messages, ticket, takes_json(headers)).await,
-        Err(error @ SessionChannelError::Taken) => refused(StatusCode::OK, &taken(asked, &error)),
+        Ok((messages, ticket)) => {
+            respond_document_or_events(messages, ticket, takes_json(headers)).await
+        }
+        Err(error @ SessionChannelError::Taken) => {
+            error_response(StatusCode::OK, &id_in_use_error(asked, &error))
+        }
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
             not_found()
@@ -69,7 +73,7 @@ pub(super) async fn answer<H: ServerHandler>(
 }
 
 /// Its id is that of a request without an answer yet.
-pub(super) fn taken(id: Option<Id>, error: &SessionChannelError) -> MessageError {
+pub(super) fn id_in_use_error(id: Option<Id>, error: &SessionChannelError) -> MessageError {
     MessageError::new(id, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
 }
 
@@ -95,7 +99,7 @@ fn takes_json(headers: &HeaderMap) -> bool {
 }
 
 /// A document if the answer is the first message and arrives soon.
-async fn one_or_many(
+async fn respond_document_or_events(
     messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
     ticket: StreamTicket,
     takes_json: bool,
@@ -121,5 +125,5 @@ async fn one_or_many(
             return json_bytes(put_back(&written).unwrap_or(written));
         }
     }
-    respond(stream::iter(said).chain(messages).map(|event| resumable(&event)))
+    respond(stream::iter(said).chain(messages).map(|event| resumable_event(&event)))
 }

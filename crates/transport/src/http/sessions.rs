@@ -170,7 +170,7 @@ impl SessionStore {
         let OpenSession { line, dialect } = self.find(id)?;
         let reader = line.send_request(message).await?;
         let ticket = reader.ticket();
-        Ok((shaping(dialect, reader), ticket))
+        Ok((shape_stream(dialect, reader), ticket))
     }
 
     /// The dialect of a session, if it belongs to this principal.
@@ -205,7 +205,7 @@ fn longest_unused(
     Some(Arc::clone(most.2))
 }
 
-fn asked_dialect(message: &ClientJsonRpcMessage) -> Dialect {
+fn requested_dialect(message: &ClientJsonRpcMessage) -> Dialect {
     match message {
         JsonRpcMessage::Request(request) => match &request.request {
             ClientRequest::InitializeRequest(opening) => {
@@ -218,7 +218,7 @@ fn asked_dialect(message: &ClientJsonRpcMessage) -> Dialect {
 }
 
 /// The message in the form of an older revision. Its type is lost: it is only serialized from here on.
-fn shaped(dialect: Dialect, message: &ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+fn shape_for(dialect: Dialect, message: &ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
     let mut value = to_value(dialect, message).ok()?;
     match message {
         JsonRpcMessage::Response(response) => {
@@ -235,7 +235,7 @@ fn shaped(dialect: Dialect, message: &ServerJsonRpcMessage) -> Option<ServerJson
     }
 }
 
-fn shaping<S>(
+fn shape_stream<S>(
     dialect: Dialect,
     stream: S,
 ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static
@@ -247,7 +247,7 @@ where
     }
     Either::Right(stream.map(move |mut event| {
         if let Some(message) = &event.message
-            && let Some(message) = shaped(dialect, message)
+            && let Some(message) = shape_for(dialect, message)
         {
             event.message = Some(Arc::new(message));
         }
@@ -286,7 +286,7 @@ impl SessionManager for SessionStore {
         // A client that leaves before the answer never learns of the session. There is no await between the answer and
         // `own`, so that a session which stays open has an owner.
         let opening = OpeningSession { sessions: self, id };
-        let dialect = asked_dialect(&message);
+        let dialect = requested_dialect(&message);
         let line = {
             let mut open = self.open();
             let one = open.get_mut(id).ok_or(SessionChannelError::Ended)?;
@@ -299,7 +299,7 @@ impl SessionManager for SessionStore {
         let answer = said.next().await.ok_or(SessionChannelError::Ended)?;
         ticket.forget();
         std::mem::forget(opening);
-        let shaped = if needs_shaping(dialect) { shaped(dialect, &answer) } else { None };
+        let shaped = if needs_shaping(dialect) { shape_for(dialect, &answer) } else { None };
         Ok(shaped.unwrap_or_else(|| Arc::unwrap_or_clone(answer)))
     }
 
@@ -335,7 +335,7 @@ impl SessionManager for SessionStore {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError>
     {
         let OpenSession { line, dialect } = self.find(id)?;
-        Ok(shaping(dialect, line.listen()?))
+        Ok(shape_stream(dialect, line.listen()?))
     }
 
     async fn resume(
@@ -345,7 +345,7 @@ impl SessionManager for SessionStore {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionChannelError>
     {
         let OpenSession { line, dialect } = self.find(id)?;
-        Ok(shaping(dialect, line.resume(&last_event_id)?))
+        Ok(shape_stream(dialect, line.resume(&last_event_id)?))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::{
     RouterState, State,
-    body::{read_json, refused, try_later},
+    body::{error_response, read_json, retry_later_response},
     events::{event, respond},
     listen::ConnectionPeer,
-    mcp::{overloaded, take_slot},
+    mcp::{no_capacity_response, take_slot},
     oauth,
 };
 use crate::{
@@ -127,7 +127,7 @@ pub(super) async fn open<H: ServerHandler>(
     let both = session.and_then(|session| Ok((session, door.open_stream(&origin.caller)?)));
     let seats = match both {
         Ok(seats) => seats,
-        Err(overload) => return overloaded(&overload),
+        Err(overload) => return no_capacity_response(&overload),
     };
     let id = Uuid::new_v4();
     let (posts, posted) = mpsc::channel(MAX_QUEUED_POSTS);
@@ -215,7 +215,10 @@ pub(super) async fn message<H: ServerHandler>(
 ) -> Response {
     let missing = || {
         let message = "Session not found: open GET /sse first and post to the endpoint it returns";
-        refused(StatusCode::NOT_FOUND, &MessageError::new(None, code::INVALID_REQUEST, message))
+        error_response(
+            StatusCode::NOT_FOUND,
+            &MessageError::new(None, code::INVALID_REQUEST, message),
+        )
     };
     let id = which.session_id.as_deref();
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
@@ -236,7 +239,7 @@ pub(super) async fn message<H: ServerHandler>(
     let is_anonymous = origin.caller.principal.kind == PrincipalKind::Anonymous;
     if id.is_none() && is_anonymous && !may_name_no_stream(&bytes) {
         let message = "sessionId is required: post to the URL from the stream's endpoint event, /message?sessionId=…";
-        return refused(
+        return error_response(
             StatusCode::BAD_REQUEST,
             &MessageError::new(None, code::INVALID_REQUEST, message),
         );
@@ -247,7 +250,7 @@ pub(super) async fn message<H: ServerHandler>(
         Err(SendTimeoutError::Closed(_)) => missing(),
         Err(SendTimeoutError::Timeout(_)) => {
             let reason = "The client is not reading the stream: read its events, then post again";
-            try_later(StatusCode::SERVICE_UNAVAILABLE, reason.to_owned(), POST_TIMEOUT)
+            retry_later_response(StatusCode::SERVICE_UNAVAILABLE, reason.to_owned(), POST_TIMEOUT)
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     RouterState,
     body::json_bytes,
-    events::{respond, resumable},
+    events::{respond, resumable_event},
     mcp::{VERSION_HEADER, text},
     plain::PlainCall,
 };
@@ -40,7 +40,7 @@ pub(super) async fn answer<H: ServerHandler>(
 ) -> Option<Response> {
     let JsonRpcMessage::Request(request) = &message else { return None };
     let ClientRequest::CallToolRequest(call) = &request.request else { return None };
-    if !agrees(headers, call) {
+    if !headers_match(headers, call) {
         return None;
     }
     let handler = (shared.make)();
@@ -54,7 +54,7 @@ pub(super) async fn answer<H: ServerHandler>(
 }
 
 /// Whether each header is present once and matches the call.
-fn agrees(headers: &HeaderMap, call: &CallToolRequest) -> bool {
+fn headers_match(headers: &HeaderMap, call: &CallToolRequest) -> bool {
     let says = |name: &str, value: &str| {
         let mut given = headers.get_all(name).iter();
         given.next().is_some_and(|given| given == value) && given.next().is_none()
@@ -104,7 +104,7 @@ async fn serve(mut call: PlainCall) -> Response {
     }
     let rest = stream::unfold(call, |mut call| async move { Some((call.next().await?, call)) });
     let said = stream::once(std::future::ready(first)).chain(rest);
-    respond(said.map(|message| resumable(&ServerSseMessage::from_message(message))))
+    respond(said.map(|message| resumable_event(&ServerSseMessage::from_message(message))))
 }
 
 /// Errors about the request itself have an HTTP status of their own.

@@ -2,9 +2,9 @@
 
 use super::{
     HttpLimits, RouterState, State,
-    body::try_later,
+    body::retry_later_response,
     listen::ConnectionPeer,
-    mcp::{overloaded, take_slot},
+    mcp::{no_capacity_response, take_slot},
 };
 use crate::{
     Caller, CallerContext, Certificate, NoCapacity, SlotGuard,
@@ -64,13 +64,17 @@ pub(super) async fn upgrade<H: ServerHandler>(
         let Some(seating) = take_slots_later(&shared, &visitor.origin) else {
             shared.web.access.count_no_capacity();
             let reason = TOO_MANY_LOCKED_MESSAGE.to_owned();
-            return try_later(StatusCode::SERVICE_UNAVAILABLE, reason, LOCKED_RETRY_AFTER);
+            return retry_later_response(
+                StatusCode::SERVICE_UNAVAILABLE,
+                reason,
+                LOCKED_RETRY_AFTER,
+            );
         };
         visitor.seating = Some(seating);
     } else {
         match take_slots(&shared, &visitor.origin.caller) {
             Ok(seats) => visitor.seats = Some(seats),
-            Err(overload) => return overloaded(&overload),
+            Err(overload) => return no_capacity_response(&overload),
         }
     }
     // Frames of unauthenticated peers are not read beyond the limit.

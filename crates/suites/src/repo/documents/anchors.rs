@@ -4,7 +4,7 @@ use crate::repo::facts::anchor_key;
 use std::collections::HashMap;
 
 /// Accented letters, with the plain letter that ASCII renderers use.
-const PLAIN: [(&str, char); 20] = [
+const ASCII_LETTERS: [(&str, char); 20] = [
     ("àáâãäåāăą", 'a'),
     ("çćĉċč", 'c'),
     ("ďđ", 'd'),
@@ -181,7 +181,7 @@ fn from_first_letter(slug: &str) -> &str {
 fn plain(lower: &str) -> String {
     let letter = |c: char| match c {
         _ if c.is_ascii() => Some(c),
-        _ => PLAIN.iter().find(|(marked, _)| marked.contains(c)).map(|(_, letter)| *letter),
+        _ => ASCII_LETTERS.iter().find(|(marked, _)| marked.contains(c)).map(|(_, letter)| *letter),
     };
     lower.chars().filter_map(letter).collect()
 }

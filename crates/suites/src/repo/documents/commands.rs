@@ -1,9 +1,9 @@
 //! Commands in code blocks: the lines that a reader would type.
 
 /// Languages in which every line is a command, unless some lines have a prompt.
-const SCRIPTS: [&str; 5] = ["sh", "bash", "shell", "zsh", "fish"];
+const SHELL_LANGUAGES: [&str; 5] = ["sh", "bash", "shell", "zsh", "fish"];
 /// Languages in which only lines with a prompt are commands; the others are output.
-const SESSIONS: [&str; 12] = [
+const SESSION_LANGUAGES: [&str; 12] = [
     "console",
     "terminal",
     "shell-session",
@@ -24,14 +24,14 @@ const MAX_COMMAND_BYTES: usize = 300;
 /// Whether a code block in this language may contain commands.
 pub(super) fn may_hold(language: Option<&str>) -> bool {
     let language = language.unwrap_or_default().to_ascii_lowercase();
-    is_in(&SCRIPTS, &language) || is_in(&SESSIONS, &language)
+    is_in(&SHELL_LANGUAGES, &language) || is_in(&SESSION_LANGUAGES, &language)
 }
 
 /// Returns the commands of a block, each with its line number in the block, from 0.
 pub(super) fn of(language: Option<&str>, block: &str) -> Vec<(u32, String)> {
     let language = language.unwrap_or_default().to_ascii_lowercase();
     let is_session = block.lines().any(|line| prompted(line).is_some());
-    if !is_session && !is_in(&SCRIPTS, &language) {
+    if !is_session && !is_in(&SHELL_LANGUAGES, &language) {
         return Vec::new();
     }
     let mut found = Vec::new();

@@ -52,7 +52,7 @@ impl DocumentFactsBuilder {
         Self {
             facts,
             slugs,
-            prose: ProseFingerprint::keeping(kept_runs(format)),
+            prose: ProseFingerprint::with_limit(kept_runs(format)),
             seen,
             heading: None,
             code: None,

@@ -27,7 +27,7 @@ use draft::DocumentFactsBuilder;
 use tokei::LanguageType;
 
 /// Name prefixes of plain text documents for people, without an extension or with `.txt`.
-const TEXTS: [&str; 30] = [
+const TEXT_DOCUMENT_PREFIXES: [&str; 30] = [
     "readme",
     "license",
     "licence",
@@ -60,7 +60,7 @@ const TEXTS: [&str; 30] = [
     "unlicense",
 ];
 /// Text files written for programs, in any folder.
-const FOR_PROGRAMS: [&str; 9] = [
+const PROGRAM_TEXT_FILES: [&str; 9] = [
     "cmakelists",
     "requirements",
     "constraints",
@@ -129,7 +129,7 @@ pub(super) fn read(path: &str, format: DocumentFormat, text: &str) -> DocumentFa
 /// Whether a `.txt` file is written for people.
 fn is_text(path: &str) -> bool {
     let name = name_of(path).to_ascii_lowercase();
-    if FOR_PROGRAMS.iter().any(|start| name.starts_with(start)) {
+    if PROGRAM_TEXT_FILES.iter().any(|start| name.starts_with(start)) {
         return false;
     }
     is_conventional(&name) || folder_of(path).split('/').any(places::is_documentation)
@@ -139,5 +139,5 @@ fn is_text(path: &str) -> bool {
 fn is_conventional(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let stem = name.split(['.', '-', '_', ' ']).next().unwrap_or_default();
-    TEXTS.contains(&stem)
+    TEXT_DOCUMENT_PREFIXES.contains(&stem)
 }

@@ -3,7 +3,7 @@
 use crate::repo::tree::name_of;
 
 /// Documentation folders.
-const DOCUMENTATION: [&str; 16] = [
+const DOCUMENTATION_FOLDERS: [&str; 16] = [
     "doc",
     "docs",
     "documentation",
@@ -22,7 +22,7 @@ const DOCUMENTATION: [&str; 16] = [
     "book",
 ];
 /// Folders with test input or templates.
-const SAMPLES: [&str; 31] = [
+const SAMPLE_FOLDERS: [&str; 31] = [
     "archetypes",
     "issue_template",
     "pull_request_template",
@@ -56,9 +56,9 @@ const SAMPLES: [&str; 31] = [
     "golden",
 ];
 /// Words in a name with the same meaning.
-const BLANKS: [&str; 6] = ["template", "templates", "tpl", "tmpl", "fixture", "fixtures"];
+const TEMPLATE_WORDS: [&str; 6] = ["template", "templates", "tpl", "tmpl", "fixture", "fixtures"];
 /// Folders with third-party code.
-const VENDORED: [&str; 14] = [
+const VENDOR_FOLDERS: [&str; 14] = [
     "deps",
     "vendor",
     "vendored",
@@ -75,7 +75,7 @@ const VENDORED: [&str; 14] = [
     "site-packages",
 ];
 /// Folders of documents that are included in others.
-const PARTS: [&str; 9] = [
+const PARTIAL_FOLDERS: [&str; 9] = [
     "_includes",
     "includes",
     "_partials",
@@ -87,7 +87,7 @@ const PARTS: [&str; 9] = [
     "_fragments",
 ];
 /// Test folders.
-const TESTS: [&str; 11] = [
+const TEST_FOLDERS: [&str; 11] = [
     "test",
     "tests",
     "testing",
@@ -101,7 +101,7 @@ const TESTS: [&str; 11] = [
     "benches",
 ];
 /// Folders with generated files.
-const OUTPUT: [&str; 14] = [
+const OUTPUT_FOLDERS: [&str; 14] = [
     "dist",
     "build",
     "_build",
@@ -118,16 +118,16 @@ const OUTPUT: [&str; 14] = [
     ".next",
 ];
 /// Languages, as named in folders and file suffixes.
-const LANGUAGES: [&str; 62] = [
+const LANGUAGE_CODES: [&str; 62] = [
     "af", "am", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo",
     "es", "et", "eu", "fa", "fi", "fr", "ga", "gl", "he", "hi", "hr", "hu", "hy", "id", "is", "it",
     "ja", "ka", "kk", "km", "ko", "lt", "lv", "mk", "ml", "mn", "ms", "nb", "nl", "pl", "pt", "ro",
     "ru", "sk", "sl", "sq", "sr", "sv", "ta", "th", "tr", "uk", "ur", "uz", "vi", "zh",
 ];
 /// Translation folders.
-const TRANSLATIONS: [&str; 5] = ["i18n", "locale", "locales", "translations", "translation"];
+const TRANSLATION_FOLDERS: [&str; 5] = ["i18n", "locale", "locales", "translations", "translation"];
 /// Folders whose documents are ordered by date, version or number.
-const SERIES: [&str; 20] = [
+const SERIES_FOLDERS: [&str; 20] = [
     "adr",
     "adrs",
     "decisions",
@@ -150,7 +150,7 @@ const SERIES: [&str; 20] = [
     "migrations",
 ];
 /// Words used as version names.
-const VERSIONS: [&str; 11] = [
+const VERSION_WORDS: [&str; 11] = [
     "latest",
     "next",
     "stable",
@@ -166,31 +166,32 @@ const VERSIONS: [&str; 11] = [
 
 /// Whether a folder with this name contains documentation.
 pub(in crate::repo) fn is_documentation(folder: &str) -> bool {
-    has(&DOCUMENTATION, folder)
+    has(&DOCUMENTATION_FOLDERS, folder)
 }
 
 /// Whether a document is inside a documentation folder.
-pub(in crate::repo) fn lies_in_documentation(path: &str) -> bool {
+pub(in crate::repo) fn is_in_documentation(path: &str) -> bool {
     folders(path).any(is_documentation)
 }
 
 /// Whether a document is test input, a template, or third-party work.
 pub(in crate::repo) fn is_sample(path: &str) -> bool {
-    let is_blank = |name: &str| words(name).any(|word| has(&BLANKS, word));
-    folders(path).any(|folder| has(&SAMPLES, folder) || has(&VENDORED, folder) || is_blank(folder))
-        || is_blank(name_of(path))
+    let is_blank = |name: &str| words(name).any(|word| has(&TEMPLATE_WORDS, word));
+    folders(path).any(|folder| {
+        has(&SAMPLE_FOLDERS, folder) || has(&VENDOR_FOLDERS, folder) || is_blank(folder)
+    }) || is_blank(name_of(path))
 }
 
 /// Whether a document is in a test folder.
 pub(in crate::repo) fn is_test(path: &str) -> bool {
     folders(path).any(|folder| {
-        has(&TESTS, folder) || words(folder).any(|word| matches!(word, "test" | "tests"))
+        has(&TEST_FOLDERS, folder) || words(folder).any(|word| matches!(word, "test" | "tests"))
     })
 }
 
 /// Whether a path is in a folder with generated files.
 pub(in crate::repo) fn is_output(path: &str) -> bool {
-    folders(path).any(|folder| has(&OUTPUT, folder))
+    folders(path).any(|folder| has(&OUTPUT_FOLDERS, folder))
 }
 
 /// Whether a document is the first page of its folder, by its name.
@@ -204,7 +205,7 @@ pub(in crate::repo) fn is_partial(path: &str) -> bool {
     let stem = stem_of(path);
     ends_in(path, &["inc"])
         || stem.starts_with('_') && stem != "_index"
-        || folders(path).any(|folder| has(&PARTS, folder))
+        || folders(path).any(|folder| has(&PARTIAL_FOLDERS, folder))
 }
 
 /// Whether a document is a README, in any language.
@@ -230,13 +231,14 @@ pub(in crate::repo) fn is_variant(path: &str) -> bool {
 
 /// Returns the folders of a path that name a language or version.
 pub(in crate::repo) fn variants(path: &str) -> impl Iterator<Item = &str> {
-    folders(path)
-        .filter(|folder| is_language(folder) || has(&TRANSLATIONS, folder) || is_version(folder))
+    folders(path).filter(|folder| {
+        is_language(folder) || has(&TRANSLATION_FOLDERS, folder) || is_version(folder)
+    })
 }
 
 /// Whether a document belongs to a series ordered by date, version or number.
 pub(in crate::repo) fn is_in_series(path: &str) -> bool {
-    folders(path).any(|folder| has(&SERIES, folder)) || is_version(stem_of(path))
+    folders(path).any(|folder| has(&SERIES_FOLDERS, folder)) || is_version(stem_of(path))
 }
 
 /// Whether a folder names a language or a version.
@@ -283,7 +285,7 @@ fn is_language(word: &str) -> bool {
                 .iter()
                 .any(|script| part.eq_ignore_ascii_case(script))
     };
-    has(&LANGUAGES, language) && parts.next().is_none_or(is_region) && parts.next().is_none()
+    has(&LANGUAGE_CODES, language) && parts.next().is_none_or(is_region) && parts.next().is_none()
 }
 
 /// Whether a name is a version: `1.0`, `v2`, `version-1.x`, `2024-01-31-name`, `latest`.
@@ -299,7 +301,9 @@ fn is_version(word: &str) -> bool {
     let has_digits = |part: Option<&str>, count: usize| {
         part.is_some_and(|part| part.len() == count && is_part(part))
     };
-    is_number || has(&VERSIONS, word) || has_digits(date.next(), 4) && has_digits(date.next(), 2)
+    is_number
+        || has(&VERSION_WORDS, word)
+        || has_digits(date.next(), 4) && has_digits(date.next(), 2)
 }
 
 fn folders(path: &str) -> impl Iterator<Item = &str> {
@@ -333,7 +337,7 @@ mod tests {
     fn paths_classify_documents() {
         check(
             "documentation",
-            lies_in_documentation,
+            is_in_documentation,
             &["docs/a.md", "x/Documentation/a/b.md"],
             &["a.md", "docs.md", "src/docs_tool/a.md"],
         );

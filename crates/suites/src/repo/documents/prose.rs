@@ -22,7 +22,7 @@ pub(super) struct ProseFingerprint {
 
 impl ProseFingerprint {
     /// Keeps up to `keep` shingles.
-    pub(super) fn keeping(keep: usize) -> Self {
+    pub(super) fn with_limit(keep: usize) -> Self {
         let limit = if keep == 0 { 0 } else { u64::MAX };
         let lowest = Vec::new();
         Self {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn read(parts: &[&str], keep: usize) -> (u64, Vec<u64>) {
-        let mut prose = ProseFingerprint::keeping(keep);
+        let mut prose = ProseFingerprint::with_limit(keep);
         for part in parts {
             prose.take(part);
         }

@@ -3,7 +3,7 @@
 use super::draft::{DocumentFactsBuilder, LineCounter};
 
 /// Directives with a code block, and their default language.
-const CODE: [(&str, &str); 14] = [
+const CODE_DIRECTIVES: [(&str, &str); 14] = [
     ("code-block", ""),
     ("sourcecode", ""),
     ("code", ""),
@@ -20,7 +20,7 @@ const CODE: [(&str, &str); 14] = [
     ("click:run", "python"),
 ];
 /// Directives whose block is not shown as text.
-const UNSEEN: [&str; 14] = [
+const HIDDEN_DIRECTIVES: [&str; 14] = [
     "raw",
     "math",
     "graphviz",
@@ -37,7 +37,7 @@ const UNSEEN: [&str; 14] = [
     "testoutput",
 ];
 /// Directives whose block is prose.
-const PROSE: [&str; 30] = [
+const PROSE_DIRECTIVES: [&str; 30] = [
     "note",
     "warning",
     "tip",
@@ -70,7 +70,7 @@ const PROSE: [&str; 30] = [
     "todo",
 ];
 /// Roles whose text names code.
-const NAMES: [&str; 12] = [
+const CODE_ROLES: [&str; 12] = [
     "class", "func", "meth", "attr", "mod", "exc", "data", "const", "obj", "file", "code",
     "literal",
 ];
@@ -327,7 +327,7 @@ impl<'a> RstFactsReader<'_, 'a> {
             "doc" => self.draft.page(target, line),
             "ref" | "numref" => self.draft.link(&format!("ref:{target}"), line, false),
             "download" => self.draft.link(target, line, false),
-            name if NAMES.contains(&name) => {
+            name if CODE_ROLES.contains(&name) => {
                 self.draft.mention(target.trim_start_matches(['~', '!', '.']), line, false);
             }
             _ => {}
@@ -346,7 +346,7 @@ pub(super) fn directive(
     let (options, skipped) = options_of(block);
     let option =
         |wanted: &str| options.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
-    if let Some((_, usual)) = CODE.iter().find(|(code, _)| *code == name) {
+    if let Some((_, usual)) = CODE_DIRECTIVES.iter().find(|(code, _)| *code == name) {
         let language = if argument.is_empty() { usual } else { argument };
         let code = block.splitn(skipped + 1, '\n').last().unwrap_or_default();
         let start = first.saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX));
@@ -381,8 +381,8 @@ pub(super) fn directive(
             draft.include(name, line);
             return DirectiveBody::Prose;
         }
-        _ if UNSEEN.contains(&name) => {}
-        _ if PROSE.contains(&name) => return DirectiveBody::Prose,
+        _ if HIDDEN_DIRECTIVES.contains(&name) => {}
+        _ if PROSE_DIRECTIVES.contains(&name) => return DirectiveBody::Prose,
         _ => return DirectiveBody::Unknown,
     }
     DirectiveBody::Read

@@ -3,7 +3,7 @@ use crate::repo::facts::{DocumentFacts, DocumentFormat, anchor_key};
 use tokei::LanguageType;
 
 /// Describes a document's facts, one per line, for comparison in tests.
-fn told(facts: &DocumentFacts) -> Vec<String> {
+fn describe_facts(facts: &DocumentFacts) -> Vec<String> {
     let mut lines = vec![format!("title {}", facts.title.as_deref().unwrap_or("-"))];
     lines.extend(
         facts
@@ -30,7 +30,7 @@ fn told(facts: &DocumentFacts) -> Vec<String> {
 }
 
 fn check(path: &str, format: DocumentFormat, text: &str, want: &[&str]) {
-    assert_eq!(told(&read(path, format, text)), want, "{text}");
+    assert_eq!(describe_facts(&read(path, format, text)), want, "{text}");
 }
 
 fn check_anchors(path: &str, format: DocumentFormat, text: &str, known: &[&str], unknown: &[&str]) {
@@ -223,7 +223,7 @@ fn pages_of_programs_keep_what_can_be_checked() {
     let text = "<meta name=generator content=rustdoc><h1>A</h1><h3>B</h3><code>c</code><a href=d.html>one two three four five \
                 six seven eight nine</a>";
     let facts = read("a.html", DocumentFormat::Html, text);
-    assert_eq!(told(&facts), ["title A", "# A 1", "link d.html 1", "words 11"]);
+    assert_eq!(describe_facts(&facts), ["title A", "# A 1", "link d.html 1", "words 11"]);
     assert!(facts.shingles.is_empty());
     for template in [
         "<a href=\"{{ url }}\">a</a><a href=b.html>b</a>",
@@ -289,7 +289,7 @@ fn text_with_directives_is_restructured() {
         "====\n The notes \n====\n\nOne [a](b.md) two ...\n",
     );
     assert_eq!(plain.format, DocumentFormat::Text);
-    assert_eq!(told(&plain), ["title The notes", "words 5"]);
+    assert_eq!(describe_facts(&plain), ["title The notes", "words 5"]);
 }
 
 #[test]

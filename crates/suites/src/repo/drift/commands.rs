@@ -14,7 +14,7 @@ use crate::repo::{
 };
 
 /// Common script names: on a page for users, they mean the user's own scripts.
-const COMMON: [&str; 24] = [
+const COMMON_SCRIPTS: [&str; 24] = [
     "build",
     "ci",
     "clean",
@@ -61,7 +61,7 @@ pub(super) fn check_commands(
     let family = (!developers).then(|| MentionFamily::Scripts(document.path.to_string()));
     for step in steps.iter().filter(|step| step.folder != CommandFolder::Elsewhere) {
         for request in requests(step) {
-            let own = developers || COMMON.binary_search(&request.name).is_err();
+            let own = developers || COMMON_SCRIPTS.binary_search(&request.name).is_err();
             if own && is_plain(request.name) {
                 check_request(known, step, &request, family.as_ref(), found);
             }

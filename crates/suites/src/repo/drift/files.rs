@@ -5,7 +5,7 @@
 
 use super::{
     DocumentDrift, SuspectMention, SuspicionBasis, edit_distance,
-    names::{CONVENTIONAL, MADE, WRITTEN},
+    names::{CONVENTIONAL_FILES, GENERATED_FOLDERS, WRITTEN_EXTENSIONS},
     project_index::{ProjectIndex, above},
     scope,
     shell::{CommandFolder, CommandWord, DocumentedCommand},
@@ -133,7 +133,7 @@ fn gone(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> Option<SuspectMent
     let exact = candidates.into_iter().find(is_gone);
     let path = exact.or_else(|| only_ending(known, end))?;
     let lower = name_of(end).to_lowercase();
-    let conventional = CONVENTIONAL.binary_search(&lower.as_str()).is_ok();
+    let conventional = CONVENTIONAL_FILES.binary_search(&lower.as_str()).is_ok();
     let run = named.manner == PathMentionKind::Run && named.inward;
     if named.is_bare() && (!is_written(end) || (conventional && !run)) {
         return None;
@@ -163,7 +163,7 @@ fn today(known: &ProjectIndex<'_>, path: &str) -> Option<String> {
 /// Returns the only current file with the same name.
 fn namesake(known: &ProjectIndex<'_>, path: &str) -> Option<String> {
     let name = name_of(path);
-    if CONVENTIONAL.binary_search(&name.to_lowercase().as_str()).is_ok() {
+    if CONVENTIONAL_FILES.binary_search(&name.to_lowercase().as_str()).is_ok() {
         return None;
     }
     let mut same = known.files().ending(name);
@@ -234,7 +234,7 @@ fn absent(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> Option<SuspectMe
     {
         return None;
     }
-    if CONVENTIONAL.binary_search(&name_of(&named.path).to_lowercase().as_str()).is_ok() {
+    if CONVENTIONAL_FILES.binary_search(&name_of(&named.path).to_lowercase().as_str()).is_ok() {
         return None;
     }
     let tried = named.bases.iter().filter_map(|base| join(base, &named.path));
@@ -315,7 +315,7 @@ pub(super) fn ending(path: &str) -> Option<&str> {
 }
 
 fn is_written(path: &str) -> bool {
-    ending(path).is_some_and(|ending| WRITTEN.binary_search(&ending).is_ok())
+    ending(path).is_some_and(|ending| WRITTEN_EXTENSIONS.binary_search(&ending).is_ok())
 }
 
 /// Whether a path is a placeholder for the reader's own.
@@ -374,7 +374,8 @@ fn is_made(known: &ProjectIndex<'_>, named: &PathMention<'_>) -> bool {
     for part in path.split('/').filter(|part| *part != ".") {
         folder = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
         let lower = part.to_lowercase();
-        let made = MADE.binary_search(&lower.as_str()).is_ok() || lower.ends_with(".egg-info");
+        let made = GENERATED_FOLDERS.binary_search(&lower.as_str()).is_ok()
+            || lower.ends_with(".egg-info");
         let here = named.bases.iter().filter_map(|base| join(base, &folder));
         if made && !here.into_iter().any(|path| tree.has_folder(&path)) {
             return true;

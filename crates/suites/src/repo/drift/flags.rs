@@ -11,21 +11,21 @@ use crate::repo::{
 };
 
 /// Options that command-line libraries add, and placeholder names.
-const COMMON: [&str; 27] = [
+const COMMON_OPTIONS: [&str; 27] = [
     "arg", "args", "bar", "baz", "color", "colour", "config", "debug", "dry-run", "flag", "flags",
     "foo", "help", "json", "long", "opt", "option", "options", "port", "quiet", "silent", "some",
     "verbose", "version", "watch", "yes", "your",
 ];
 
 /// Programs that take the options after them.
-const OTHERS: [&str; 30] = [
+const WRAPPER_PROGRAMS: [&str; 30] = [
     "bash", "bun", "cargo", "cat", "coverage", "curl", "deno", "docker", "echo", "git", "go",
     "gunicorn", "java", "jest", "ls", "make", "mypy", "node", "npm", "npx", "perl", "pip", "pnpm",
     "pytest", "python", "python3", "ruby", "sh", "uvicorn", "yarn",
 ];
 
 /// Scripts that pass their options to a framework.
-const PASSING: [&str; 12] = [
+const PASS_THROUGH_SCRIPTS: [&str; 12] = [
     "artisan",
     "console",
     "django-admin",
@@ -82,7 +82,7 @@ pub(super) fn own<'a>(
     let (program, arguments) = step.program()?;
     let text = |at: usize| arguments.get(at).map(|word| word.text.as_str());
     let after = |at: usize| arguments.get(at..).unwrap_or_default();
-    let pass = |path: &str| PASSING.contains(&name_of(path));
+    let pass = |path: &str| PASS_THROUGH_SCRIPTS.contains(&name_of(path));
     let is_ours = |path: &str| {
         path.contains('.')
             && !pass(path)
@@ -125,7 +125,7 @@ fn flags(arguments: &[CommandWord]) -> Vec<&str> {
     let mut flags = Vec::new();
     for word in arguments {
         let text = word.text.as_str();
-        if text == "--" || OTHERS.binary_search(&text).is_ok() {
+        if text == "--" || WRAPPER_PROGRAMS.binary_search(&text).is_ok() {
             break;
         }
         let Some(flag) = text.strip_prefix("--") else { continue };
@@ -138,7 +138,7 @@ fn flags(arguments: &[CommandWord]) -> Vec<&str> {
             && !is_opaque
             && !is_stand_in(name)
             && name.len() > 2
-            && COMMON.binary_search(&name).is_err()
+            && COMMON_OPTIONS.binary_search(&name).is_err()
         {
             flags.push(name);
         }
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn tables_are_sorted() {
-        assert!(COMMON.is_sorted() && OTHERS.is_sorted());
+        assert!(COMMON_OPTIONS.is_sorted() && WRAPPER_PROGRAMS.is_sorted());
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub(super) fn find(
     let mut drift = Drift::default();
     let mut tallies: HashMap<MentionFamily, FamilyTally> = HashMap::new();
     let mut stale = Vec::new();
-    for document in documents.iter().filter(|document| scope::is_of_today(document)) {
+    for document in documents.iter().filter(|document| scope::is_current(document)) {
         if halt() {
             break;
         }

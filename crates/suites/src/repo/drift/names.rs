@@ -1,7 +1,7 @@
 //! Names that any project may have and that prove nothing: data only.
 
 /// Extensions of files that people write; others may be build products.
-pub(super) const WRITTEN: [&str; 66] = [
+pub(super) const WRITTEN_EXTENSIONS: [&str; 66] = [
     "adoc", "bash", "bat", "bzl", "c", "cc", "cfg", "clj", "cmake", "cmd", "cpp", "cs", "css",
     "cts", "cxx", "dart", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h",
     "hpp", "hs", "ini", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "md", "mdx", "mjs",
@@ -10,7 +10,7 @@ pub(super) const WRITTEN: [&str; 66] = [
 ];
 
 /// Folders created by builds, tests and tools, unless the project has one with that name.
-pub(super) const MADE: [&str; 62] = [
+pub(super) const GENERATED_FOLDERS: [&str; 62] = [
     ".cache",
     ".coverage",
     ".eggs",
@@ -76,7 +76,7 @@ pub(super) const MADE: [&str; 62] = [
 ];
 
 /// File names that any project may have: without a folder, one need not belong to this project.
-pub(super) const CONVENTIONAL: [&str; 74] = [
+pub(super) const CONVENTIONAL_FILES: [&str; 74] = [
     "__init__.py",
     "__main__.py",
     "admin.py",
@@ -154,7 +154,7 @@ pub(super) const CONVENTIONAL: [&str; 74] = [
 ];
 
 /// Types, modules and words of languages and their standard libraries.
-pub(super) const COMMON: [&str; 79] = [
+pub(super) const COMMON_SYMBOLS: [&str; 79] = [
     "App",
     "Array",
     "Box",
@@ -237,7 +237,7 @@ pub(super) const COMMON: [&str; 79] = [
 ];
 
 /// Members that types get without own code: from derives, base classes, the language.
-pub(super) const MEMBERS: [&str; 60] = [
+pub(super) const COMMON_MEMBERS: [&str; 60] = [
     "apply",
     "args",
     "as_mut",
@@ -306,7 +306,11 @@ mod tests {
 
     #[test]
     fn tables_are_sorted() {
-        assert!(WRITTEN.is_sorted() && MADE.is_sorted() && CONVENTIONAL.is_sorted());
-        assert!(COMMON.is_sorted() && MEMBERS.is_sorted());
+        assert!(
+            WRITTEN_EXTENSIONS.is_sorted()
+                && GENERATED_FOLDERS.is_sorted()
+                && CONVENTIONAL_FILES.is_sorted()
+        );
+        assert!(COMMON_SYMBOLS.is_sorted() && COMMON_MEMBERS.is_sorted());
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn find(
     halt: HaltCheck<'_>,
 ) -> Vec<Outdated> {
     let mut all = Vec::new();
-    for document in documents.iter().filter(|document| scope::is_of_today(document)) {
+    for document in documents.iter().filter(|document| scope::is_current(document)) {
         if halt() {
             break;
         }

@@ -2,7 +2,7 @@
 //! words and in place of any other character.
 
 /// Folders whose documents are about the past, plans or another project.
-pub(super) const FOLDERS: [&str; 78] = [
+pub(super) const NON_CURRENT_FOLDERS: [&str; 78] = [
     ".changeset",
     "__fixtures__",
     "__snapshots__",
@@ -84,7 +84,7 @@ pub(super) const FOLDERS: [&str; 78] = [
 ];
 
 /// Words in the names of such documents.
-pub(super) const NAMES: [&str; 51] = [
+pub(super) const NON_CURRENT_NAMES: [&str; 51] = [
     "adr",
     "archive",
     "archived",
@@ -139,7 +139,7 @@ pub(super) const NAMES: [&str; 51] = [
 ];
 
 /// Phrases in a title or heading under which names are not current.
-pub(super) const HEADINGS: [&str; 44] = [
+pub(super) const NON_CURRENT_HEADINGS: [&str; 44] = [
     "backward compatibility",
     "backwards compatibility",
     "before",
@@ -187,7 +187,7 @@ pub(super) const HEADINGS: [&str; 44] = [
 ];
 
 /// Phrases about things that are gone or never existed.
-pub(super) const PAST: [&str; 73] = [
+pub(super) const PAST_PHRASES: [&str; 73] = [
     "back when",
     "before version",
     "coming soon",
@@ -264,7 +264,7 @@ pub(super) const PAST: [&str; 73] = [
 ];
 
 /// Phrases about third-party code.
-pub(super) const FOREIGN: [&str; 15] = [
+pub(super) const FOREIGN_PHRASES: [&str; 15] = [
     "another project",
     "as in",
     "custom",
@@ -283,7 +283,7 @@ pub(super) const FOREIGN: [&str; 15] = [
 ];
 
 /// Phrases about removed things that also apply to mentions in the paragraph before them.
-pub(super) const STRONG: [&str; 8] = [
+pub(super) const STRONG_PAST_PHRASES: [&str; 8] = [
     "been removed",
     "deprecated",
     "is removed",
@@ -295,7 +295,7 @@ pub(super) const STRONG: [&str; 8] = [
 ];
 
 /// Words that mark the rest of a section as made up.
-pub(super) const INVENTED: [&str; 9] = [
+pub(super) const INVENTED_WORDS: [&str; 9] = [
     "fake",
     "fictional",
     "fictitious",
@@ -308,7 +308,7 @@ pub(super) const INVENTED: [&str; 9] = [
 ];
 
 /// Phrases about examples, things to create, or output.
-pub(super) const EXAMPLES: [&str; 52] = [
+pub(super) const EXAMPLE_PHRASES: [&str; 52] = [
     "add a",
     "add the",
     "an example",
@@ -369,8 +369,16 @@ mod tests {
 
     #[test]
     fn tables_are_sorted() {
-        assert!(FOLDERS.is_sorted() && NAMES.is_sorted() && HEADINGS.is_sorted());
-        assert!(PAST.is_sorted() && FOREIGN.is_sorted() && STRONG.is_sorted());
-        assert!(EXAMPLES.is_sorted() && INVENTED.is_sorted());
+        assert!(
+            NON_CURRENT_FOLDERS.is_sorted()
+                && NON_CURRENT_NAMES.is_sorted()
+                && NON_CURRENT_HEADINGS.is_sorted()
+        );
+        assert!(
+            PAST_PHRASES.is_sorted()
+                && FOREIGN_PHRASES.is_sorted()
+                && STRONG_PAST_PHRASES.is_sorted()
+        );
+        assert!(EXAMPLE_PHRASES.is_sorted() && INVENTED_WORDS.is_sorted());
     }
 }

@@ -272,7 +272,7 @@ pub(super) fn last_part(name: &str) -> &str {
 
 /// Whether a file is a test or example.
 fn is_aside(path: &str) -> bool {
-    const ASIDE: [&str; 18] = [
+    const TEST_AND_EXAMPLE_FOLDERS: [&str; 18] = [
         "__tests__",
         "bench",
         "benches",
@@ -293,7 +293,7 @@ fn is_aside(path: &str) -> bool {
         "tests",
     ];
     let name = name_of(path);
-    folder_of(path).split('/').any(|part| ASIDE.binary_search(&part).is_ok())
+    folder_of(path).split('/').any(|part| TEST_AND_EXAMPLE_FOLDERS.binary_search(&part).is_ok())
         || name.starts_with("test_")
         || [".test.", ".spec.", "_test."].iter().any(|mark| name.contains(mark))
 }
@@ -309,7 +309,7 @@ fn as_identifier(name: &str) -> String {
 }
 
 /// Common system programs, which are not treated as the project's own.
-const COMMON: [&str; 24] = [
+const SYSTEM_PROGRAMS: [&str; 24] = [
     "bash", "bench", "cargo", "cmake", "curl", "deno", "docker", "docs", "example", "git", "go",
     "java", "make", "node", "npm", "php", "python", "python3", "ruby", "server", "sh", "test",
     "tests", "website",
@@ -319,5 +319,5 @@ fn programs(today: &CurrentProject<'_>) -> HashSet<String> {
     let entries = today.project.entry_points.iter();
     let run = entries.filter(|entry| matches!(entry.kind, EntryKind::Binary | EntryKind::Script));
     let names = run.map(|entry| name_of(&entry.name).to_owned());
-    names.filter(|name| !COMMON.contains(&name.as_str())).collect()
+    names.filter(|name| !SYSTEM_PROGRAMS.contains(&name.as_str())).collect()
 }

@@ -5,7 +5,10 @@
 
 use super::{
     MentionFamily, SuspectMention, SuspicionBasis,
-    phrases::{EXAMPLES, FOLDERS, FOREIGN, HEADINGS, INVENTED, NAMES, PAST, STRONG},
+    phrases::{
+        EXAMPLE_PHRASES, FOREIGN_PHRASES, INVENTED_WORDS, NON_CURRENT_FOLDERS,
+        NON_CURRENT_HEADINGS, NON_CURRENT_NAMES, PAST_PHRASES, STRONG_PAST_PHRASES,
+    },
     project_index::ProjectIndex,
 };
 use crate::repo::{
@@ -27,19 +30,19 @@ const MAX_BLANK_LINES: u32 = 50;
 const MAX_LINE_BYTES: usize = 2_000;
 
 /// Whether a document describes the current project.
-pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
+pub(super) fn is_current(document: &DocumentFacts) -> bool {
     let path = document.path.to_lowercase();
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let is_listed = |word: &str| NAMES.binary_search(&word).is_ok();
+    let is_listed = |word: &str| NON_CURRENT_NAMES.binary_search(&word).is_ok();
     if stem.split(['-', '_', ' ', '.']).any(is_listed) || is_version(name) || is_numbered(stem) {
         return false;
     }
-    if parts.any(|part| FOLDERS.binary_search(&part).is_ok() || is_version(part)) {
+    if parts.any(|part| NON_CURRENT_FOLDERS.binary_search(&part).is_ok() || is_version(part)) {
         return false;
     }
-    !document.title.as_deref().is_some_and(is_of_past)
+    !document.title.as_deref().is_some_and(is_past)
 }
 
 /// Whether a document is for contributors, not users.
@@ -95,10 +98,10 @@ fn is_numbered(stem: &str) -> bool {
 }
 
 /// Whether a title or heading is about the past or plans.
-fn is_of_past(heading: &str) -> bool {
+fn is_past(heading: &str) -> bool {
     let plain = normalize_words(heading);
     let version = heading.trim_start_matches(|c: char| !c.is_alphanumeric());
-    HEADINGS.iter().any(|phrase| contains_phrase(&plain, phrase))
+    NON_CURRENT_HEADINGS.iter().any(|phrase| contains_phrase(&plain, phrase))
         || version.split_whitespace().next().is_some_and(|word| {
             is_version(&word.trim_end_matches([':', ']', ')']).to_ascii_lowercase())
                 && word.contains('.')
@@ -161,22 +164,22 @@ impl<'a> MentionContext<'a> {
         let program =
             matches!(doubt.family, Some(MentionFamily::Flags(_) | MentionFamily::Subcommands(_)));
         let plain = normalize_words(&self.passage(doubt.line).replace(&doubt.mention, " "));
-        PAST.iter().chain(&FOREIGN).any(|phrase| contains_phrase(&plain, phrase))
+        PAST_PHRASES.iter().chain(&FOREIGN_PHRASES).any(|phrase| contains_phrase(&plain, phrase))
             || self.is_invented(doubt.line)
-            || self.is_taken_back(doubt.line)
+            || self.is_retracted(doubt.line)
             || (doubt.ground == SuspicionBasis::Presumed
-                && EXAMPLES.iter().any(|phrase| contains_phrase(&plain, phrase)))
+                && EXAMPLE_PHRASES.iter().any(|phrase| contains_phrase(&plain, phrase)))
             || (program && self.has_plugin(known, doubt.line))
             || self.is_linked(doubt)
             || self.is_defined(doubt)
-            || self.headings_above(doubt.line).any(is_of_past)
+            || self.headings_above(doubt.line).any(is_past)
     }
 
     /// Whether the section said that its names are made up.
     fn is_invented(&self, line: u32) -> bool {
         self.section(line, WORD_LINES_ABOVE, 1).any(|line| {
             let plain = normalize_words(line);
-            INVENTED.iter().any(|word| contains_phrase(&plain, word))
+            INVENTED_WORDS.iter().any(|word| contains_phrase(&plain, word))
         })
     }
 
@@ -190,10 +193,10 @@ impl<'a> MentionContext<'a> {
     }
 
     /// Whether later text in the section says that the name is gone.
-    fn is_taken_back(&self, line: u32) -> bool {
+    fn is_retracted(&self, line: u32) -> bool {
         self.section(line, 0, PHRASE_LINES_BELOW).any(|line| {
             let plain = normalize_words(line);
-            STRONG.iter().any(|phrase| contains_phrase(&plain, phrase))
+            STRONG_PAST_PHRASES.iter().any(|phrase| contains_phrase(&plain, phrase))
         })
     }
 

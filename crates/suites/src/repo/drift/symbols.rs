@@ -5,7 +5,7 @@
 
 use super::{
     DocumentDrift, MentionFamily, SuspectMention, SuspicionBasis, declaration, edit_distance,
-    names::{COMMON, MEMBERS},
+    names::{COMMON_MEMBERS, COMMON_SYMBOLS},
     project_index::{ProjectIndex, SymbolDeclaration},
     shell::{CommandFolder, DocumentedCommand},
 };
@@ -337,12 +337,12 @@ fn is_file_or_host(name: &MentionedSymbol<'_>) -> bool {
 
 /// Whether a name belongs to a language or its standard library.
 fn is_common(name: &str) -> bool {
-    COMMON.binary_search(&name).is_ok()
+    COMMON_SYMBOLS.binary_search(&name).is_ok()
 }
 
 /// Whether types get this member without own code: from derives, base classes, the language.
 fn is_inherited(part: &str) -> bool {
-    part.starts_with("__") || MEMBERS.binary_search(&part).is_ok()
+    part.starts_with("__") || COMMON_MEMBERS.binary_search(&part).is_ok()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{
 use crate::repo::report::{MentionKind, Severity};
 
 /// Tasks and namespaces that libraries add to Rake and Mix.
-const BROUGHT: [&str; 58] = [
+const LIBRARY_TASKS: [&str; 58] = [
     "about",
     "app",
     "archive",
@@ -103,7 +103,7 @@ fn task(
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
     let plain = parts.iter().all(|part| is_word(part));
-    if !plain || BROUGHT.contains(first) || known.is_dependency(first) {
+    if !plain || LIBRARY_TASKS.contains(first) || known.is_dependency(first) {
         return;
     }
     found.checked += 1;

@@ -20,7 +20,7 @@ type Rule = fn(&Report) -> Vec<Gap>;
 
 /// Rules in order of impact within one severity: first whether a newcomer may and can start, then whether the documents
 /// are true, then what takes longer than it should.
-const RULES: &[Rule] = &[
+const GAP_RULES: &[Rule] = &[
     readme::missing,
     project::licence,
     readme::nearly_empty,
@@ -46,7 +46,7 @@ const RULES: &[Rule] = &[
 
 /// Finds all gaps, most important first.
 pub(super) fn find(report: &Report) -> Vec<Gap> {
-    let mut gaps: Vec<Gap> = RULES.iter().flat_map(|rule| rule(report)).collect();
+    let mut gaps: Vec<Gap> = GAP_RULES.iter().flat_map(|rule| rule(report)).collect();
     // Stable: within one severity the order of the rules is the ranking.
     gaps.sort_by_key(|gap| gap.severity);
     gaps

@@ -51,7 +51,7 @@ struct ReadmeGap {
 }
 
 /// Most important first.
-const ITEMS: [ReadmeGap; 12] = [
+const README_GAPS: [ReadmeGap; 12] = [
     ReadmeGap {
         name: "purpose",
         lack: "does not say what this is",
@@ -132,7 +132,7 @@ pub(super) fn items(report: &Report) -> Vec<Gap> {
     let presence = &report.presence;
     let unlicensed = presence.licence.is_none() && presence.licence_id.is_none();
     let mut gaps = Vec::new();
-    for known in &ITEMS {
+    for known in &README_GAPS {
         let mut items = readme.items.iter();
         let lacking = items.find(|item| item.item == known.name && !item.found);
         // A project without a license has a more important gap.

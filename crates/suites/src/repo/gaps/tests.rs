@@ -83,14 +83,14 @@ fn lacking(name: &'static str, severity: Severity) -> impl Fn(&mut Report) {
     }
 }
 
-fn told(report: &Report) -> Vec<(Severity, String, String)> {
+fn find_gaps(report: &Report) -> Vec<(Severity, String, String)> {
     find(report).into_iter().map(|gap| (gap.severity, gap.gap, gap.next_step)).collect()
 }
 
 /// Each case changes one thing in a sound project and expects one gap.
 fn check(cases: Vec<(Report, Severity, &str, &str)>) {
     for (report, severity, what, step) in cases {
-        assert_eq!(told(&report), [(severity, what.to_owned(), step.to_owned())]);
+        assert_eq!(find_gaps(&report), [(severity, what.to_owned(), step.to_owned())]);
     }
 }
 

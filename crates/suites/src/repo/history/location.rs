@@ -178,7 +178,7 @@ fn check_kind(
         Ok(kind) if kind == want => Ok(()),
         Ok(found) => Err(unexpected(place, want, found)),
         Err(error) if is_missing(&error) => Ok(()),
-        Err(error) => Err(leads_out(entry, &error)),
+        Err(error) => Err(outside_root(entry, &error)),
     }
 }
 
@@ -272,7 +272,7 @@ fn is_missing(error: &ReadProblem) -> bool {
     matches!(error, ReadProblem::Io { source, .. } if missing.contains(&source.kind()))
 }
 
-fn leads_out(entry: &RootPath, error: &ReadProblem) -> ReadFailure {
+fn outside_root(entry: &RootPath, error: &ReadProblem) -> ReadFailure {
     match error {
         // The root handle refuses by itself, without an operating system error.
         ReadProblem::Io { source, .. } if source.raw_os_error().is_none() => {

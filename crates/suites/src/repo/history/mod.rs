@@ -262,7 +262,7 @@ fn past(
         let mut changes: Vec<i64> = commits.map(|commit| commit.time).collect();
         changes.sort_unstable_by(|left, right| right.cmp(left));
         let moved = entry.removed.filter(|_| gone);
-        let moved = moved.and_then(|removed| log.moves.destination(id, removed, stays));
+        let moved = moved.and_then(|removed| log.moves.final_path(id, removed, stays));
         let renamed_to = moved.and_then(|to| names.get(&to)).map(|to| Box::from(*to));
         (Box::from(path), FilePast { changes, gone, renamed_to })
     };

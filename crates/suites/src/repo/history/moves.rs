@@ -78,7 +78,7 @@ impl Moves {
     }
 
     /// Follows the moves of a removed path to the first path that still exists.
-    pub(super) fn destination(
+    pub(super) fn final_path(
         &self,
         path: PathId,
         removed: Order,
@@ -170,10 +170,10 @@ mod tests {
         moves.add(5, 0, 1);
         moves.add(9, 1, 7);
         let stays = |path| path == 2;
-        assert_eq!(moves.destination(0, 5, stays), Some(2));
-        assert_eq!(moves.destination(1, 3, stays), Some(2));
-        assert_eq!(moves.destination(0, 4, stays), None, "removed otherwise");
-        assert_eq!(moves.destination(7, 1, stays), None);
+        assert_eq!(moves.final_path(0, 5, stays), Some(2));
+        assert_eq!(moves.final_path(1, 3, stays), Some(2));
+        assert_eq!(moves.final_path(0, 4, stays), None, "removed otherwise");
+        assert_eq!(moves.final_path(7, 1, stays), None);
         assert_eq!(moves.origins(2, None), [(3, 1), (5, 0)]);
         assert_eq!(moves.origins(2, Some(4)), [(3, 1), (5, 0)]);
         assert_eq!(moves.origins(2, Some(1)), []);
@@ -185,8 +185,8 @@ mod tests {
         let mut moves = Moves::default();
         moves.add(2, 1, 0);
         moves.add(4, 0, 1);
-        assert_eq!(moves.destination(1, 2, |path| path == 0), Some(0));
-        assert_eq!(moves.destination(0, 4, |_| false), None);
+        assert_eq!(moves.final_path(1, 2, |path| path == 0), Some(0));
+        assert_eq!(moves.final_path(0, 4, |_| false), None);
         assert_eq!(moves.origins(0, Some(4)), [(2, 1), (4, 0)]);
     }
 }

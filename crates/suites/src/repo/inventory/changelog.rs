@@ -38,7 +38,7 @@ pub(super) fn read(
         newest: newest.map(|entry| entry.version.clone()),
         newest_date: newest.and_then(|entry| entry.date.clone()),
         has_current_version: has_current(&entries, &path, &report.manifests)
-            .filter(|has| *has || !leads_elsewhere(&text)),
+            .filter(|has| *has || !is_continued_elsewhere(&text)),
         path,
     };
     (Some(changelog), None)
@@ -273,7 +273,7 @@ fn has_current(entries: &[ChangelogRelease], path: &str, manifests: &[Manifest])
 }
 
 /// Whether newer releases are documented elsewhere.
-fn leads_elsewhere(text: &str) -> bool {
+fn is_continued_elsewhere(text: &str) -> bool {
     let mut head = text.lines().take(12);
     head.any(|line| line.contains("/releases") && !line.contains("/releases/tag"))
 }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     /// Reads a changelog next to a manifest with version 1.2.0.
-    fn told(name: &str, text: &str, manifests: Vec<Manifest>) -> Option<Changelog> {
+    fn read_changelog(name: &str, text: &str, manifests: Vec<Manifest>) -> Option<Changelog> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("docs")).unwrap();
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -339,7 +339,7 @@ mod tests {
                 newest_date: date.map(str::to_owned),
                 has_current_version: Some(true),
             };
-            assert_eq!(told("CHANGELOG.md", text, manifests), Some(want), "{what}");
+            assert_eq!(read_changelog("CHANGELOG.md", text, manifests), Some(want), "{what}");
         }
     }
 
@@ -462,22 +462,23 @@ mod tests {
             ),
         ];
         for (what, manifests, want) in cases {
-            let changelog = told("CHANGES.md", text, manifests).unwrap();
+            let changelog = read_changelog("CHANGES.md", text, manifests).unwrap();
             assert_eq!(changelog.has_current_version, want, "{what}");
         }
         let elsewhere = "Newer ones are at https://github.com/a/b/releases.\n\n## 1.1.0\n";
         let changelog =
-            told("CHANGES.md", elsewhere, vec![manifest("Cargo.toml", "2.0.0")]).unwrap();
+            read_changelog("CHANGES.md", elsewhere, vec![manifest("Cargo.toml", "2.0.0")]).unwrap();
         assert_eq!(changelog.has_current_version, None);
     }
 
     #[test]
     fn a_changelog_may_lie_among_the_documents() {
-        let changelog = told("docs/changelog.md", "## 1.0.0\n", vec![]).unwrap();
+        let changelog = read_changelog("docs/changelog.md", "## 1.0.0\n", vec![]).unwrap();
         assert_eq!((changelog.path.as_str(), changelog.releases), ("docs/changelog.md", 1));
-        assert_eq!(told("docs/other.md", "## 1.0.0\n", vec![]), None);
+        assert_eq!(read_changelog("docs/other.md", "## 1.0.0\n", vec![]), None);
         let empty =
-            told("NEWS", "See the website.\n", vec![manifest("Cargo.toml", "1.0.0")]).unwrap();
+            read_changelog("NEWS", "See the website.\n", vec![manifest("Cargo.toml", "1.0.0")])
+                .unwrap();
         let want = Changelog { path: "NEWS".into(), ..Changelog::default() };
         assert_eq!(empty, want);
     }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 const MAX_LISTED_DOCUMENTS: usize = 300;
 
 /// Builds the document inventory. The report contains earlier results: presence, manifests, project, languages.
-pub(super) fn take(
+pub(super) fn build_inventory(
     tree: &ProjectTree,
     documents: &[DocumentFacts],
     report: &Report,

@@ -80,7 +80,7 @@ fn every_part_is_taken_stock_of() {
         }],
         ..Report::default()
     };
-    let (taken, problems) = take(&ProjectTree::of(folder.path()), &documents, &report);
+    let (taken, problems) = build_inventory(&ProjectTree::of(folder.path()), &documents, &report);
     assert_eq!(problems, []);
     let readme = taken.readme.as_ref().unwrap();
     assert_eq!((readme.path.as_str(), readme.words, readme.code_blocks), ("README.md", 6, 1));
@@ -126,7 +126,7 @@ fn a_readme_that_cannot_be_read_is_a_problem() {
     let folder = tempfile::tempdir().unwrap();
     let presence = Presence { readme: Some("README.md".into()), ..Presence::default() };
     let report = Report { presence, ..Report::default() };
-    let (taken, problems) = take(&ProjectTree::of(folder.path()), &[], &report);
+    let (taken, problems) = build_inventory(&ProjectTree::of(folder.path()), &[], &report);
     assert_eq!(taken, Documentation::default());
     assert_eq!(problems.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["README.md"]);
 }
@@ -136,7 +136,8 @@ fn more_documents_than_are_listed_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let documents: Vec<DocumentFacts> =
         (0..310).map(|at| facts(&format!("docs/{at}.md"), "# How to fly\n")).collect();
-    let (taken, _) = take(&ProjectTree::of(folder.path()), &documents, &Report::default());
+    let (taken, _) =
+        build_inventory(&ProjectTree::of(folder.path()), &documents, &Report::default());
     assert_eq!((taken.documents.len(), taken.document_count), (300, 310));
     assert_eq!(taken.kinds, [KindCount { kind: DocumentKind::HowTo, count: 310 }]);
     assert_eq!(taken.suggested_site.unwrap().name, "MkDocs Material");

@@ -24,7 +24,7 @@ const MAX_NOTICE_SOURCES: usize = 60;
 const MAX_NOTICE_BYTES: u64 = 2048;
 
 /// Phrases that introduce third-party code: licenses after them are not the project's own.
-const OTHERS: &[&str] = &[
+const THIRD_PARTY_PHRASES: &[&str] = &[
     "third-party",
     "third party",
     "3rd party",
@@ -52,7 +52,7 @@ const OTHERS: &[&str] = &[
 ];
 
 /// Whole words of terms that change a license, in lowercase.
-const TERMS: &[&str] = &[
+const LICENSE_TERMS: &[&str] = &[
     "shall",
     "must",
     "permission",
@@ -225,7 +225,7 @@ fn drop_incorporated(ids: &mut Vec<String>) {
 /// Returns where a text starts to list third-party code.
 fn of_others(text: &str) -> Option<usize> {
     let text = text.to_ascii_lowercase();
-    OTHERS.iter().filter_map(|phrase| text.find(phrase)).min()
+    THIRD_PARTY_PHRASES.iter().filter_map(|phrase| text.find(phrase)).min()
 }
 
 /// Whether a text has additional terms, ignoring copyright lines.
@@ -234,7 +234,7 @@ fn has_terms(text: &str) -> bool {
         let plain = notice::words(line);
         !plain.starts_with(" copyright ")
             && !plain.starts_with(" c ")
-            && plain.split(' ').any(|word| TERMS.contains(&word))
+            && plain.split(' ').any(|word| LICENSE_TERMS.contains(&word))
     })
 }
 

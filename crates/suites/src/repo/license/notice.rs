@@ -5,7 +5,7 @@
 const MAX_NOTICE_WORDS: usize = 160;
 
 /// Licenses by their names in notices, in letters and digits; longer names before their prefixes.
-const NAMES: &[(&str, &str)] = &[
+const LICENSE_NAMES: &[(&str, &str)] = &[
     ("apache license version 2 0", "Apache-2.0"),
     ("apache license 2 0", "Apache-2.0"),
     ("apache license v2 0", "Apache-2.0"),
@@ -32,10 +32,10 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// Words of texts that are licenses themselves, whatever their name.
-const GRANTS: &[&str] = &[" hereby ", " granted ", " liable ", " redistributions "];
+const LICENSE_GRANT_WORDS: &[&str] = &[" hereby ", " granted ", " liable ", " redistributions "];
 
 /// Phrases that leave the choice to the reader.
-const CHOICE: &[&str] = &[
+const CHOICE_PHRASES: &[&str] = &[
     "at your option",
     "at your choice",
     "of your choice",
@@ -59,7 +59,7 @@ pub(super) fn read(text: &str) -> Option<String> {
     if let Some(expression) = tagged(text) {
         return Some(expression);
     }
-    if GRANTS.iter().any(|word| plain.contains(word)) {
+    if LICENSE_GRANT_WORDS.iter().any(|word| plain.contains(word)) {
         return None;
     }
     let upper = text.trim().replace(" or ", " OR ").replace(" and ", " AND ");
@@ -75,7 +75,7 @@ pub(super) fn read(text: &str) -> Option<String> {
 pub(super) fn named(plain: &str) -> Vec<&'static str> {
     let at =
         |(name, id): &(&str, &'static str)| plain.find(&format!(" {name} ")).map(|at| (at, *id));
-    let mut named: Vec<(usize, &str)> = NAMES.iter().filter_map(at).collect();
+    let mut named: Vec<(usize, &str)> = LICENSE_NAMES.iter().filter_map(at).collect();
     named.sort_unstable();
     let mut ids: Vec<&str> = Vec::new();
     for (_, id) in named {
@@ -97,7 +97,7 @@ pub(super) fn tagged(text: &str) -> Option<String> {
 /// Whether a text lets the reader choose among several licenses.
 pub(super) fn leaves_choice(text: &str) -> bool {
     let plain = words(text);
-    CHOICE.iter().any(|phrase| plain.contains(&format!(" {phrase} ")))
+    CHOICE_PHRASES.iter().any(|phrase| plain.contains(&format!(" {phrase} ")))
 }
 
 /// Whether a source file notice says `or later` (true) or names one GNU license version (false).

@@ -32,7 +32,7 @@ const fn piece(begin: &'static str, length: usize, hash: u64, within: usize) -> 
     LicensePassage { begin, length, hash, within }
 }
 
-const TEXTS: &[LicenseText] = &[
+const LICENSE_TEXTS: &[LicenseText] = &[
     LicenseText {
         id: "MIT",
         frame: ("", ""),
@@ -262,7 +262,7 @@ pub(super) struct LicenseMatch {
 pub(super) fn find(text: &str) -> Vec<LicenseMatch> {
     let (letters, places) = squeeze(text);
     let mut bodies: Vec<(&LicenseText, usize, usize)> = Vec::new();
-    for known in TEXTS {
+    for known in LICENSE_TEXTS {
         let Some(first) = known.pieces.first() else { continue };
         for start in memmem::find_iter(&letters, first.begin) {
             bodies.extend(match_end(known, &letters, start).map(|end| (known, start, end)));
@@ -293,7 +293,7 @@ pub(super) fn find(text: &str) -> Vec<LicenseMatch> {
 
 /// Whether a license is among the common ones.
 pub(super) fn is_common_license(id: &str) -> bool {
-    TEXTS.iter().any(|text| text.id == id)
+    LICENSE_TEXTS.iter().any(|text| text.id == id)
 }
 
 /// Returns the end of a license text that starts here, if all passages match.
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn every_known_text_is_found_in_what_spdx_lists() {
-        for known in TEXTS {
+        for known in LICENSE_TEXTS {
             let listed = spdx::license_id(known.id).map(spdx::LicenseId::text);
             let listed =
                 listed.or_else(|| spdx::exception_id(known.id).map(spdx::ExceptionId::text));

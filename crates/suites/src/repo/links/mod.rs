@@ -35,10 +35,10 @@ const LINKS_PER_HALT_CHECK: usize = 64;
 
 /// Checks every relative link until the deadline.
 pub(super) fn check(tree: &ProjectTree, documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Links {
-    let sites = Sites::of(tree);
+    let sites = Sites::find(tree);
     let by_path = documents.iter().map(|one| (&*one.path, LinkedDocument::new(one))).collect();
     let checker =
-        LinkChecker { sites: &sites, routes: LinkRoutes::of(tree, &sites), by_path, halt };
+        LinkChecker { sites: &sites, routes: LinkRoutes::new(tree, &sites), by_path, halt };
     let tally = worker_pools::run(|| {
         documents
             .par_iter()
@@ -148,7 +148,7 @@ impl<'a> LinkChecker<'a> {
             if link.target.len() > MAX_TARGET_BYTES {
                 continue;
             }
-            match LinkTarget::of(&link.target) {
+            match LinkTarget::classify(&link.target) {
                 LinkTarget::External => tally.external += 1,
                 LinkTarget::Local { path, fragment } if is_checked => {
                     tally.checked += 1;
@@ -204,7 +204,7 @@ impl<'a> LinkChecker<'a> {
         tree: &ProjectTree,
         broken: Vec<UnresolvedLink<'a>>,
     ) -> Vec<BrokenLink> {
-        let suggestions = Suggestions::of(tree, self.halt);
+        let suggestions = Suggestions::new(tree, self.halt);
         let links = broken.into_iter().map(|broken| {
             let UnresolvedLink { document, link, problem, found } = broken;
             let folder = folder_of(&document.path);
@@ -217,7 +217,7 @@ impl<'a> LinkChecker<'a> {
                     .map(|anchor| format!("{address}#{anchor}")),
                 (_, Some(other)) => Some(suggestion::relative(folder, &other)),
                 (LinkProblem::Outside, None) => None,
-                (_, None) => match LinkTarget::of(&link.target) {
+                (_, None) => match LinkTarget::classify(&link.target) {
                     LinkTarget::Local { path, .. } => suggestion::address(&link.target)
                         .or_else(|| suggestions.file(&document.path, &path)),
                     _ => None,

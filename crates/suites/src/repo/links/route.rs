@@ -17,7 +17,8 @@ use std::{
 };
 
 /// Extensions that a site drops or replaces with `.html`.
-const ENDINGS: [&str; 9] = ["md", "mdx", "markdown", "rst", "adoc", "html", "htm", "txt", "ipynb"];
+const DOCUMENT_EXTENSIONS: [&str; 9] =
+    ["md", "mdx", "markdown", "rst", "adoc", "html", "htm", "txt", "ipynb"];
 /// Index pages of a folder.
 const FIRST_PAGES: [&str; 9] = [
     "index.md",
@@ -31,7 +32,7 @@ const FIRST_PAGES: [&str; 9] = [
     "index.adoc",
 ];
 /// Folders that a site serves at its root.
-const SERVED: [&str; 14] = [
+const SERVED_FOLDERS: [&str; 14] = [
     "",
     "docs",
     "static",
@@ -134,7 +135,7 @@ pub(super) struct LinkRoutes<'a> {
 
 impl<'a> LinkRoutes<'a> {
     /// Builds the index of a project.
-    pub(super) fn of(tree: &'a ProjectTree, sites: &'a Sites) -> Self {
+    pub(super) fn new(tree: &'a ProjectTree, sites: &'a Sites) -> Self {
         let submodules = match tree.file(".gitmodules") {
             Some(_) => submodules_in(&tree.text(".gitmodules").unwrap_or_default()),
             None => Vec::new(),
@@ -250,7 +251,7 @@ impl<'a> LinkRoutes<'a> {
                     .find_map(|page| join(stem, page).filter(|it| self.tree.file(it).is_some()));
                 return Some(first.map_or(LinkDestination::Folder, LinkDestination::File));
             }
-            let mut named = ENDINGS.iter().map(|ending| format!("{stem}.{ending}"));
+            let mut named = DOCUMENT_EXTENSIONS.iter().map(|ending| format!("{stem}.{ending}"));
             if let Some(found) = named.find(|path| self.tree.file(path).is_some()) {
                 return Some(LinkDestination::File(found));
             }
@@ -260,7 +261,7 @@ impl<'a> LinkRoutes<'a> {
 
     /// Searches from a page shown as a folder. The documents may be shown by a site built elsewhere.
     fn search_page(&self, document: &DocumentFacts, path: &str) -> Option<LinkDestination> {
-        if !places::lies_in_documentation(&document.path)
+        if !places::is_in_documentation(&document.path)
             && self.sites.around(&document.path).is_none()
         {
             return None;
@@ -290,7 +291,7 @@ impl<'a> LinkRoutes<'a> {
                 return Some(end);
             }
         }
-        SERVED.iter().find_map(|served| at(&join(&site.root, served)?, climbed))
+        SERVED_FOLDERS.iter().find_map(|served| at(&join(&site.root, served)?, climbed))
     }
 
     /// Resolves a path from the root of the repository or site.
@@ -303,7 +304,8 @@ impl<'a> LinkRoutes<'a> {
         let site = self.sites.around(&document.path);
         let roots = site.map(|site| &*site.root).into_iter().chain(["", "docs", "website", "site"]);
         for root in roots {
-            let mut served = SERVED.iter().filter_map(|folder| join(&join(root, folder)?, path));
+            let mut served =
+                SERVED_FOLDERS.iter().filter_map(|folder| join(&join(root, folder)?, path));
             if let Some(end) = served.find_map(|joined| known(&joined)) {
                 return end;
             }
@@ -385,7 +387,7 @@ impl<'a> LinkRoutes<'a> {
         let files = || self.tree.files().iter().map(|file| &*file.path);
         let tails = || self.tails.get_or_init(|| PathSuffixes::new(files()));
         climbed.contains('/')
-            && places::lies_in_documentation(&document.path)
+            && places::is_in_documentation(&document.path)
             && !places::is_readme(&document.path)
             && tails().below(climbed).next().is_some()
     }

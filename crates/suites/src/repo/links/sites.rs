@@ -74,7 +74,8 @@ const CONFIGURATIONS: [(&str, SiteGenerator); 21] = [
     ("svelte.config", SiteGenerator::Automatic),
 ];
 /// Extensions of such files.
-const ENDINGS: [&str; 9] = ["yml", "yaml", "toml", "json", "js", "mjs", "cjs", "ts", "mts"];
+const CONFIGURATION_EXTENSIONS: [&str; 9] =
+    ["yml", "yaml", "toml", "json", "js", "mjs", "cjs", "ts", "mts"];
 
 /// A documentation site.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ pub(in crate::repo) struct Sites {
 
 impl Sites {
     /// Finds the sites with a configuration file.
-    pub(in crate::repo) fn of(tree: &ProjectTree) -> Self {
+    pub(in crate::repo) fn find(tree: &ProjectTree) -> Self {
         let mut sites = Self::default();
         for file in tree.files() {
             let Some((root, generator)) = configured(tree, &file.path) else { continue };
@@ -202,7 +203,7 @@ fn configured<'a>(tree: &ProjectTree, path: &'a str) -> Option<(&'a str, SiteGen
         _ => {}
     }
     let (stem, ending) = name.rsplit_once('.')?;
-    if !ENDINGS.contains(&ending) {
+    if !CONFIGURATION_EXTENSIONS.contains(&ending) {
         return None;
     }
     if stem == "config" {

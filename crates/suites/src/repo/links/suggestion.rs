@@ -30,7 +30,7 @@ pub(super) struct Suggestions<'a> {
 
 impl<'a> Suggestions<'a> {
     /// Creates suggestions from all files.
-    pub(super) fn of(tree: &'a ProjectTree, halt: HaltCheck<'a>) -> Self {
+    pub(super) fn new(tree: &'a ProjectTree, halt: HaltCheck<'a>) -> Self {
         let mut by_name: HashMap<String, Vec<&str>> = HashMap::new();
         let mut by_folder: HashMap<&str, Vec<&str>> = HashMap::new();
         for file in tree.files() {

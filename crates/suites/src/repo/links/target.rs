@@ -45,7 +45,7 @@ pub(super) enum LinkTarget<'a> {
 
 impl<'a> LinkTarget<'a> {
     /// Classifies a target.
-    pub(super) fn of(written: &'a str) -> Self {
+    pub(super) fn classify(written: &'a str) -> Self {
         if written.starts_with("//") {
             return Self::External;
         }
@@ -194,7 +194,7 @@ mod tests {
             ("%ff.md", LinkTarget::Other),
         ];
         for (written, want) in cases {
-            assert_eq!(LinkTarget::of(written), want, "{written}");
+            assert_eq!(LinkTarget::classify(written), want, "{written}");
         }
     }
 

@@ -71,14 +71,14 @@ fn suggestions_are_bounded_in_all() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[("docs/guide.md", "")]);
     let tree = ProjectTree::of(folder.path());
-    let suggestions = Suggestions::of(&tree, &|| false);
+    let suggestions = Suggestions::new(&tree, &|| false);
     let slugs: Vec<String> = (0..100_000).map(|n| format!("heading-{n}")).collect();
     for _ in 0..20 {
         assert!(suggestions.anchor(&slugs, "nothing-like-it").is_none());
     }
     assert_eq!(suggestions.left(), 0, "as many were compared as may be");
     assert_eq!(suggestions.anchor(&slugs, "heading-1x"), None);
-    let fresh = Suggestions::of(&tree, &|| false);
+    let fresh = Suggestions::new(&tree, &|| false);
     assert_eq!(fresh.anchor(&slugs[..20], "heading-1x").as_deref(), Some("heading-19"));
     let long = "x".repeat(1_000_000);
     assert_eq!(fresh.anchor(std::slice::from_ref(&long), &long), None, "too long to compare");

@@ -134,7 +134,8 @@ fn tuple(
     let target = path.as_ref().and_then(|path| folders.get(&join(folder, path)?));
     let address = ["git", "github"].iter().find_map(|key| option(key)).map(str::to_owned);
     let requirement = requirement.map(str::to_owned).or(path).or(address);
-    RequestedDependency::new(name, requirement, purpose).taken_from(target.map(str::to_owned))
+    RequestedDependency::new(name, requirement, purpose)
+        .with_local_manifest(target.map(str::to_owned))
 }
 
 /// Parses `mix.lock`: `"name": {:hex, :name, "1.0.0", …},` or `"name": {:git, "address", "revision", …},`.
@@ -148,7 +149,7 @@ pub(super) fn lock(text: &str) -> ParsedLockFile {
             fixed.add(*name, *version);
         }
     }
-    ParsedLockFile::flat(fixed, str::to_owned)
+    ParsedLockFile::single_version(fixed, str::to_owned)
 }
 
 #[cfg(test)]

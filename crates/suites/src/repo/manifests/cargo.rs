@@ -273,7 +273,7 @@ fn inherit(
             let name = source.package.as_ref().unwrap_or(&entry.key);
             let target = target(entry, &manifest.path, root, workspace, folders);
             RequestedDependency::new(name, source.requirement.clone(), entry.purpose)
-                .taken_from(target.map(str::to_owned))
+                .with_local_manifest(target.map(str::to_owned))
         })
         .collect();
     let offered = own.workspace.iter().flat_map(|workspace| &workspace.dependencies);

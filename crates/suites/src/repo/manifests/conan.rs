@@ -146,7 +146,7 @@ pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
             fixed.add(name, version);
         }
     }
-    Ok(ParsedLockFile::flat(fixed, str::to_owned))
+    Ok(ParsedLockFile::single_version(fixed, str::to_owned))
 }
 
 #[cfg(test)]

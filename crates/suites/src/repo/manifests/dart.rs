@@ -58,7 +58,7 @@ fn fill(value: &Value, folders: &ManifestFolders<'_>, draft: &mut ManifestDraft)
             let target = path.and_then(|path| folders.from(draft.folder(), &path));
             let requirement = text(Some(wanted)).or(source);
             let wanted = RequestedDependency::new(name, requirement, purpose);
-            draft.wanted.push(wanted.taken_from(target.map(str::to_owned)));
+            draft.wanted.push(wanted.with_local_manifest(target.map(str::to_owned)));
         }
     }
 }
@@ -85,7 +85,7 @@ pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
             fixed.add(name, version);
         }
     }
-    Ok(ParsedLockFile::flat(fixed, str::to_owned))
+    Ok(ParsedLockFile::single_version(fixed, str::to_owned))
 }
 
 #[cfg(test)]

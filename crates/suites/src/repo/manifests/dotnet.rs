@@ -247,7 +247,9 @@ fn fill(
         let path = project.replace('\\', "/").replace("$(MSBuildThisFileDirectory)", "");
         let target = join(&folder, &path).filter(|path| reading.has(path));
         let name = name_of(&path).rsplit_once('.').map_or(&*path, |(stem, _)| stem).to_owned();
-        draft.wanted.push(RequestedDependency::new(name, Some(path), purpose).taken_from(target));
+        draft
+            .wanted
+            .push(RequestedDependency::new(name, Some(path), purpose).with_local_manifest(target));
     }
 }
 
@@ -309,7 +311,7 @@ pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
             fixed.add(name.to_lowercase(), version);
         }
     }
-    Ok(ParsedLockFile::flat(fixed, str::to_lowercase))
+    Ok(ParsedLockFile::single_version(fixed, str::to_lowercase))
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ fn fill(text: &str, draft: &mut ManifestDraft, folders: &ManifestFolders<'_>) ->
     for wanted in &mut draft.wanted {
         let target = replaced.get(&wanted.name).filter(|target| target.starts_with('.'));
         let target = target.and_then(|target| folders.from(&folder, target));
-        *wanted = wanted.clone().taken_from(target.map(str::to_owned));
+        *wanted = wanted.clone().with_local_manifest(target.map(str::to_owned));
     }
     indirect
 }
@@ -112,7 +112,7 @@ pub(super) fn sums(text: &str) -> ParsedLockFile {
             fixed.add(name, version);
         }
     }
-    ParsedLockFile::flat(fixed, str::to_owned)
+    ParsedLockFile::single_version(fixed, str::to_owned)
 }
 
 #[cfg(test)]

@@ -288,7 +288,8 @@ impl GradleBuildFile<'_> {
         let target = self.around.builds.get(&(self.root.to_owned(), path.clone())).cloned();
         // Even without its own build file, it is not an external package.
         let target = target.unwrap_or_else(|| path.clone());
-        RequestedDependency::new(path.clone(), Some(path), purpose).taken_from(Some(target))
+        RequestedDependency::new(path.clone(), Some(path), purpose)
+            .with_local_manifest(Some(target))
     }
 
     /// Parses `group: 'g', name: 'a', version: 'v'`, or with `=`.
@@ -363,7 +364,7 @@ pub(super) fn lock(text: &str) -> ParsedLockFile {
             fixed.add(name, version);
         }
     }
-    ParsedLockFile::flat(fixed, str::to_owned)
+    ParsedLockFile::single_version(fixed, str::to_owned)
 }
 
 #[cfg(test)]

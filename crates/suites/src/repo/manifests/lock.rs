@@ -29,7 +29,7 @@ impl LockedVersions {
     }
 
     /// Returns the pairs as hashes that are equal across lock files of an ecosystem.
-    pub(super) fn marks(&self, ecosystem: &str) -> impl Iterator<Item = u64> {
+    pub(super) fn hashes(&self, ecosystem: &str) -> impl Iterator<Item = u64> {
         self.seen.iter().map(move |pair| hash(&(ecosystem, pair)))
     }
 
@@ -84,7 +84,7 @@ pub(super) struct ParsedLockFile {
 
 impl ParsedLockFile {
     /// Creates a lock file with a single version of each package.
-    pub(super) fn flat(fixed: LockedVersions, name: fn(&str) -> String) -> Self {
+    pub(super) fn single_version(fixed: LockedVersions, name: fn(&str) -> String) -> Self {
         Self { fixed, exact: LockedVersions::default(), keys: |_, _| Vec::new(), name: Some(name) }
     }
 

@@ -97,7 +97,7 @@ pub(super) fn read(tree: &ProjectTree, halt: HaltCheck<'_>) -> PackageAnalysis {
     }
     let mut drafts = std::mem::take(&mut reading.drafts);
     drafts.sort_by(|one, other| place(&one.manifest.path).cmp(&place(&other.manifest.path)));
-    drafts.iter_mut().for_each(ManifestDraft::settle);
+    drafts.iter_mut().for_each(ManifestDraft::normalize);
     link_workspaces(&mut drafts);
     let mut tally = LockFileTally::default();
     for (path, format, fixed) in std::mem::take(&mut reading.constraints) {

@@ -199,7 +199,7 @@ fn resolve(
         }
     } else if let Some(path) = FOLDERS.iter().find_map(|start| requirement.strip_prefix(start)) {
         let target = join(folder, path).and_then(|target| folders.get(&target));
-        *wanted = wanted.clone().taken_from(target.map(str::to_owned));
+        *wanted = wanted.clone().with_local_manifest(target.map(str::to_owned));
     }
 }
 

@@ -325,7 +325,12 @@ mod tests {
     use crate::repo::report::Purpose;
 
     /// Returns the locked version of a dependency, and the number of locked packages.
-    fn told(lock: &ParsedLockFile, folder: &str, name: &str, requirement: &str) -> String {
+    fn locked_version(
+        lock: &ParsedLockFile,
+        folder: &str,
+        name: &str,
+        requirement: &str,
+    ) -> String {
         let asker = RequestingPackage { name: "asker", folder };
         let wanted = RequestedDependency::new(name, Some(requirement.to_owned()), Purpose::Runtime);
         let version = lock.version(asker, &wanted);
@@ -339,15 +344,15 @@ mod tests {
             "node_modules/p":{"resolved":"packages/p","link":true},"node_modules/@s/b":{"version":"3.0.0"},
             "node_modules/@s/b/node_modules/a":{"version":"2.0.0"},"node_modules/alias":{"name":"real","version":"4.0.0"}}}"#;
         let lock = package_lock(new).unwrap();
-        assert_eq!(told(&lock, "", "a", "*"), "1.0.0 of 4");
-        assert_eq!(told(&lock, "packages/p", "a", "*"), "2.0.0 of 4");
-        assert_eq!(told(&lock, "packages/q", "a", "*"), "1.0.0 of 4");
-        assert_eq!(told(&lock, "packages/q", "@s/b", "*"), "3.0.0 of 4");
-        assert_eq!(told(&lock, "", "p", "*"), "- of 4");
+        assert_eq!(locked_version(&lock, "", "a", "*"), "1.0.0 of 4");
+        assert_eq!(locked_version(&lock, "packages/p", "a", "*"), "2.0.0 of 4");
+        assert_eq!(locked_version(&lock, "packages/q", "a", "*"), "1.0.0 of 4");
+        assert_eq!(locked_version(&lock, "packages/q", "@s/b", "*"), "3.0.0 of 4");
+        assert_eq!(locked_version(&lock, "", "p", "*"), "- of 4");
         let old = r#"{"lockfileVersion":1,"dependencies":{"a":{"version":"1.0.0","dependencies":{"b":{"version":"2.0.0"}}}}}"#;
         let lock = package_lock(old).unwrap();
-        assert_eq!(told(&lock, "", "a", "*"), "1.0.0 of 2");
-        assert_eq!(told(&lock, "", "b", "*"), "- of 2");
+        assert_eq!(locked_version(&lock, "", "a", "*"), "1.0.0 of 2");
+        assert_eq!(locked_version(&lock, "", "b", "*"), "- of 2");
         assert!(package_lock("{").is_err());
     }
 
@@ -374,7 +379,7 @@ mod tests {
         ];
         for (text, folder, name, want) in cases {
             let lock = pnpm_lock(text).unwrap();
-            assert_eq!(told(&lock, folder, name, "*"), want, "{folder} {name}\n{text}");
+            assert_eq!(locked_version(&lock, folder, name, "*"), want, "{folder} {name}\n{text}");
         }
         let error = pnpm_lock("packages:\n  a@1:\n").unwrap_err().to_string();
         assert_eq!(error, "is not a pnpm lock file: it has no lockfileVersion");
@@ -388,11 +393,11 @@ mod tests {
             \"a@npm:^1.0.0\":\n  version: 1.2.0\n\n\"a@npm:^2.0.0\":\n  version: 2.0.0\n\n\"p@workspace:*, p@workspace:packages/p\":\n  version: 0.0.0-use.local\n";
         for text in [classic, later] {
             let lock = yarn_lock(text).unwrap();
-            assert_eq!(told(&lock, "", "@s/b", "^2.1.0"), "2.3.0 of 3", "{text}");
-            assert_eq!(told(&lock, "", "a", "^2.0.0"), "2.0.0 of 3", "{text}");
-            assert_eq!(told(&lock, "", "a", "*"), "- of 3", "{text}");
-            assert_eq!(told(&lock, "", "@s/b", "^1.0.0"), "- of 3", "{text}");
-            assert_eq!(told(&lock, "", "p", "workspace:*"), "- of 3", "{text}");
+            assert_eq!(locked_version(&lock, "", "@s/b", "^2.1.0"), "2.3.0 of 3", "{text}");
+            assert_eq!(locked_version(&lock, "", "a", "^2.0.0"), "2.0.0 of 3", "{text}");
+            assert_eq!(locked_version(&lock, "", "a", "*"), "- of 3", "{text}");
+            assert_eq!(locked_version(&lock, "", "@s/b", "^1.0.0"), "- of 3", "{text}");
+            assert_eq!(locked_version(&lock, "", "p", "workspace:*"), "- of 3", "{text}");
         }
         assert!(yarn_lock("").is_ok());
         assert!(yarn_lock("something else").is_err());
@@ -403,9 +408,9 @@ mod tests {
         let text = "{\n  \"lockfileVersion\": 1, // text\n  \"packages\": {\n    \"a\": [\"a@1.0.0\", \"\", {}, \"sha512-,}\"],\n    \"asker/a\": [\"a@2.0.0\", \"\", { \"x\": \"y\", }, \"\\\",]\"],\n    \
             \"p\": [\"p@workspace:packages/p\"],\n  },\n}\n";
         let lock = bun_lock(text).unwrap();
-        assert_eq!(told(&lock, "", "a", "*"), "2.0.0 of 2");
-        assert_eq!(told(&lock, "", "p", "*"), "- of 2");
-        assert_eq!(told(&lock, "", "b", "*"), "- of 2");
+        assert_eq!(locked_version(&lock, "", "a", "*"), "2.0.0 of 2");
+        assert_eq!(locked_version(&lock, "", "p", "*"), "- of 2");
+        assert_eq!(locked_version(&lock, "", "b", "*"), "- of 2");
         assert!(bun_lock("{,").is_err());
     }
 }

@@ -66,7 +66,7 @@ pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
     {
         fixed.add(name.to_lowercase(), version);
     }
-    Ok(ParsedLockFile::flat(fixed, str::to_lowercase))
+    Ok(ParsedLockFile::single_version(fixed, str::to_lowercase))
 }
 
 #[cfg(test)]

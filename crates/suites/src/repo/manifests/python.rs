@@ -209,9 +209,9 @@ fn take_table(
             let path = text(wanted.get("path"));
             let target = path.and_then(|path| package_at(reading, draft.folder(), &path));
             let requirement = text(Some(wanted)).or(source);
-            draft
-                .wanted
-                .push(RequestedDependency::new(name, requirement, purpose).taken_from(target));
+            draft.wanted.push(
+                RequestedDependency::new(name, requirement, purpose).with_local_manifest(target),
+            );
         }
     }
 }
@@ -225,7 +225,7 @@ fn take_sources(reading: &ManifestReader<'_>, sources: Option<&Value>, draft: &m
     for wanted in &mut draft.wanted {
         if let Some(path) = paths.get(&wanted.name) {
             let target = package_at(reading, &folder, path);
-            *wanted = wanted.clone().taken_from(target);
+            *wanted = wanted.clone().with_local_manifest(target);
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
             fixed.add(normal_name(&name), version);
         }
     }
-    Ok(ParsedLockFile::flat(fixed, normal_name))
+    Ok(ParsedLockFile::single_version(fixed, normal_name))
 }
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ pub(super) fn pipfile_lock(text: &str) -> Result<ParsedLockFile, ManifestError> 
             fixed.add(normal_name(&name), version.trim_start_matches('='));
         }
     }
-    Ok(ParsedLockFile::flat(fixed, normal_name))
+    Ok(ParsedLockFile::single_version(fixed, normal_name))
 }
 
 #[cfg(test)]

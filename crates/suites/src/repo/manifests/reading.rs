@@ -97,7 +97,7 @@ impl RequestedDependency {
     }
 
     /// Sets the manifest of a local dependency.
-    pub(super) fn taken_from(mut self, manifest: Option<String>) -> Self {
+    pub(super) fn with_local_manifest(mut self, manifest: Option<String>) -> Self {
         if let Some(path) = manifest {
             self.origin = DependencyOrigin::Local(path);
         }
@@ -145,7 +145,7 @@ impl ManifestDraft {
 
     /// Normalizes the draft: drops empty values, joins the description to one line, sorts and deduplicates
     /// dependencies.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn normalize(&mut self) {
         let Manifest { name, version, description, licence, .. } = &mut self.manifest;
         *description = description.take().map(|text| on_one_line(&text));
         for field in [name, version, description, licence] {

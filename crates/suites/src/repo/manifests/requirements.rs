@@ -188,7 +188,7 @@ fn read_line(
         let wanted = RequestedDependency::new(path, Some(path.to_owned()), purpose);
         // A package under development is installed in place.
         let own = editable.is_some() && folder_of(&target) == folder;
-        let wanted = wanted.taken_from(Some(target));
+        let wanted = wanted.with_local_manifest(Some(target));
         return Some(if own {
             RequirementLine::Own(wanted)
         } else {

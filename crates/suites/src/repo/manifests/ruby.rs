@@ -176,7 +176,7 @@ fn gem(
     let target =
         called.text("path").and_then(|path| join(folder, &format!("{path}/{specification}")));
     RequestedDependency::new(name, wanted, purpose)
-        .taken_from(target.filter(|path| reading.has(path)))
+        .with_local_manifest(target.filter(|path| reading.has(path)))
 }
 
 fn fill_specification(
@@ -258,7 +258,7 @@ pub(super) fn lock(text: &str) -> ParsedLockFile {
             fixed.add(name, version.split('-').next().unwrap_or(version));
         }
     }
-    ParsedLockFile::flat(fixed, str::to_owned)
+    ParsedLockFile::single_version(fixed, str::to_owned)
 }
 
 #[cfg(test)]

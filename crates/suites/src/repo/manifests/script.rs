@@ -242,7 +242,7 @@ fn quoted(rest: &str, quote: char) -> (&str, usize) {
 mod tests {
     use super::*;
 
-    fn told(script: &TokenizedScript<'_>, range: Range<usize>) -> String {
+    fn join_tokens(script: &TokenizedScript<'_>, range: Range<usize>) -> String {
         let words: Vec<_> = script.tokens()[range]
             .iter()
             .map(|token| match token {
@@ -270,7 +270,7 @@ mod tests {
         ];
         for (text, comments, want) in cases {
             let script = TokenizedScript::new(text, comments);
-            assert_eq!(told(&script, 0..script.tokens().len()), want, "{text}");
+            assert_eq!(join_tokens(&script, 0..script.tokens().len()), want, "{text}");
         }
     }
 
@@ -280,7 +280,7 @@ mod tests {
         let parts: Vec<_> = script
             .parts(script.inside(1))
             .iter()
-            .map(|part| told(&script, part[0]..part[part.len() - 1] + 1))
+            .map(|part| join_tokens(&script, part[0]..part[part.len() - 1] + 1))
             .collect();
         assert_eq!(parts, ["a", "[ b , c ]", "{ d }"]);
         let end = script.tokens().len();
@@ -295,7 +295,7 @@ mod tests {
         let found: Vec<_> = script
             .statements(0..script.tokens().len())
             .into_iter()
-            .map(|range| told(&script, range))
+            .map(|range| join_tokens(&script, range))
             .collect();
         assert_eq!(found, ["a <x> , / b : 1", "c ( / <y> / )", "d", "e", "f", "g"]);
     }

@@ -96,7 +96,7 @@ impl LockFileTally {
             return;
         }
         let ecosystem = format.ecosystem();
-        self.locked.extend(fixed.marks(ecosystem));
+        self.locked.extend(fixed.hashes(ecosystem));
         let (path, ecosystem) = (path.to_owned(), ecosystem.to_owned());
         self.lock_files.push(LockFile { path, ecosystem, packages: fixed.count() });
     }

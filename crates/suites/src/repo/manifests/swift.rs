@@ -69,7 +69,7 @@ fn package(
         let target = folders.from(folder, path).map(str::to_owned);
         let name = get("name").unwrap_or_else(|| identity(path));
         let wanted = RequestedDependency::new(name, Some(path.to_owned()), Purpose::Runtime);
-        return Some(wanted.taken_from(target));
+        return Some(wanted.with_local_manifest(target));
     }
     let name = get("url").map(identity).or(get("id"))?;
     let rule = RULES.iter().find_map(|rule| Some(format!("{rule} {}", get(rule)?)));
@@ -144,7 +144,7 @@ pub(super) fn lock(text: &str) -> Result<ParsedLockFile, ManifestError> {
             fixed.add(name.to_lowercase(), version);
         }
     }
-    Ok(ParsedLockFile::flat(fixed, str::to_lowercase))
+    Ok(ParsedLockFile::single_version(fixed, str::to_lowercase))
 }
 
 #[cfg(test)]

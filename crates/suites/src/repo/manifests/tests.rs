@@ -19,7 +19,7 @@ pub(super) fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 ///
 /// `path | ecosystem manager | name version | description | licence | members | workspace | lock file`, below it
 /// `+ purpose name requirement locked` for each dependency; then `=` lines for the summary and `!` lines for problems.
-pub(super) fn told(packages: &PackageAnalysis) -> String {
+pub(super) fn describe_packages(packages: &PackageAnalysis) -> String {
     let or = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
     let mut lines = String::new();
     for it in &packages.manifests {
@@ -66,7 +66,7 @@ pub(super) fn told(packages: &PackageAnalysis) -> String {
 pub(super) fn check(files: &[(&str, &str)], want: &str) {
     let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     let folder = folder(&files);
-    let listing = told(&read(&ProjectTree::of(folder.path()), &|| false));
+    let listing = describe_packages(&read(&ProjectTree::of(folder.path()), &|| false));
     let want: Vec<_> = want.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let listing: Vec<_> = listing.lines().collect();
     assert_eq!(listing, want, "\n{}\n", listing.join("\n"));

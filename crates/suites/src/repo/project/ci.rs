@@ -175,7 +175,7 @@ impl<'r> CiFileReader<'r> {
     }
 
     fn take(&mut self, typed: &TypedCommand, line: Option<u32>) {
-        let Some(judgement) = purpose::of_command(&typed.words()) else { return };
+        let Some(judgement) = purpose::judge_command(&typed.words()) else { return };
         // A pipeline starts programs only to test them.
         let is_listed = !matches!(judgement.purpose, CommandPurpose::Run | CommandPurpose::Other);
         // Packages for pipeline tools are not project dependencies.

@@ -24,7 +24,7 @@ const MAX_COMMANDS_PER_ORIGIN: usize = 5;
 const MAX_REPEATED_COMMANDS: usize = 3;
 
 /// Commands that do not determine a target's purpose.
-const ASIDES: [&str; 12] =
+const NON_DEFINING_COMMANDS: [&str; 12] =
     ["echo", "printf", "cd", "rm", "mkdir", "cp", "mv", "touch", "export", "set", "true", "test"];
 
 /// Origin of a command, most reliable first.
@@ -247,15 +247,16 @@ pub(super) fn from_offers(
 fn judge(sources: &ProjectSources<'_>, offer: &TaskTarget) -> NamePurpose {
     // Test environments and Cargo aliases do not start a project.
     let starts = !["tox ", "nox ", "cargo "].iter().any(|tool| offer.command.starts_with(tool));
-    let by_name = purpose::of_name(&offer.name)
+    let by_name = purpose::purpose_of_name(&offer.name)
         .filter(|named| starts || named.purpose != CommandPurpose::Run);
     if let Some(named) = by_name.filter(|named| named.exact || !named.weak) {
         return named;
     }
     let commands = shell::commands(&offer.body, offer.folder(), sources);
-    let counts =
-        |typed: &&TypedCommand| !typed.words().first().is_some_and(|word| ASIDES.contains(word));
-    let judged = commands.iter().filter(counts).map(|typed| purpose::of_command(&typed.words()));
+    let counts = |typed: &&TypedCommand| {
+        !typed.words().first().is_some_and(|word| NON_DEFINING_COMMANDS.contains(word))
+    };
+    let judged = commands.iter().filter(counts).map(|typed| purpose::judge_command(&typed.words()));
     let judged: Option<BTreeSet<CommandPurpose>> =
         judged.map(|judgement| judgement.map(|it| it.purpose)).collect();
     // One unknown command may be the target's purpose.
@@ -318,7 +319,7 @@ impl<'s> AvailableTargets<'s> {
         }
         // The project's own packages are shown for its users.
         let is_product = purpose::tool(&words).is_some_and(|tool| self.sources.is_called(tool));
-        let CommandJudgment { purpose, need } = purpose::of_command(&words)?;
+        let CommandJudgment { purpose, need } = purpose::judge_command(&words)?;
         if is_product || purpose == CommandPurpose::Other {
             return None;
         }

@@ -16,7 +16,7 @@ use tokei::LanguageType;
 type KindVerdict = Option<(ProjectKind, String)>;
 
 /// Description words that classify a project with both a program and a library; the earliest one counts.
-const WORDS: [(&str, ProjectKind); 18] = [
+const KIND_WORDS: [(&str, ProjectKind); 18] = [
     ("command-line", ProjectKind::CommandLine),
     ("command line", ProjectKind::CommandLine),
     ("commandline", ProjectKind::CommandLine),
@@ -38,7 +38,7 @@ const WORDS: [(&str, ProjectKind); 18] = [
 ];
 
 /// Prefixes of plugin package names.
-const PLUGINS: [(&str, &str); 9] = [
+const PLUGIN_PREFIXES: [(&str, &str); 9] = [
     ("eslint-plugin-", "ESLint"),
     ("babel-plugin-", "Babel"),
     ("rollup-plugin-", "Rollup"),
@@ -146,7 +146,7 @@ impl<'e> KindEvidence<'e> {
                 return plugin(format!("{path} registers with pytest"));
             }
             let name = opened.manifest.name.as_deref().unwrap_or_default();
-            let host = PLUGINS
+            let host = PLUGIN_PREFIXES
                 .iter()
                 .find(|(start, _)| name.rsplit('/').next().unwrap_or_default().starts_with(start));
             if let Some((_, host)) = host {
@@ -185,7 +185,7 @@ impl<'e> KindEvidence<'e> {
                 opened.path_to(name).is_some_and(|it| self.sources.tree.has_folder(&it))
             };
             if opened.is("Dart")
-                && opened.asks_for("flutter")
+                && opened.depends_on("flutter")
                 && (beside("android") || beside("ios"))
             {
                 return mobile(format!(
@@ -201,7 +201,7 @@ impl<'e> KindEvidence<'e> {
             if opened.is("Gradle") && is_android && applied {
                 return mobile(format!("{path} builds an Android application"));
             }
-            let native = opened.asks_for("react-native") || opened.asks_for("expo");
+            let native = opened.depends_on("react-native") || opened.depends_on("expo");
             if opened.is("npm")
                 && native
                 && opened.path_to("app.json").is_some_and(|it| self.has(&it))
@@ -392,7 +392,7 @@ impl<'e> KindEvidence<'e> {
                 divides(before) && divides(after)
             })
         };
-        let found = WORDS.iter().filter_map(|(word, kind)| Some((at(word)?, *kind, *word)));
+        let found = KIND_WORDS.iter().filter_map(|(word, kind)| Some((at(word)?, *kind, *word)));
         found.min_by_key(|(at, ..)| *at).map(|(_, kind, word)| (kind, word))
     }
 

@@ -34,7 +34,7 @@ pub(super) fn describe(
 ) -> (Project, Vec<ReadFailure>) {
     let mut sources = ProjectSources::gather(tree, manifests, presence, halt);
     let mut problems = std::mem::take(&mut sources.problems);
-    let summary = summary::of(&sources);
+    let summary = summary::describe(&sources);
     let entry_points = entry_points::find(&sources);
     let frameworks = frameworks::find(&sources);
     let (kind, because) = kind::judge(&sources, &frameworks, &entry_points, summary.as_deref());

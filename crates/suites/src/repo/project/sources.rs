@@ -19,7 +19,7 @@ pub(super) const MAX_SOURCE_BYTES: u64 = 1 << 20;
 const MAX_FILES_PER_ROLE: usize = 100;
 
 /// Folders of examples, tests or third-party code: they do not show how to work with the project.
-const ASIDE: [&str; 43] = [
+const IGNORED_FOLDERS: [&str; 43] = [
     "__fixtures__",
     "__mocks__",
     "__tests__",
@@ -81,7 +81,7 @@ fn is_aside_folder(name: &str) -> bool {
     let first = parts.next().unwrap_or_default();
     let last = parts.next_back().unwrap_or(first);
     let edge = |part: &str| matches!(part, "test" | "tests" | "example" | "examples" | "template");
-    ASIDE.contains(&lower.as_str()) || edge(first) || edge(last)
+    IGNORED_FOLDERS.contains(&lower.as_str()) || edge(first) || edge(last)
 }
 
 /// Whether a path is in a documentation folder: site tools say nothing about the project.
@@ -244,7 +244,7 @@ impl OpenedManifest<'_> {
     }
 
     /// Whether it depends on a package, for any purpose.
-    pub(super) fn asks_for(&self, name: &str) -> bool {
+    pub(super) fn depends_on(&self, name: &str) -> bool {
         self.manifest.dependencies.iter().any(|dependency| dependency.name == name)
     }
 

@@ -65,7 +65,7 @@ const SECTIONS: [&str; 12] = [
 ];
 
 /// Returns the description from the outermost manifest, or the README's first paragraph.
-pub(super) fn of(sources: &ProjectSources<'_>) -> Option<String> {
+pub(super) fn describe(sources: &ProjectSources<'_>) -> Option<String> {
     let outer = sources.manifests.iter().filter(|opened| opened.folder().is_empty());
     let described = outer
         .filter_map(|opened| opened.manifest.description.as_deref())

@@ -25,22 +25,22 @@ pub(super) fn find(sources: &ProjectSources<'_>) -> (Vec<Tool>, Vec<ReadFailure>
             continue;
         }
         match sources.tree.text(path) {
-            Ok(text) => found.extend(of_file(path, &text)),
+            Ok(text) => found.extend(read_version_file(path, &text)),
             Err(problem) => problems.push(problem),
         }
     }
     for path in sources.of(FileRole::Versions) {
         match read(sources.tree, path) {
-            Ok((text, value)) => found.extend(of_list(path, &text, &value)),
+            Ok((text, value)) => found.extend(read_version_list(path, &text, &value)),
             Err(problem) => problems.push(problem),
         }
     }
     // A .NET solution has no versions; its projects do.
     let has_versions = |opened: &&OpenedManifest<'_>| !opened.is_member || opened.is(".NET");
     for opened in sources.manifests.iter().filter(has_versions) {
-        found.extend(of_manifest(opened));
+        found.extend(read_manifest(opened));
     }
-    found.extend(of_terraform(sources));
+    found.extend(read_terraform(sources));
     let minor = |tool: &Tool| {
         manifests::ecosystem(name_of(&tool.source)).is_some_and(|it| sources.is_minor(it))
     };
@@ -57,7 +57,7 @@ pub(super) fn find(sources: &ProjectSources<'_>) -> (Vec<Tool>, Vec<ReadFailure>
 }
 
 /// Reads the versions required by top-level Terraform files.
-fn of_terraform(sources: &ProjectSources<'_>) -> Option<Tool> {
+fn read_terraform(sources: &ProjectSources<'_>) -> Option<Tool> {
     let mut files =
         sources.of(FileRole::Terraform).iter().filter(|path| folder_of(path).is_empty());
     files.find_map(|path| {
@@ -73,7 +73,7 @@ fn tool(name: &str, requirement: &str, source: &str) -> Tool {
 }
 
 /// Reads a file with one version of one tool.
-fn of_file(path: &str, text: &str) -> Option<Tool> {
+fn read_version_file(path: &str, text: &str) -> Option<Tool> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     let named = match name_of(path) {
         ".nvmrc" | ".node-version" => "Node",
@@ -114,7 +114,7 @@ fn wrapped(path: &str, text: &str, name: &str, start: &str) -> Option<Tool> {
 }
 
 /// Reads a file with versions of many tools.
-fn of_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
+fn read_version_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
     if let Some(tools) = value.get("tools").and_then(Value::as_object) {
         let version = |value: &Value| match value {
             Value::String(version) => Some(version.clone()),
@@ -124,7 +124,7 @@ fn of_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
             _ => None,
         };
         let versions = tools.iter().filter_map(|(name, value)| Some((name, version(value)?)));
-        return versions.map(|(name, version)| tool(&shown(name), &version, path)).collect();
+        return versions.map(|(name, version)| tool(&display_name(name), &version, path)).collect();
     }
     if !name_of(path).starts_with(".tool-versions") {
         return Vec::new();
@@ -134,11 +134,11 @@ fn of_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
         let mut words = line.split_whitespace();
         Some((words.next()?, words.next()?))
     });
-    pairs.map(|(name, version)| tool(&shown(name), version, path)).collect()
+    pairs.map(|(name, version)| tool(&display_name(name), version, path)).collect()
 }
 
 /// Returns the display name of a tool.
-fn shown(name: &str) -> String {
+fn display_name(name: &str) -> String {
     match name {
         "nodejs" | "node" => "Node".into(),
         "python" => "Python".into(),
@@ -154,7 +154,7 @@ fn shown(name: &str) -> String {
 }
 
 /// Reads the versions required by a manifest.
-fn of_manifest(opened: &OpenedManifest<'_>) -> Vec<Tool> {
+fn read_manifest(opened: &OpenedManifest<'_>) -> Vec<Tool> {
     let path = opened.manifest.path.as_str();
     let at = |name: &str, pointer: &str| opened.text_at(pointer).map(|it| tool(name, it, path));
     let after = |name: &str, start: &str| {
@@ -166,7 +166,7 @@ fn of_manifest(opened: &OpenedManifest<'_>) -> Vec<Tool> {
             at("Rust", "/package/rust-version")
                 .or_else(|| at("Rust", "/workspace/package/rust-version")),
         ],
-        "npm" => return of_package(opened),
+        "npm" => return read_package(opened),
         "Python" => vec![
             at("Python", "/project/requires-python"),
             at("Python", "/tool/poetry/dependencies/python"),
@@ -194,7 +194,7 @@ fn of_manifest(opened: &OpenedManifest<'_>) -> Vec<Tool> {
     found.into_iter().flatten().collect()
 }
 
-fn of_package(opened: &OpenedManifest<'_>) -> Vec<Tool> {
+fn read_package(opened: &OpenedManifest<'_>) -> Vec<Tool> {
     let path = opened.manifest.path.as_str();
     let mut found = Vec::new();
     for (engine, name) in [
@@ -304,7 +304,7 @@ mod tests {
             ("global.json", "{", None),
         ];
         for (path, text, want) in cases {
-            let found = of_file(path, text);
+            let found = read_version_file(path, text);
             let found = found.as_ref().map(|it| (it.name.as_str(), it.requirement.as_str()));
             assert_eq!(found, want, "{path}");
         }
@@ -314,7 +314,10 @@ mod tests {
     fn files_for_many_versions() {
         let versions_of = |path: &str, text: &str| -> Vec<(String, String)> {
             let value = super::super::sources::parse(path, text).unwrap();
-            of_list(path, text, &value).into_iter().map(|it| (it.name, it.requirement)).collect()
+            read_version_list(path, text, &value)
+                .into_iter()
+                .map(|it| (it.name, it.requirement))
+                .collect()
         };
         let pair = |name: &str, version: &str| (name.to_owned(), version.to_owned());
         assert_eq!(

@@ -19,9 +19,9 @@ const MIN_SIBLING_SIMILARITY_PERCENT: f64 = 90.0;
 /// Maximum number of documents with a shingle; a more frequent one is boilerplate.
 const MAX_DOCUMENTS_PER_SHINGLE: usize = 16;
 /// Folders of example projects that start out alike.
-const EXAMPLES: [&str; 6] = ["examples", "example", "demos", "demo", "samples", "starters"];
+const EXAMPLE_FOLDERS: [&str; 6] = ["examples", "example", "demos", "demo", "samples", "starters"];
 /// Names of documents that every project copy has, or that are rewritten for each release.
-const EVERYWHERE: [&str; 15] = [
+const COMMON_DOCUMENT_NAMES: [&str; 15] = [
     "authors",
     "ofl.",
     "summary",
@@ -43,7 +43,7 @@ const EVERYWHERE: [&str; 15] = [
 pub(super) fn find(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Vec<Duplicate> {
     let compared: Vec<&DocumentFacts> =
         documents.iter().filter(|document| is_compared(document)).collect();
-    let (mut pairs, distinct) = copies(&compared);
+    let (mut pairs, distinct) = find_copies(&compared);
     let mut by_run: HashMap<u64, Vec<u32>> = HashMap::new();
     for (at, document) in (0..).zip(&distinct) {
         if halt() {
@@ -113,7 +113,7 @@ struct DuplicateGroups {
 impl DuplicateGroups {
     /// Joins the groups of two documents; returns whether they were different.
     fn join(&mut self, one: &str, other: &str) -> bool {
-        let (one, other) = (self.eldest(one), self.eldest(other));
+        let (one, other) = (self.root(one), self.root(other));
         let is_new = one != other;
         if is_new {
             self.elder[other] = one;
@@ -122,7 +122,7 @@ impl DuplicateGroups {
     }
 
     /// Returns the root of a document's group, and shortens the path on the way.
-    fn eldest(&mut self, document: &str) -> usize {
+    fn root(&mut self, document: &str) -> usize {
         let next = self.elder.len();
         let mut at = *self.numbers.entry(document.to_owned()).or_insert(next);
         if at == next {
@@ -143,7 +143,7 @@ impl DuplicateGroups {
 type Pair<'a> = (&'a DocumentFacts, &'a DocumentFacts, f64);
 
 /// Returns documents with identical text, paired with the first one, and one document per text.
-fn copies<'a>(documents: &[&'a DocumentFacts]) -> (Vec<Pair<'a>>, Vec<&'a DocumentFacts>) {
+fn find_copies<'a>(documents: &[&'a DocumentFacts]) -> (Vec<Pair<'a>>, Vec<&'a DocumentFacts>) {
     let mut first: HashMap<(u64, &[u64]), &DocumentFacts> = HashMap::new();
     let (mut pairs, mut distinct) = (Vec::new(), Vec::new());
     for document in documents {
@@ -182,7 +182,7 @@ fn highest_comparable_shingle(document: &DocumentFacts) -> u64 {
 fn is_compared(document: &DocumentFacts) -> bool {
     let name = name_of(&document.path).to_ascii_lowercase();
     document.shingles.len() >= MIN_COMPARED_SHINGLES
-        && !EVERYWHERE.iter().any(|text| name.contains(text))
+        && !COMMON_DOCUMENT_NAMES.iter().any(|text| name.contains(text))
         && !places::is_sample(&document.path)
         && !places::is_test(&document.path)
         && !places::is_in_series(&document.path)
@@ -198,7 +198,7 @@ fn is_expected(one: &DocumentFacts, other: &DocumentFacts) -> bool {
     let is_page = one.format != other.format
         && (one.format == DocumentFormat::Html || other.format == DocumentFormat::Html);
     let is_example = |document: &DocumentFacts| {
-        folder_of(&document.path).split('/').any(|folder| EXAMPLES.contains(&folder))
+        folder_of(&document.path).split('/').any(|folder| EXAMPLE_FOLDERS.contains(&folder))
     };
     // English represents all translations: similar pairs are similar in each language.
     let has_variant =

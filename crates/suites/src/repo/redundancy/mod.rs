@@ -39,7 +39,7 @@ pub(super) fn find(
     if halt() {
         return Redundancy::default();
     }
-    let sites = Sites::of(tree);
+    let sites = Sites::find(tree);
     let mut empty: Vec<String> = documents
         .iter()
         .filter(|document| {

@@ -37,7 +37,7 @@ const MAX_PAGE_LIST_BYTES: u64 = 256 << 10;
 /// Maximum number of page list files.
 const MAX_PAGE_LISTS: usize = 50;
 /// Document extensions.
-const ENDINGS: [&str; 10] =
+const DOCUMENT_EXTENSIONS: [&str; 10] =
     ["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "html", "htm", "txt", "ipynb"];
 /// Configuration that generates the page list automatically.
 const AUTOMATIC: [&str; 12] = [
@@ -67,7 +67,7 @@ pub(super) fn find_dead(
     if candidates.is_empty() {
         return Vec::new();
     }
-    let Some(reached) = ReachableDocuments::by(documents, halt) else { return Vec::new() };
+    let Some(reached) = ReachableDocuments::collect(documents, halt) else { return Vec::new() };
     let lists = PageLists::of(tree, documents);
     let mut navigations: HashMap<&str, Navigation> = HashMap::new();
     let mut groups: HashMap<&str, PageListGroup<'_>> = HashMap::new();
@@ -135,7 +135,7 @@ fn may_be_dead(document: &DocumentFacts) -> bool {
     matches!(
         document.format,
         DocumentFormat::Markdown | DocumentFormat::Restructured | DocumentFormat::AsciiDoc
-    ) && places::lies_in_documentation(path)
+    ) && places::is_in_documentation(path)
         && !path.starts_with('.')
         && !path.contains("/.")
         && !places::is_sample(path)
@@ -177,7 +177,7 @@ struct ReachableDocuments {
 
 impl ReachableDocuments {
     /// Collects the targets; `None` if the work was stopped.
-    fn by(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Option<Self> {
+    fn collect(documents: &[DocumentFacts], halt: HaltCheck<'_>) -> Option<Self> {
         let mut reached =
             Self { paths: HashSet::new(), folders: HashSet::new(), names: HashSet::new() };
         for document in documents {
@@ -250,7 +250,7 @@ fn without_ending(path: &str) -> String {
     let lower = path.to_lowercase();
     let stem = lower
         .rsplit_once('.')
-        .filter(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(ending));
+        .filter(|(stem, ending)| !stem.is_empty() && DOCUMENT_EXTENSIONS.contains(ending));
     stem.map(|(stem, _)| stem.to_owned()).unwrap_or(lower)
 }
 

@@ -2,12 +2,12 @@
 
 /// Converts to a double, for shares and pictures.
 #[expect(clippy::cast_precision_loss, reason = "no figure that is shown has that many digits")]
-pub(super) fn real(value: u64) -> f64 {
+pub(super) fn to_f64(value: u64) -> f64 {
     value as f64
 }
 
 /// Converts a length or index to a report number.
-pub(super) fn whole(value: usize) -> u64 {
+pub(super) fn to_u64(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
@@ -34,13 +34,13 @@ pub(super) fn compact(value: u64) -> String {
     if value < 10_000 {
         count(value)
     } else {
-        scaled(real(value), 1000.0, &["", "k", "M", "G", "T"])
+        scaled(to_f64(value), 1000.0, &["", "k", "M", "G", "T"])
     }
 }
 
 /// Formats bytes: `840 B`, `12.4 kB`, `3.1 MB`.
 pub(super) fn size(bytes: u64) -> String {
-    scaled(real(bytes), 1000.0, &[" B", " kB", " MB", " GB", " TB"])
+    scaled(to_f64(bytes), 1000.0, &[" B", " kB", " MB", " GB", " TB"])
 }
 
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
@@ -74,7 +74,7 @@ pub(super) fn bounded(percent: f64) -> f64 {
 
 /// Returns a share from 0 to 1.
 pub(super) fn part(value: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { (real(value) / real(all)).min(1.0) }
+    if all == 0 { 0.0 } else { (to_f64(value) / to_f64(all)).min(1.0) }
 }
 
 #[cfg(test)]

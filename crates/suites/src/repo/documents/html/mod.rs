@@ -86,7 +86,7 @@ impl HtmlFactsScanner {
         start: usize,
         lines: &mut LineCounter<'_>,
     ) {
-        let mut parts = HtmlTagTokenizer::of(html);
+        let mut parts = HtmlTagTokenizer::new(html);
         while let Some((at, part)) = parts.next() {
             match part {
                 HtmlTagToken::Text(text) => self.text(draft, text),
@@ -124,7 +124,7 @@ impl HtmlFactsScanner {
         }
         self.quiet += u32::from(is_in(&UNREAD_ELEMENTS, name));
         self.read_attributes(draft, name, parts, &mut place);
-        match ElementRole::of(name) {
+        match ElementRole::from_name(name) {
             ElementRole::Heading(level) => draft.open_heading(level, place.line()),
             ElementRole::Raw(name) => parts.skip_to_end_of(name),
             ElementRole::Title => self.title = Some(String::new()),
@@ -160,7 +160,7 @@ impl HtmlFactsScanner {
         if is_in(&UNREAD_ELEMENTS, name) {
             self.quiet = self.quiet.saturating_sub(1);
         }
-        match ElementRole::of(name) {
+        match ElementRole::from_name(name) {
             ElementRole::Heading(_) => draft.close_heading(true),
             ElementRole::Title => draft.title(&self.title.take().unwrap_or_default()),
             ElementRole::Code if self.pre.is_none() => {
@@ -255,7 +255,7 @@ fn take_link(
         return;
     }
     let is = |name: &str| element.eq_ignore_ascii_case(name);
-    let is_component = ElementRole::of(element) == ElementRole::Component;
+    let is_component = ElementRole::from_name(element) == ElementRole::Component;
     if is("link") && !is_component {
         let relation = parts.attribute("rel").unwrap_or_default();
         if relation.split_whitespace().any(|word| is_in(&LINKED_RESOURCE_KINDS, word)) {
@@ -298,7 +298,7 @@ enum ElementRole {
 }
 
 impl ElementRole {
-    fn of(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         match name.as_bytes() {
             [b'h' | b'H', level @ b'1'..=b'6'] => Self::Heading(level - b'0'),

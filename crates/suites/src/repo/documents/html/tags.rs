@@ -53,7 +53,7 @@ pub(super) struct HtmlTagTokenizer<'a> {
 
 impl<'a> HtmlTagTokenizer<'a> {
     /// Starts at the beginning of a text.
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0, attributes: Vec::new() }
     }
 
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<String> {
-        let mut parts = HtmlTagTokenizer::of(text);
+        let mut parts = HtmlTagTokenizer::new(text);
         let mut all = Vec::new();
         while let Some((at, part)) = parts.next() {
             let shown = match part {

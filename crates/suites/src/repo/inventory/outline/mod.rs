@@ -90,7 +90,7 @@ impl DocumentOutline {
     }
 
     /// Returns the parts of a section and its subsections.
-    pub(super) fn within(&self, at: usize) -> impl Iterator<Item = &OutlinePart> {
+    pub(super) fn section_parts(&self, at: usize) -> impl Iterator<Item = &OutlinePart> {
         let level = self.sections.get(at).map_or(0, |section| section.level);
         let inner = self.sections.iter().skip(at + 1).take_while(move |inner| inner.level > level);
         self.sections.get(at).into_iter().chain(inner).flat_map(|section| &section.parts)

@@ -1,7 +1,7 @@
 use super::*;
 
 /// Formats each part as `level heading | line kind: text`.
-fn told(name: &str, text: &str) -> Vec<String> {
+fn describe_outline(name: &str, text: &str) -> Vec<String> {
     let outline = DocumentOutline::read(name, text);
     let mut lines = Vec::new();
     for section in &outline.sections {
@@ -34,7 +34,7 @@ fn markdown_with_html() {
         | a | b |\n|---|---|\n| ![p](q.svg) | d |\n\n\
         <pre>y\nz</pre>\n<script>alert(1)</script>\n";
     assert_eq!(
-        told("README.md", text),
+        describe_outline("README.md", text),
         [
             "1 \"Logo\" @4",
             "  5 picture \"Logo\" \"logo.png\"",
@@ -65,7 +65,7 @@ fn restructured_text() {
         .. image:: a.svg\n   :alt: An A\n   :target: https://a\n\n\
         .. note:: Mind ``docs/b.rst``.\n\n.. _later: https://l.at\n.. a comment\n   of two lines\n";
     assert_eq!(
-        told("README.rst", text),
+        describe_outline("README.rst", text),
         [
             "1 \"Name\" @2",
             "  5 prose \"It is fast and good.\" 0 []",
@@ -128,7 +128,7 @@ fn other_formats() {
         ),
     ];
     for (name, text, want) in cases {
-        assert_eq!(told(name, text), want, "{name}: {text}");
+        assert_eq!(describe_outline(name, text), want, "{name}: {text}");
     }
 }
 
@@ -149,7 +149,7 @@ fn sizes_are_counted() {
 fn sections_hold_those_inside_them() {
     let outline =
         DocumentOutline::read("a.md", "# A\n\n## B\n\n### C\n\ntext of c\n\n## D\n\ntext of d\n");
-    let lines = |at| outline.within(at).map(|part| part.line).collect::<Vec<_>>();
+    let lines = |at| outline.section_parts(at).map(|part| part.line).collect::<Vec<_>>();
     assert_eq!((lines(0), lines(1), lines(3)), (vec![7, 11], vec![7], vec![11]));
 }
 

@@ -49,7 +49,7 @@ struct ReadmeCriterion {
     sought: &'static str,
 }
 
-const ITEMS: [ReadmeCriterion; 13] = [
+const README_CRITERIA: [ReadmeCriterion; 13] = [
     ReadmeCriterion {
         name: "title",
         severity: Severity::Low,
@@ -171,7 +171,7 @@ pub(super) fn judge(
         contributing: contributing.and_then(|path| documents.iter().find(|it| *it.path == *path)),
     };
     let (mut items, mut reached, mut all) = (Vec::new(), 0, 0);
-    for item in ITEMS.iter().filter(|item| (item.is_asked)(&reading)) {
+    for item in README_CRITERIA.iter().filter(|item| (item.is_asked)(&reading)) {
         let found = (item.find)(&reading);
         all += item.weight;
         reached += if found.is_some() { item.weight } else { 0 };
@@ -315,7 +315,7 @@ impl ReadmeContext<'_> {
             Some(*at) != title && section.level > 0 && wording::names(&section.heading, topic)
         });
         on_topic.find_map(|(at, section)| {
-            let filled = self.outline.within(at).any(|part| is_informative(part, topic));
+            let filled = self.outline.section_parts(at).any(|part| is_informative(part, topic));
             let evidence = || format!("section `{}`", short(&section.heading));
             filled.then(|| ReadmeEvidence::new(section.line, evidence()))
         })

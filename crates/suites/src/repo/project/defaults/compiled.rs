@@ -120,7 +120,7 @@ pub(super) fn dotnet(found: &mut DefaultCommands<'_>) {
     found.add(P::Build, "dotnet build");
     let runners = ["Microsoft.NET.Test.Sdk", "xunit", "NUnit", "MSTest", "TUnit"];
     let has_tests = found.sources.presence.test_files > 0
-        || runners.iter().any(|name| found.opened.asks_for(name));
+        || runners.iter().any(|name| found.opened.depends_on(name));
     if has_tests {
         found.add(P::Test, "dotnet test");
     }

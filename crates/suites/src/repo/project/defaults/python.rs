@@ -62,7 +62,7 @@ fn install(found: &mut DefaultCommands<'_>, manager: Option<&str>) -> &'static s
 fn tests(found: &mut DefaultCommands<'_>, prefix: &str) {
     let folder = found.opened.folder();
     let here = || found.sources.ecosystem("Python").filter(|other| other.folder() == folder);
-    let asked = here().any(|other| other.asks_for("pytest"));
+    let asked = here().any(|other| other.depends_on("pytest"));
     let configured = found.opened.value.pointer("/tool/pytest").is_some()
         || here().any(|other| other.file() == "setup.cfg" && other.text.contains("[tool:pytest]"));
     if asked || configured {

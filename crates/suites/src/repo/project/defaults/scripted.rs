@@ -19,7 +19,7 @@ pub(super) fn ruby(found: &mut DefaultCommands<'_>) {
     found.add(P::Install, "bundle install");
     let folder = found.opened.folder();
     let here = || found.sources.ecosystem("Ruby").filter(|other| other.folder() == folder);
-    let asked = |name: &str| here().any(|other| other.asks_for(name));
+    let asked = |name: &str| here().any(|other| other.depends_on(name));
     let rspec = asked("rspec") || asked("rspec-rails");
     let (rubocop, rails) = (asked("rubocop"), asked("rails") && found.has("bin/rails"));
     if rspec {
@@ -37,15 +37,15 @@ pub(super) fn ruby(found: &mut DefaultCommands<'_>) {
 
 pub(super) fn php(found: &mut DefaultCommands<'_>) {
     found.add(P::Install, "composer install");
-    if found.opened.asks_for("pestphp/pest") {
+    if found.opened.depends_on("pestphp/pest") {
         found.add(P::Test, "vendor/bin/pest");
-    } else if found.opened.asks_for("phpunit/phpunit") {
+    } else if found.opened.depends_on("phpunit/phpunit") {
         found.add(P::Test, "vendor/bin/phpunit");
     }
     if found.has("artisan") {
         found.add(P::Run, "php artisan serve");
     }
-    if found.opened.asks_for("laravel/pint") {
+    if found.opened.depends_on("laravel/pint") {
         found.add(P::Format, "vendor/bin/pint");
     }
     let phpstan = ["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"];
@@ -60,23 +60,23 @@ pub(super) fn elixir(found: &mut DefaultCommands<'_>) {
     if found.has_folder("test") {
         found.add(P::Test, "mix test");
     }
-    if found.opened.asks_for("phoenix") {
+    if found.opened.depends_on("phoenix") {
         found.add(P::Run, "mix phx.server");
     }
-    if found.opened.asks_for("credo") {
+    if found.opened.depends_on("credo") {
         found.add(P::Lint, "mix credo");
     }
-    if found.opened.asks_for("ex_doc") {
+    if found.opened.depends_on("ex_doc") {
         found.add(P::Docs, "mix docs");
     }
     found.add_if_there(&[".formatter.exs"], P::Format, "mix format");
 }
 
 pub(super) fn dart(found: &mut DefaultCommands<'_>) {
-    let flutter = found.opened.asks_for("flutter");
+    let flutter = found.opened.depends_on("flutter");
     let tool = if flutter { "flutter" } else { "dart" };
     found.add(P::Install, format!("{tool} pub get"));
-    let tested = found.opened.asks_for("test") || found.opened.asks_for("flutter_test");
+    let tested = found.opened.depends_on("test") || found.opened.depends_on("flutter_test");
     if tested && found.has_folder("test") {
         found.add(P::Test, format!("{tool} test"));
     }

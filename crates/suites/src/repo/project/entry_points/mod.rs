@@ -48,11 +48,11 @@ pub(super) fn find(sources: &ProjectSources<'_>) -> Vec<EntryPoint> {
     python::modules(sources, &mut found);
     executables(sources, &mut found);
     containers::entries(sources, &mut found);
-    few(found)
+    deduplicate(found)
 }
 
 /// Deduplicates and sorts: programs, then libraries, then examples.
-fn few(mut found: Vec<EntryPoint>) -> Vec<EntryPoint> {
+fn deduplicate(mut found: Vec<EntryPoint>) -> Vec<EntryPoint> {
     let mut seen = HashSet::new();
     found.retain(|entry| seen.insert((order(entry.kind), entry.name.clone(), entry.path.clone())));
     let bound = |kind| match kind {

@@ -218,7 +218,8 @@ fn examples_do_not_crowd_out_programs() {
         declared_in: "Cargo.toml".into(),
     };
     let examples = (0..50).map(|at| entry(EntryKind::Example, at));
-    let found = few(examples.chain((0..60).map(|at| entry(EntryKind::Binary, at))).collect());
+    let found =
+        deduplicate(examples.chain((0..60).map(|at| entry(EntryKind::Binary, at))).collect());
     assert_eq!(found.len(), MAX_ENTRY_POINTS);
     assert!(found.iter().all(|entry| entry.kind == EntryKind::Binary));
 }

@@ -118,7 +118,7 @@ pub(super) struct NamePurpose {
 /// Returns the purpose of a target or script by name; `None` if unknown.
 ///
 /// The first and last words decide: `test-slow`, `ui-test`. Words between them are about something else.
-pub(super) fn of_name(name: &str) -> Option<NamePurpose> {
+pub(super) fn purpose_of_name(name: &str) -> Option<NamePurpose> {
     let parts = parts(name);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let (first, last) = (*parts.first()?, *parts.last()?);
@@ -176,7 +176,7 @@ fn parts(name: &str) -> Vec<String> {
 }
 
 /// Returns the purpose of a command by its words; `None` for setup, output and anything unknown.
-pub(super) fn of_command(words: &[&str]) -> Option<CommandJudgment> {
+pub(super) fn judge_command(words: &[&str]) -> Option<CommandJudgment> {
     match installed(words) {
         Some(InstallTarget::Project) => return Some(install::judge(words)),
         // Installing packages by name is machine setup.
@@ -187,22 +187,22 @@ pub(super) fn of_command(words: &[&str]) -> Option<CommandJudgment> {
     let (first, rest) = words.split_first().filter(|(first, _)| !first.starts_with('/'))?;
     let file = name_of(first);
     if INTERPRETERS.contains(&interpreter(file)) {
-        return of_interpreted(rest);
+        return judge_interpreted(rest);
     }
     let known = TOOLS.iter().find(|tool| tool.names.contains(&file));
     let Some(tool) = known.filter(|_| !is_own_script(first)) else {
         if first.contains('/') {
-            return of_script(first);
+            return judge_script(first);
         }
         // `hatch run lint`: a word that is not a program is a project script.
-        let named = wrapped.then(|| of_name(first)).flatten()?;
+        let named = wrapped.then(|| purpose_of_name(first)).flatten()?;
         return Some(CommandJudgment { purpose: named.purpose, need: CommandRequirement::Nothing });
     };
     if flagged(rest, &["--version", "--help", "-V"]) {
         return None;
     }
     let purpose = match rest.iter().position(|word| *word == "--target") {
-        Some(at) if file == "cmake" => of_name(rest.get(at + 1)?)?.purpose,
+        Some(at) if file == "cmake" => purpose_of_name(rest.get(at + 1)?)?.purpose,
         _ => by_rule(tool.rule, file, rest)?,
     };
     // These flags mean other things to other tools.
@@ -265,11 +265,11 @@ fn interpreter(name: &str) -> &str {
     name.split_once('.').map_or(name, |(name, _)| name)
 }
 
-fn of_interpreted(rest: &[&str]) -> Option<CommandJudgment> {
+fn judge_interpreted(rest: &[&str]) -> Option<CommandJudgment> {
     let mut words = rest;
     loop {
         words = match words {
-            ["-m", _, ..] => return of_command(words.get(1..)?),
+            ["-m", _, ..] => return judge_command(words.get(1..)?),
             ["-c" | "-e" | "-r", ..] | [] => return None,
             [flag, rest @ ..] if flag.starts_with('-') => rest,
             [file, rest @ ..] => {
@@ -278,7 +278,7 @@ fn of_interpreted(rest: &[&str]) -> Option<CommandJudgment> {
                 let need = CommandRequirement::File(file.trim_start_matches("./").to_owned());
                 return match by_verb {
                     Some(purpose) => Some(CommandJudgment { purpose, need }),
-                    None => of_script(file),
+                    None => judge_script(file),
                 };
             }
         };
@@ -286,10 +286,10 @@ fn of_interpreted(rest: &[&str]) -> Option<CommandJudgment> {
 }
 
 /// A script run by path: its name decides.
-fn of_script(path: &str) -> Option<CommandJudgment> {
+fn judge_script(path: &str) -> Option<CommandJudgment> {
     let name = name_of(path);
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let purpose = of_name(stem).filter(|named| !named.weak)?.purpose;
+    let purpose = purpose_of_name(stem).filter(|named| !named.weak)?.purpose;
     let need = CommandRequirement::File(path.trim_start_matches("./").to_owned());
     Some(CommandJudgment { purpose, need })
 }
@@ -306,7 +306,7 @@ fn by_rule(rule: PurposeRule, tool: &str, rest: &[&str]) -> Option<CommandPurpos
             match first {
                 "hack" => find(verbs, second?),
                 // `cargo xtask test` and `deno task test` are judged by the task name.
-                "xtask" | "make" | "task" => of_name(second?).map(|named| named.purpose),
+                "xtask" | "make" | "task" => purpose_of_name(second?).map(|named| named.purpose),
                 "compose" if second? == "up" => Some(CommandPurpose::Run),
                 "compose" if second? == "build" => Some(CommandPurpose::Build),
                 first => by_two.or_else(|| find(verbs, first)),
@@ -321,14 +321,14 @@ fn by_rule(rule: PurposeRule, tool: &str, rest: &[&str]) -> Option<CommandPurpos
         }
         PurposeRule::Target(alone) => match target(rest) {
             Some("check") if tool == "make" => Some(CommandPurpose::Test),
-            Some(name) => of_name(name).map(|named| named.purpose),
+            Some(name) => purpose_of_name(name).map(|named| named.purpose),
             None => Some(alone),
         },
         PurposeRule::Scripts => match target(rest) {
             Some("t" | "tst") => Some(CommandPurpose::Test),
             Some("publish") => Some(CommandPurpose::Release),
             Some("check") => Some(CommandPurpose::Lint),
-            Some(name) => of_name(name).map(|named| named.purpose),
+            Some(name) => purpose_of_name(name).map(|named| named.purpose),
             None => None,
         },
     }
@@ -374,7 +374,7 @@ fn flagged(words: &[&str], flags: &[&str]) -> bool {
 pub(super) fn ecosystem(command: &str) -> Option<&'static str> {
     let words: Vec<&str> = command.split_whitespace().collect();
     if let Some(CommandJudgment { need: CommandRequirement::Ecosystem(ecosystem), .. }) =
-        of_command(&words)
+        judge_command(&words)
     {
         return Some(ecosystem);
     }

@@ -48,7 +48,7 @@ fn names_give_purposes() {
         ("", None),
     ];
     for (name, want) in cases {
-        let found = of_name(name).map(|named| (named.purpose, named.exact));
+        let found = purpose_of_name(name).map(|named| (named.purpose, named.exact));
         assert_eq!(found, want, "{name}");
     }
 }
@@ -56,7 +56,7 @@ fn names_give_purposes() {
 fn check_commands(cases: &[(&str, Option<CommandPurpose>)]) {
     for (command, want) in cases {
         let words: Vec<&str> = command.split_whitespace().collect();
-        assert_eq!(of_command(&words).map(|judged| judged.purpose), *want, "{command}");
+        assert_eq!(judge_command(&words).map(|judged| judged.purpose), *want, "{command}");
     }
 }
 
@@ -191,7 +191,7 @@ fn commands_need() {
     ];
     for (command, want) in cases {
         let words: Vec<&str> = command.split_whitespace().collect();
-        assert_eq!(of_command(&words).map(|judged| judged.need), Some(want), "{command}");
+        assert_eq!(judge_command(&words).map(|judged| judged.need), Some(want), "{command}");
     }
 }
 

@@ -101,7 +101,7 @@ fn is_typed(name: &str, phony: &HashSet<String>) -> bool {
     if name.starts_with(['.', '_']) || name.contains(['/', '*']) {
         return false;
     }
-    phony.contains(name) || (!name.contains('.') && purpose::of_name(name).is_some())
+    phony.contains(name) || (!name.contains('.') && purpose::purpose_of_name(name).is_some())
 }
 
 /// Returns the target of a Sphinx Makefile, which passes every target on.

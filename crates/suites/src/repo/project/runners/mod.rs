@@ -92,7 +92,7 @@ fn executables(sources: &ProjectSources<'_>) -> Vec<TaskTarget> {
     let named = |path: &&&str| {
         let name = name_of(path);
         let stem = name.strip_suffix(".sh").unwrap_or(name);
-        purpose::of_name(stem).is_some_and(|named| named.exact) && !stem.contains('.')
+        purpose::purpose_of_name(stem).is_some_and(|named| named.exact) && !stem.contains('.')
     };
     let paths = sources.of(FileRole::Executable).iter().filter(named);
     let paths = paths.filter(|path| starts_with_interpreter(sources, path));

@@ -6,7 +6,7 @@ use super::{
     picture::{Drawing, PictureFrame},
 };
 use crate::repo::{
-    render::figures::{compact, counted, real, whole},
+    render::figures::{compact, counted, to_f64, to_u64},
     report::{Month, Release},
 };
 
@@ -29,9 +29,9 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: PictureFrame) 
     let most = months.iter().map(|month| month.commits).max().unwrap_or_default().max(1);
     let step = tick(most);
     let ticks = most.div_ceil(step);
-    let top = real(ticks * step);
+    let top = to_f64(ticks * step);
     let floor = height - BOTTOM_MARGIN;
-    let level = |commits: u64| floor - real(commits) / top * (floor - TOP_MARGIN);
+    let level = |commits: u64| floor - to_f64(commits) / top * (floor - TOP_MARGIN);
     for index in 0..=ticks {
         let y = level(index * step);
         put!(body, "<path class=\"grid\" d=\"M{LEFT_MARGIN:.1} {y:.1}H{:.1}\"/>", frame.width);
@@ -43,12 +43,12 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: PictureFrame) 
             compact(index * step)
         );
     }
-    let slot = ((frame.width - LEFT_MARGIN) / real(whole(months.len().max(1)))).min(36.0);
+    let slot = ((frame.width - LEFT_MARGIN) / to_f64(to_u64(months.len().max(1)))).min(36.0);
     let wide = (slot * 0.72).max(1.0);
     let mut last_year = "";
     let mut last_label = f64::NEG_INFINITY;
     for (index, month) in months.iter().enumerate() {
-        let x = LEFT_MARGIN + real(whole(index)) * slot;
+        let x = LEFT_MARGIN + to_f64(to_u64(index)) * slot;
         let y = level(month.commits);
         put!(
             body,

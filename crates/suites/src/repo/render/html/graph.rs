@@ -8,7 +8,7 @@ use super::{
     picture::{Drawing, PictureFrame},
 };
 use crate::repo::{
-    render::figures::{counted, whole},
+    render::figures::{counted, to_u64},
     report::{InternalEdge, Manifest},
 };
 use std::collections::{BTreeMap, HashMap};
@@ -58,8 +58,8 @@ impl PackageGraph {
         edges.sort_unstable();
         edges.dedup();
         let node = |(at, (path, _)): (usize, &(&str, usize))| {
-            let asks = whole(edges.iter().filter(|edge| edge.0 == at).count());
-            let asked = whole(edges.iter().filter(|edge| edge.1 == at).count());
+            let asks = to_u64(edges.iter().filter(|edge| edge.0 == at).count());
+            let asked = to_u64(edges.iter().filter(|edge| edge.1 == at).count());
             let asks = counted(asks, "package", "packages");
             let asked = counted(asked, "package", "packages");
             PackageNode {
@@ -87,13 +87,13 @@ impl PackageGraph {
 
     /// Describes the picture.
     pub(super) fn describe(&self) -> String {
-        let packages = counted(whole(self.nodes.len()), "package", "packages");
-        let edges = counted(whole(self.edges.len()), "edge", "edges");
+        let packages = counted(to_u64(self.nodes.len()), "package", "packages");
+        let edges = counted(to_u64(self.edges.len()), "edge", "edges");
         format!("{packages} and {edges}; each package is above its dependencies.")
     }
 
     /// Whether there is a dependency cycle.
-    pub(super) fn goes_round(&self) -> bool {
+    pub(super) fn has_cycle(&self) -> bool {
         self.layers.lines.iter().any(|line| line.against)
     }
 
@@ -122,7 +122,7 @@ impl PackageGraph {
             put!(
                 body,
                 "<path class=\"{class}\" data-from=\"{from}\" data-to=\"{to}\" d=\"{}\"/>",
-                placing.way(line)
+                placing.edge_path(line)
             );
         }
         let nodes = self.nodes.iter().zip(&names).zip(&placing.places).enumerate();

@@ -1,7 +1,7 @@
 //! Arranges the nodes of a graph in layers, so that edges run downward with few crossings. Deterministic for the same
 //! graph.
 
-use crate::repo::render::figures::{real, whole};
+use crate::repo::render::figures::{to_f64, to_u64};
 
 /// Maximum number of sweeps to reduce crossings.
 const MAX_SWEEPS: usize = 16;
@@ -38,14 +38,14 @@ pub(super) struct GraphLayers {
 
 /// Arranges nodes by their edges.
 pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> GraphLayers {
-    let against = edges_against(nodes, edges);
+    let against = find_cycle_edges(nodes, edges);
     let forward: Vec<(usize, usize)> = edges
         .iter()
         .zip(&against)
         .map(|(&(from, to), &against)| if against { (to, from) } else { (from, to) })
         .collect();
     let depth = depths(nodes, &forward);
-    let implied = implied(nodes, &forward);
+    let implied = find_indirect_edges(nodes, &forward);
     let mut layers = GraphLayers {
         items: depth
             .iter()
@@ -75,12 +75,12 @@ pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> GraphLayers {
             row.push(index);
         }
     }
-    layers.untangle();
+    layers.order_rows();
     layers
 }
 
 /// Finds edges that close a cycle, from the first node on.
-fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
+fn find_cycle_edges(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum VisitState {
         New,
@@ -157,7 +157,7 @@ fn depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
 }
 
 /// Finds indirect edges: there is a longer path between the same nodes.
-fn implied(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
+fn find_indirect_edges(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut next: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     for &(from, to) in edges.iter().filter(|(from, to)| from != to) {
         if let Some(list) = next.get_mut(from) {
@@ -194,7 +194,7 @@ fn implied(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
 
 impl GraphLayers {
     /// Orders each row by neighbor positions, downward and upward in turn, and keeps the best order.
-    fn untangle(&mut self) {
+    fn order_rows(&mut self) {
         let pairs: Vec<(usize, usize)> = self
             .lines
             .iter()
@@ -221,7 +221,7 @@ impl GraphLayers {
         for row in &self.rows {
             for (index, item) in row.iter().enumerate() {
                 if let Some(place) = places.get_mut(*item) {
-                    *place = (real(whole(index)) + 0.5) / real(whole(row.len()));
+                    *place = (to_f64(to_u64(index)) + 0.5) / to_f64(to_u64(row.len()));
                 }
             }
         }
@@ -238,7 +238,7 @@ impl GraphLayers {
             }
         }
         let wish = |item: usize| match sums.get(item) {
-            Some((sum, count @ 1..)) => sum / real(*count),
+            Some((sum, count @ 1..)) => sum / to_f64(*count),
             _ => places.get(item).copied().unwrap_or_default(),
         };
         if let Some(row) = self.rows.get_mut(row) {

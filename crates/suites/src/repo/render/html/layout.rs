@@ -91,7 +91,7 @@ impl GraphLayout {
         }
         let centre = room.across / 2.0;
         for row in rows {
-            self.settle(row, room, |_| centre);
+            self.place_row(row, room, |_| centre);
         }
         for round in 0..LAYOUT_ROUNDS {
             let joined = if round % 2 == 0 { &above } else { &below };
@@ -100,7 +100,7 @@ impl GraphLayout {
             for row in order {
                 let before = self.places.clone();
                 let middle = |at: usize| before.get(at).map_or(centre, |place| place.middle());
-                self.settle(row, room, |at| match joined.get(at) {
+                self.place_row(row, room, |at| match joined.get(at) {
                     Some(list) if !list.is_empty() => mean(list.iter().map(|one| middle(*one))),
                     _ => middle(at),
                 });
@@ -109,7 +109,7 @@ impl GraphLayout {
     }
 
     /// Places the items of a row as close to their preferred positions as order and width allow.
-    fn settle(&mut self, row: &[usize], room: RowWidth, wish: impl Fn(usize) -> f64) {
+    fn place_row(&mut self, row: &[usize], room: RowWidth, wish: impl Fn(usize) -> f64) {
         let wide = |at: usize| self.places.get(at).map_or(0.0, |place| place.wide);
         let mut offsets = Vec::with_capacity(row.len());
         let mut used = 0.0;
@@ -131,7 +131,7 @@ impl GraphLayout {
     }
 
     /// Returns a smooth path from the lower edge of one box to the upper edge of another.
-    pub(super) fn way(&self, line: &LayerEdge) -> String {
+    pub(super) fn edge_path(&self, line: &LayerEdge) -> String {
         let mut way = MarkupBuffer::default();
         let mut last: Option<(f64, f64)> = None;
         for place in line.through.iter().filter_map(|at| self.places.get(*at)) {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::repo::{
     render::{
-        figures::{compact, count, percent, size, whole},
+        figures::{compact, count, percent, size, to_u64},
         wording,
     },
     report::Report,
@@ -130,7 +130,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
         0 => all.push(("Size", size(report.structure.bytes))),
         lines => all.push(("Lines of code", compact(lines))),
     }
-    all.push(("Languages", count(whole(report.languages.len()))));
+    all.push(("Languages", count(to_u64(report.languages.len()))));
     if let Some(dependencies) = &report.dependencies {
         all.push(("Dependencies", count(dependencies.direct + dependencies.development)));
     }

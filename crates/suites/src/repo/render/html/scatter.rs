@@ -6,7 +6,7 @@ use super::{
     picture::{Drawing, PictureFrame},
 };
 use crate::repo::{
-    render::figures::{compact, count, real},
+    render::figures::{compact, count, to_f64},
     report::HotSpot,
 };
 
@@ -31,8 +31,8 @@ impl Axis {
             low = low.min(value.max(1));
             high = high.max(value);
         }
-        let low = real(low.min(high)).ln() - 0.18;
-        Self { low, high: (real(high).ln() + 0.14).max(low + 1.2), from, to }
+        let low = to_f64(low.min(high)).ln() - 0.18;
+        Self { low, high: (to_f64(high).ln() + 0.14).max(low + 1.2), from, to }
     }
 
     fn at(self, value: f64) -> f64 {
@@ -46,13 +46,13 @@ impl Axis {
             let powers = (0..15).map(|exponent| 10_u64.pow(exponent));
             let values = powers.flat_map(|power| steps.iter().map(move |step| step * power));
             values
-                .filter(|value| (self.low..=self.high).contains(&real(*value).ln()))
+                .filter(|value| (self.low..=self.high).contains(&to_f64(*value).ln()))
                 .collect::<Vec<u64>>()
         };
         let crowded = |ticks: &[u64]| {
             ticks
                 .windows(2)
-                .any(|pair| (self.at(real(pair[1])) - self.at(real(pair[0]))).abs() < apart)
+                .any(|pair| (self.at(to_f64(pair[1])) - self.at(to_f64(pair[0]))).abs() < apart)
         };
         let choices: [&[u64]; 4] = [&[1, 2, 3, 4, 5, 6, 8], &[1, 2, 3, 5], &[1, 2, 5], &[1, 3]];
         let fitting = choices.into_iter().map(along).find(|ticks| !crowded(ticks));
@@ -71,9 +71,9 @@ pub(super) fn draw(spots: &[HotSpot], frame: PictureFrame) -> Drawing {
     let most = spots.iter().map(|spot| spot.lines).max().unwrap_or_default().max(1);
     let mut placed = Vec::new();
     for spot in spots.iter().rev() {
-        let (x, y) = (across.at(real(spot.changes)), up.at(real(spot.complexity)));
+        let (x, y) = (across.at(to_f64(spot.changes)), up.at(to_f64(spot.complexity)));
         let largest = if frame.narrow { 6.0 } else { 9.0 };
-        let radius = 3.0 + largest * (real(spot.lines) / real(most)).sqrt();
+        let radius = 3.0 + largest * (to_f64(spot.lines) / to_f64(most)).sqrt();
         let class = if spot.score >= HOT_SCORE { "spot hot" } else { "spot" };
         let title = format!(
             "{}\n{} changes, complexity {}, {} lines, score {:.0}",
@@ -99,7 +99,7 @@ fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up):
     let (left, right, above, below) = MARGIN;
     let floor = height - below;
     for tick in across.ticks(34.0) {
-        let x = across.at(real(tick));
+        let x = across.at(to_f64(tick));
         put!(body, "<path class=\"grid\" d=\"M{x:.1} {above:.1}V{floor:.1}\"/>");
         put!(
             body,
@@ -109,7 +109,7 @@ fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up):
         );
     }
     for tick in up.ticks(26.0) {
-        let y = up.at(real(tick));
+        let y = up.at(to_f64(tick));
         put!(body, "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{:.1}\"/>", frame.width - right);
         put!(
             body,

@@ -3,7 +3,7 @@
 use super::markup::{MarkupBuffer, path, prose, put, text};
 use crate::repo::{
     render::{
-        figures::{bounded, count, percent, whole},
+        figures::{bounded, count, percent, to_u64},
         wording,
     },
     report::Severity,
@@ -148,12 +148,12 @@ pub(super) struct HtmlTable<'a> {
 impl<'a> HtmlTable<'a> {
     /// Creates a table with all rows.
     pub(super) fn new(label: &'a str, columns: &'a [&'a str], rows: Vec<Vec<Cell<'a>>>) -> Self {
-        Self { label, columns, all: whole(rows.len()), rows }
+        Self { label, columns, all: to_u64(rows.len()), rows }
     }
 
     /// Sets the total number of rows.
-    pub(super) fn of(self, all: u64) -> Self {
-        Self { all: all.max(whole(self.rows.len())), ..self }
+    pub(super) fn with_total(self, all: u64) -> Self {
+        Self { all: all.max(to_u64(self.rows.len())), ..self }
     }
 
     /// Writes the table without empty columns; nothing if it has no rows.
@@ -187,7 +187,7 @@ impl<'a> HtmlTable<'a> {
             put!(out, "</tr>");
         }
         put!(out, "</tbody></table></div>");
-        more(out, self.all, whole(self.rows.len()));
+        more(out, self.all, to_u64(self.rows.len()));
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn draw(root: &FolderSize, frame: PictureFrame) -> Drawing {
 }
 
 fn real(value: usize) -> f64 {
-    crate::repo::render::figures::real(crate::repo::render::figures::whole(value))
+    crate::repo::render::figures::to_f64(crate::repo::render::figures::to_u64(value))
 }
 
 /// Returns the largest folders, each below its parent.

@@ -6,7 +6,7 @@ use super::{
     markup::{MarkupBuffer, put, text},
     picture::{Drawing, PictureFrame},
 };
-use crate::repo::render::figures::{counted, part, percent, real, size};
+use crate::repo::render::figures::{counted, part, percent, size, to_f64};
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,7 @@ pub(super) fn draw(root: &FolderSize, frame: PictureFrame) -> Drawing {
     let mut sheet =
         TreemapCanvas { body: MarkupBuffer::default(), all: root.bytes.max(sum(&root.folders)) };
     let area = TreemapArea { x: 0.0, y: 0.0, width: frame.width, height };
-    let values: Vec<f64> = root.folders.iter().map(|folder| real(folder.bytes)).collect();
+    let values: Vec<f64> = root.folders.iter().map(|folder| to_f64(folder.bytes)).collect();
     for (rank, (folder, area)) in root.folders.iter().zip(squarify(&values, area)).enumerate() {
         let tint = TINTS.get(rank).or(TINTS.last()).copied().unwrap_or_default();
         sheet.tile(folder, area.inset(AREA_GAP), tint, 0);
@@ -90,7 +90,12 @@ impl TreemapCanvas {
         self.label(folder, area, if opens { Some(level) } else { None });
         put!(self.body, "</g>");
         if opens {
-            self.inside(folder, area.below(LABEL_STRIP_HEIGHT).inset(AREA_GAP), tint, level + 1);
+            self.draw_contents(
+                folder,
+                area.below(LABEL_STRIP_HEIGHT).inset(AREA_GAP),
+                tint,
+                level + 1,
+            );
         }
     }
 
@@ -113,7 +118,7 @@ impl TreemapCanvas {
     }
 
     /// Draws a folder's contents, with its own files as one more area.
-    fn inside(&mut self, folder: &FolderSize, area: TreemapArea, tint: &str, level: usize) {
+    fn draw_contents(&mut self, folder: &FolderSize, area: TreemapArea, tint: &str, level: usize) {
         let files = folder.folders.iter().map(|one| one.files).sum();
         let own = FolderSize {
             name: "files".into(),
@@ -126,7 +131,7 @@ impl TreemapCanvas {
             folder.folders.iter().map(|one| (one, tint)).collect();
         parts.push((&own, "rest"));
         parts.sort_by_key(|(one, _)| std::cmp::Reverse(one.bytes));
-        let values: Vec<f64> = parts.iter().map(|(one, _)| real(one.bytes)).collect();
+        let values: Vec<f64> = parts.iter().map(|(one, _)| to_f64(one.bytes)).collect();
         for ((one, tint), area) in parts.into_iter().zip(squarify(&values, area)) {
             self.tile(one, area.inset(AREA_GAP * 0.7), tint, level);
         }
@@ -147,7 +152,7 @@ fn squarify(values: &[f64], area: TreemapArea) -> Vec<TreemapArea> {
         let side = free.width.min(free.height);
         let taken = row_length(&rest, side);
         let left = rest.split_off(taken);
-        free = lay(&rest, free, &mut placed);
+        free = place_row(&rest, free, &mut placed);
         rest = left;
     }
     placed
@@ -171,7 +176,7 @@ fn row_length(areas: &[f64], side: f64) -> usize {
 }
 
 /// Places a row along the shorter side, and returns the remaining area.
-fn lay(row: &[f64], free: TreemapArea, placed: &mut Vec<TreemapArea>) -> TreemapArea {
+fn place_row(row: &[f64], free: TreemapArea, placed: &mut Vec<TreemapArea>) -> TreemapArea {
     let sum: f64 = row.iter().sum();
     let upright = free.width >= free.height;
     let side = if upright { free.height } else { free.width };

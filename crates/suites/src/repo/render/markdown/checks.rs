@@ -7,7 +7,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::ReportPart,
-        figures::{count, counted, percent, whole},
+        figures::{count, counted, percent, to_u64},
         markup::{MarkupBuffer, put},
         wording,
     },
@@ -39,7 +39,7 @@ pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
             out,
             &[title, "#Public", "#Documented", "#Share"],
             parts.iter().map(row),
-            whole(parts.len()),
+            to_u64(parts.len()),
         );
     }
     if !found.undocumented.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
             .iter()
             .map(|one| vec![code(&one.symbol), words(&one.kind), place(&one.path, Some(one.line))]);
         let all =
-            found.public.saturating_sub(found.documented).max(whole(found.undocumented.len()));
+            found.public.saturating_sub(found.documented).max(to_u64(found.undocumented.len()));
         table(out, &["Symbol", "Kind", "Location"], rows, all);
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn links(out: &mut MarkupBuffer, report: &Report) {
             code(one.suggestion.as_deref().unwrap_or_default()),
         ]
     });
-    let all = links.broken_count.max(whole(links.broken.len()));
+    let all = links.broken_count.max(to_u64(links.broken.len()));
     table(out, &["Location", "Link", "Problem", "Did you mean"], rows, all);
 }
 
@@ -95,7 +95,7 @@ pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
             code(one.suggestion.as_deref().unwrap_or_default()),
         ]
     });
-    let all = drift.stale_count.max(whole(drift.stale.len()));
+    let all = drift.stale_count.max(to_u64(drift.stale.len()));
     table(out, &["Confidence", "Location", "Mention", "Kind", "Why", "Did you mean"], rows, all);
     if !drift.outdated.is_empty() {
         put!(out, "### Documents older than their code\n\n");
@@ -103,7 +103,7 @@ pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
             vec![code(&one.path), words(&one.last_change), count(one.changes), places(&one.changed)]
         });
         let columns = ["Document", "Last changed", "#Changes since", "Files that changed"];
-        table(out, &columns, rows, whole(drift.outdated.len()));
+        table(out, &columns, rows, to_u64(drift.outdated.len()));
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn redundancy(out: &mut MarkupBuffer, report: &Report) {
         .duplicates
         .iter()
         .map(|one| vec![code(&one.one), code(&one.other), percent(one.alike)]);
-    table(out, &["One", "Other", "#Similarity"], rows, whole(found.duplicates.len()));
+    table(out, &["One", "Other", "#Similarity"], rows, to_u64(found.duplicates.len()));
     for (title, paths) in [("Not linked", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {
             put!(out, "### {title}\n\n");

@@ -7,7 +7,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::ReportPart,
-        figures::{count, counted, percent, size, whole},
+        figures::{count, counted, percent, size, to_u64},
         markup::{MarkupBuffer, put},
         wording,
     },
@@ -29,14 +29,14 @@ pub(super) fn commands(out: &mut MarkupBuffer, report: &Report) {
             code(&one.source),
         ]
     });
-    table(out, &["For", "Command", "In", "From"], rows, whole(project.commands.len()));
+    table(out, &["For", "Command", "In", "From"], rows, to_u64(project.commands.len()));
     if !project.toolchain.is_empty() {
         put!(out, "### Requirements\n\n");
         let rows = project
             .toolchain
             .iter()
             .map(|one| vec![words(&one.name), code(&one.requirement), code(&one.source)]);
-        table(out, &["Tool", "Version", "From"], rows, whole(project.toolchain.len()));
+        table(out, &["Tool", "Version", "From"], rows, to_u64(project.toolchain.len()));
     }
     if !project.environment.is_empty() {
         put!(out, "### Environment variables\n\n");
@@ -57,7 +57,7 @@ pub(super) fn commands(out: &mut MarkupBuffer, report: &Report) {
             out,
             &["Name", "Kind", "Starts in", "Declared in"],
             rows,
-            whole(project.entry_points.len()),
+            to_u64(project.entry_points.len()),
         );
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
         ]
     });
     let columns = ["Language", "Kind", "#Share", "#Files", "#Size", "#Code", "#Comments", "#Blank"];
-    table(out, &columns, rows, whole(report.languages.len()));
+    table(out, &columns, rows, to_u64(report.languages.len()));
     put!(out, "## Folders\n\n");
     if report.structure.tree.is_empty() {
         put!(out, "No files to measure.\n\n");
@@ -92,10 +92,10 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     let mut tree: Vec<_> = report.structure.tree.iter().collect();
     tree.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.path.cmp(&other.path)));
     let rows = tree.iter().map(|one| vec![code(&one.path), count(one.files), size(one.bytes)]);
-    table(out, &["Folder or file", "#Files", "#Size"], rows, whole(tree.len()));
+    table(out, &["Folder or file", "#Files", "#Size"], rows, to_u64(tree.len()));
     put!(out, "## Open tasks\n\n");
     let Some(tasks) = &report.tasks else { return absent(out, report, ReportPart::Tasks) };
     put!(out, "{} (TODO, FIXME, HACK, XXX).\n\n", counted(tasks.count, "mark", "marks"));
     let rows = tasks.files.iter().map(|one| vec![code(&one.path), count(one.count)]);
-    table(out, &["File", "#Marks"], rows, whole(tasks.files.len()));
+    table(out, &["File", "#Marks"], rows, to_u64(tasks.files.len()));
 }

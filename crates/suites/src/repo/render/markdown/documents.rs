@@ -7,7 +7,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::{ReportPart, none},
-        figures::{count, counted, whole},
+        figures::{count, counted, to_u64},
         markup::{MarkupBuffer, put},
         wording,
     },
@@ -31,7 +31,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
             .kinds
             .iter()
             .map(|one| vec![wording::document(one.kind).to_owned(), count(one.count)]);
-        table(out, &["Kind", "#Documents"], rows, whole(documentation.kinds.len()));
+        table(out, &["Kind", "#Documents"], rows, to_u64(documentation.kinds.len()));
     }
     if !documentation.decisions.is_empty() {
         put!(out, "### Decisions\n\n");
@@ -42,13 +42,13 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
                 code(&one.path),
             ]
         });
-        table(out, &["Decision", "Status", "File"], rows, whole(documentation.decisions.len()));
+        table(out, &["Decision", "Status", "File"], rows, to_u64(documentation.decisions.len()));
     }
     if !documentation.api_docs.is_empty() {
         put!(out, "### Generated API references\n\n");
         let rows =
             documentation.api_docs.iter().map(|one| vec![words(&one.tool), code(&one.source)]);
-        table(out, &["Generator", "Configured in"], rows, whole(documentation.api_docs.len()));
+        table(out, &["Generator", "Configured in"], rows, to_u64(documentation.api_docs.len()));
     }
     if !documentation.documents.is_empty() {
         put!(out, "### All documents\n\n");
@@ -61,7 +61,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
                 count(one.words),
             ]
         });
-        let all = documentation.document_count.max(whole(documentation.documents.len()));
+        let all = documentation.document_count.max(to_u64(documentation.documents.len()));
         table(out, &["File", "Title", "For", "Reason", "#Words"], rows, all);
     }
 }
@@ -87,7 +87,7 @@ fn readme(out: &mut MarkupBuffer, readme: &Readme) {
             item.line.map(count).unwrap_or_default(),
         ]
     });
-    table(out, &["Item", "There", "Evidence", "#Line"], rows, whole(readme.items.len()));
+    table(out, &["Item", "There", "Evidence", "#Line"], rows, to_u64(readme.items.len()));
 }
 
 fn rest(out: &mut MarkupBuffer, report: &Report, documentation: &Documentation) {

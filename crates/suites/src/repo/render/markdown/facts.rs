@@ -25,7 +25,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     figures(&mut rows, report);
     let path = if report.path.is_empty() { "." } else { &report.path };
     rows.push(("Analysed", format!("{}, depth {}", code(path), wording::depth(report.depth))));
-    let all = crate::repo::render::figures::whole(rows.len());
+    let all = crate::repo::render::figures::to_u64(rows.len());
     table(
         out,
         &["Fact", "Value"],

@@ -7,7 +7,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::ReportPart,
-        figures::{count, counted, percent, whole},
+        figures::{count, counted, percent, to_u64},
         markup::{MarkupBuffer, put},
     },
     report::{Ages, History, Releases, Report},
@@ -25,7 +25,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
         put!(out, "### Commits by month\n\n");
         let rows =
             history.months.iter().rev().map(|one| vec![words(&one.month), count(one.commits)]);
-        table(out, &["Month", "#Commits"], rows, whole(history.months.len()));
+        table(out, &["Month", "#Commits"], rows, to_u64(history.months.len()));
     }
 }
 
@@ -60,7 +60,7 @@ fn hot_spots(out: &mut MarkupBuffer, history: &History) {
             ]
         });
         let columns = ["File", "#Changes", "#Complexity", "#Lines", "#Score"];
-        table(out, &columns, rows, whole(history.hot_spots.len()));
+        table(out, &columns, rows, to_u64(history.hot_spots.len()));
     }
     if !history.churn.is_empty() {
         put!(out, "### Most changed files\n\n");
@@ -71,7 +71,7 @@ fn hot_spots(out: &mut MarkupBuffer, history: &History) {
             out,
             &["File", "#Changes", "#Authors", "Last changed"],
             rows,
-            whole(history.churn.len()),
+            to_u64(history.churn.len()),
         );
     }
 }
@@ -87,7 +87,7 @@ fn people(out: &mut MarkupBuffer, history: &History) {
     let rows = history.owners.iter().map(|one| {
         vec![words(&one.name), count(one.commits), percent(one.share), words(&one.last)]
     });
-    let all = history.author_count.max(whole(history.owners.len()));
+    let all = history.author_count.max(to_u64(history.owners.len()));
     table(out, &["Author", "#Commits", "#Share of changes", "Last commit"], rows, all);
     let rows = history.folders.iter().map(|one| {
         vec![
@@ -99,7 +99,7 @@ fn people(out: &mut MarkupBuffer, history: &History) {
         ]
     });
     let columns = ["Folder", "Main author", "#Share", "#Bus factor", "#Changes"];
-    table(out, &columns, rows, whole(history.folders.len()));
+    table(out, &columns, rows, to_u64(history.folders.len()));
 }
 
 fn releases(out: &mut MarkupBuffer, releases: &Releases) {

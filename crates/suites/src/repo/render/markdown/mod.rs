@@ -10,7 +10,7 @@ mod text;
 
 use super::{
     absence::{ReportPart, reason},
-    figures::whole,
+    figures::to_u64,
     markup::{MarkupBuffer, put},
     wording,
 };
@@ -58,7 +58,7 @@ fn gaps(out: &mut MarkupBuffer, report: &Report) {
             prose(&gap.next_step),
         ]
     });
-    table(out, &["Severity", "Gap", "Impact", "What to do"], rows, whole(report.gaps.len()));
+    table(out, &["Severity", "Gap", "Impact", "What to do"], rows, to_u64(report.gaps.len()));
     if !report.next_steps.is_empty() {
         put!(out, "## Next steps\n\n");
         for (index, step) in report.next_steps.iter().enumerate() {
@@ -78,7 +78,7 @@ fn limits(out: &mut MarkupBuffer, report: &Report) {
         put!(out, "### Not finished\n\n");
         text::list(out, report.missing.iter().map(|part| words(part)));
     }
-    let count = report.problem_count.max(whole(report.problems.len()));
+    let count = report.problem_count.max(to_u64(report.problems.len()));
     if count == 0 {
         put!(out, "Everything was read.\n\n");
         return;

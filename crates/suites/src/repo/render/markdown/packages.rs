@@ -7,7 +7,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::{ReportPart, none},
-        figures::{count, counted, whole},
+        figures::{count, counted, to_u64},
         markup::{MarkupBuffer, put},
         wording,
     },
@@ -26,7 +26,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     }
     // Without a summary, no manifest was read: its count is unknown, not zero.
     let is_read = report.dependencies.is_some();
-    let asked = |found| if is_read { count(whole(found)) } else { String::new() };
+    let asked = |found| if is_read { count(to_u64(found)) } else { String::new() };
     let rows = report.manifests.iter().map(|one| {
         let text = |value: &Option<String>| value.as_deref().map(words).unwrap_or_default();
         let path = |value: &Option<String>| value.as_deref().map(code).unwrap_or_default();
@@ -55,8 +55,8 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
         "Members",
         "#Dependencies",
     ];
-    table(out, &columns, rows, report.manifest_count.max(whole(report.manifests.len())));
-    let all: u64 = report.manifests.iter().map(|one| whole(one.dependencies.len())).sum();
+    table(out, &columns, rows, report.manifest_count.max(to_u64(report.manifests.len())));
+    let all: u64 = report.manifests.iter().map(|one| to_u64(one.dependencies.len())).sum();
     if all > 0 {
         put!(out, "### Dependencies\n\n");
         let asked = report
@@ -87,7 +87,7 @@ fn sum_up(out: &mut MarkupBuffer, summary: &DependencySummary) {
     if !summary.internal.is_empty() {
         put!(out, "### Dependencies between packages here\n\n");
         let rows = summary.internal.iter().map(|edge| vec![code(&edge.from), code(&edge.to)]);
-        table(out, &["Manifest", "Depends on"], rows, whole(summary.internal.len()));
+        table(out, &["Manifest", "Depends on"], rows, to_u64(summary.internal.len()));
     }
     if !summary.most_used.is_empty() {
         put!(out, "### Most used dependencies\n\n");
@@ -95,7 +95,7 @@ fn sum_up(out: &mut MarkupBuffer, summary: &DependencySummary) {
             .most_used
             .iter()
             .map(|one| vec![code(&one.name), words(&one.ecosystem), count(one.by)]);
-        table(out, &["Package", "Ecosystem", "#By"], rows, whole(summary.most_used.len()));
+        table(out, &["Package", "Ecosystem", "#By"], rows, to_u64(summary.most_used.len()));
     }
     if !summary.lock_files.is_empty() {
         put!(out, "### Lock files\n\n");
@@ -103,6 +103,6 @@ fn sum_up(out: &mut MarkupBuffer, summary: &DependencySummary) {
             .lock_files
             .iter()
             .map(|one| vec![code(&one.path), words(&one.ecosystem), count(one.packages)]);
-        table(out, &["File", "Ecosystem", "#Packages"], rows, whole(summary.lock_files.len()));
+        table(out, &["File", "Ecosystem", "#Packages"], rows, to_u64(summary.lock_files.len()));
     }
 }

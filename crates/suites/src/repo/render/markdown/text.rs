@@ -2,7 +2,7 @@
 
 use crate::repo::render::{
     characters::deceives,
-    figures::{count, whole},
+    figures::{count, to_u64},
     markup::{MarkupBuffer, put},
 };
 
@@ -119,9 +119,10 @@ pub(super) fn place(path: &str, line: Option<u64>) -> String {
 
 /// Formats a few files or names in one cell or line.
 pub(super) fn places(paths: &[String]) -> String {
-    const FEW: usize = 12;
-    let mut shown: Vec<String> = paths.iter().take(FEW).map(|path| code(path)).collect();
-    if let Some(more @ 1..) = paths.len().checked_sub(FEW) {
+    const MAX_INLINE_ITEMS: usize = 12;
+    let mut shown: Vec<String> =
+        paths.iter().take(MAX_INLINE_ITEMS).map(|path| code(path)).collect();
+    if let Some(more @ 1..) = paths.len().checked_sub(MAX_INLINE_ITEMS) {
         shown.push(format!("and {more} more"));
     }
     shown.join(", ")
@@ -156,12 +157,12 @@ pub(super) fn table(
         );
     }
     put!(out, "\n");
-    more(out, all, whole(rows.len()));
+    more(out, all, to_u64(rows.len()));
 }
 
 /// Appends a list: a limited number of items, then the number of others.
 pub(super) fn list(out: &mut MarkupBuffer, items: impl ExactSizeIterator<Item = String>) {
-    let all = whole(items.len());
+    let all = to_u64(items.len());
     let mut shown = 0;
     for item in items.take(MAX_ROWS) {
         put!(out, "- {item}\n");

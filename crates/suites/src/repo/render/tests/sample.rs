@@ -1,6 +1,6 @@
 //! Handwritten reports for tests: a rich one, and an absurd one.
 
-use crate::repo::{render::figures::real, report::*};
+use crate::repo::{render::figures::to_f64, report::*};
 
 /// A deep report with all parts.
 pub(in super::super) fn rich() -> Report {
@@ -55,7 +55,7 @@ pub(in super::super) fn absurd() -> Report {
                 name: format!("{long}{at}/"),
                 public: 200,
                 documented: at,
-                percent: real(at) / 2.0,
+                percent: to_f64(at) / 2.0,
             })
             .collect();
     }

@@ -12,7 +12,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::ReportPart,
-        figures::{bounded, count, counted, percent, whole},
+        figures::{bounded, count, counted, percent, to_u64},
         wording,
     },
     report::{Coverage, Report},
@@ -58,7 +58,7 @@ pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
             &["Symbol", "Kind", "Location"],
             rows,
         )
-        .of(all)
+        .with_total(all)
         .write(out);
     }
 }
@@ -79,7 +79,7 @@ fn shares(out: &mut MarkupBuffer, found: &Coverage) {
     if !found.folders.is_empty() {
         heading(out, "By folder");
         heat::scale(out);
-        let left = whole(heat::heat(out, &found.folders));
+        let left = to_u64(heat::heat(out, &found.folders));
         more(out, left, 0);
     }
 }
@@ -114,7 +114,7 @@ pub(super) fn links(out: &mut MarkupBuffer, report: &Report) {
         })
         .collect();
     HtmlTable::new("Broken links", &["Location", "Link", "Problem", "Did you mean"], rows)
-        .of(links.broken_count)
+        .with_total(links.broken_count)
         .write(out);
 }
 
@@ -152,7 +152,7 @@ pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
             .collect();
         let columns = ["Confidence", "Location", "Mention", "Kind", "Why", "Did you mean"];
         HtmlTable::new("Mentions of things that no longer exist", &columns, rows)
-            .of(drift.stale_count)
+            .with_total(drift.stale_count)
             .write(out);
     }
     if !drift.outdated.is_empty() {

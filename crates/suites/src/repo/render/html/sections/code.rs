@@ -14,7 +14,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::ReportPart,
-        figures::{bounded, count, counted, part, percent, size, whole},
+        figures::{bounded, count, counted, part, percent, size, to_u64},
         wording,
     },
     report::{Language, Lines, Nature, Report},
@@ -24,7 +24,7 @@ pub(super) fn brief(report: &Report) -> String {
     if report.languages.is_empty() {
         return String::new();
     }
-    let languages = counted(whole(report.languages.len()), "language", "languages");
+    let languages = counted(to_u64(report.languages.len()), "language", "languages");
     match code_lines(report) {
         0 => format!("{languages}."),
         lines => format!("{languages}, {}.", counted(lines, "line of code", "lines of code")),
@@ -46,7 +46,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
 }
 
 fn languages(out: &mut MarkupBuffer, all: &[Language]) {
-    const MOST: usize = 24;
+    const MAX_LANGUAGE_BARS: usize = 24;
     if all.is_empty() {
         return note(out, "No files in a known language found.");
     }
@@ -55,9 +55,10 @@ fn languages(out: &mut MarkupBuffer, all: &[Language]) {
     if longest > 0 {
         legend(out, &[("a1", "code"), ("a2", "comments"), ("a3", "blank lines")]);
     }
-    let shown: Vec<Bar<'_>> = all.iter().take(MOST).map(|one| language(one, longest)).collect();
+    let shown: Vec<Bar<'_>> =
+        all.iter().take(MAX_LANGUAGE_BARS).map(|one| language(one, longest)).collect();
     bars(out, text("Languages by lines"), &shown);
-    more(out, whole(all.len()), whole(shown.len()));
+    more(out, to_u64(all.len()), to_u64(shown.len()));
 }
 
 /// Draws lines relative to the longest language; bytes if lines were not counted.
@@ -97,7 +98,7 @@ fn folders(out: &mut MarkupBuffer, report: &Report) {
         heading(out, "Folders");
         let caption = Caption { id: "tree", title: "Folders as a tree", description: &description };
         show(out, caption, |frame| tree::draw(&root, frame));
-        more(out, report.structure.folders, whole(drawn));
+        more(out, report.structure.folders, to_u64(drawn));
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::{ReportPart, none},
-        figures::{count, counted, part, whole},
+        figures::{count, counted, part, to_u64},
         wording,
     },
     report::{Changelog, Documentation, Readme, Report, SuggestedSite},
@@ -194,8 +194,8 @@ fn documents(out: &mut MarkupBuffer, documentation: &Documentation) {
             ]
         })
         .collect();
-    let all = documentation.document_count.max(whole(documentation.documents.len()));
+    let all = documentation.document_count.max(to_u64(documentation.documents.len()));
     HtmlTable::new("All documents", &["File", "Title", "For", "Reason", "Words"], rows)
-        .of(all)
+        .with_total(all)
         .write(out);
 }

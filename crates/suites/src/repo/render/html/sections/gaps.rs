@@ -8,14 +8,14 @@ use super::{
     note,
 };
 use crate::repo::{
-    render::figures::{counted, whole},
+    render::figures::{counted, to_u64},
     report::Report,
 };
 
 pub(super) fn brief(report: &Report) -> String {
     match report.gaps.len() {
         0 => String::new(),
-        found => format!("{}, most important first.", counted(whole(found), "gap", "gaps")),
+        found => format!("{}, most important first.", counted(to_u64(found), "gap", "gaps")),
     }
 }
 

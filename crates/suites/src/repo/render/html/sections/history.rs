@@ -14,7 +14,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::ReportPart,
-        figures::{bounded, count, counted, part, percent, whole},
+        figures::{bounded, count, counted, part, percent, to_u64},
         wording,
     },
     report::{Ages, History, Releases, Report},
@@ -144,7 +144,7 @@ fn people(out: &mut MarkupBuffer, history: &History) {
         })
         .collect();
     bars(out, text("Authors by their share of the changes"), &shown);
-    more(out, history.author_count.max(whole(history.owners.len())), whole(shown.len()));
+    more(out, history.author_count.max(to_u64(history.owners.len())), to_u64(shown.len()));
     if !history.folders.is_empty() {
         heading(out, "Who knows which folder");
         let rows = history
@@ -183,7 +183,7 @@ fn releases(out: &mut MarkupBuffer, releases: &Releases) {
         .iter()
         .map(|one| vec![Cell::Code(&one.tag), Cell::Word(&one.date)])
         .collect();
-    HtmlTable::new("Releases", &["Tag", "Date"], rows).of(releases.count).write(out);
+    HtmlTable::new("Releases", &["Tag", "Date"], rows).with_total(releases.count).write(out);
 }
 
 fn ages(out: &mut MarkupBuffer, ages: &Ages) {

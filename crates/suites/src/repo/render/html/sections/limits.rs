@@ -9,7 +9,7 @@ use super::{
 };
 use crate::repo::{
     render::{
-        figures::{counted, whole},
+        figures::{counted, to_u64},
         wording,
     },
     report::{Depth, Report},
@@ -41,7 +41,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
         put!(out, "</ul>");
     }
     heading(out, "Could not be read");
-    let count = report.problem_count.max(whole(report.problems.len()));
+    let count = report.problem_count.max(to_u64(report.problems.len()));
     if count == 0 {
         return note(out, "Everything was read.");
     }
@@ -51,5 +51,5 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
         .iter()
         .map(|one| vec![Cell::Place(&one.path, None), Cell::Prose(&one.reason)])
         .collect();
-    HtmlTable::new("Could not be read", &["Path", "Problem"], rows).of(count).write(out);
+    HtmlTable::new("Could not be read", &["Path", "Problem"], rows).with_total(count).write(out);
 }

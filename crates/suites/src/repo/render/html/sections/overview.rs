@@ -121,11 +121,11 @@ fn row(out: &mut MarkupBuffer, name: &str, write: impl FnOnce(&mut MarkupBuffer)
 
 /// Writes paths on a line or two; truncates long lists.
 fn paths_in_line(out: &mut MarkupBuffer, paths: &[String]) {
-    const MOST: usize = 8;
-    for one in paths.iter().take(MOST) {
+    const MAX_INLINE_PATHS: usize = 8;
+    for one in paths.iter().take(MAX_INLINE_PATHS) {
         put!(out, "<code>{}</code> ", path(one));
     }
-    if let Some(more @ 1..) = paths.len().checked_sub(MOST) {
+    if let Some(more @ 1..) = paths.len().checked_sub(MAX_INLINE_PATHS) {
         put!(out, "<span class=\"soft\">and {more} more</span>");
     }
 }

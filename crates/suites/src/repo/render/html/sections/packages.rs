@@ -13,7 +13,7 @@ use super::{
 use crate::repo::{
     render::{
         absence::{ReportPart, none},
-        figures::{count, counted, part, whole},
+        figures::{count, counted, part, to_u64},
         wording,
     },
     report::{DependencySummary, Manifest, Report},
@@ -25,7 +25,7 @@ const MAX_DEPENDENCY_ROWS: usize = 400;
 const MAX_GRAPH_WIDTH_BESIDE_LIST: f64 = 500.0;
 
 pub(super) fn brief(report: &Report) -> String {
-    match report.manifest_count.max(whole(report.manifests.len())) {
+    match report.manifest_count.max(to_u64(report.manifests.len())) {
         0 => String::new(),
         found => format!("{}.", counted(found, "manifest", "manifests")),
     }
@@ -106,14 +106,14 @@ fn draw(out: &mut MarkupBuffer, graph: &PackageGraph) {
         out,
         "<p class=\"caption\">Each package is above its dependencies. Indirect edges are omitted."
     );
-    if graph.goes_round() {
+    if graph.has_cycle() {
         put!(out, " <span class=\"warm\">Dashed lines are part of a cycle.</span>");
     }
     if graph.left_out > 0 {
         put!(
             out,
             " {} with fewer edges are not drawn.",
-            counted(whole(graph.left_out), "package", "packages")
+            counted(to_u64(graph.left_out), "package", "packages")
         );
     }
     put!(out, "</p>");
@@ -126,7 +126,7 @@ fn manifests(out: &mut MarkupBuffer, report: &Report) {
     }
     // Without a summary, no manifest was read: its counts are unknown, not zero.
     let is_read = report.dependencies.is_some();
-    let counted_cell = |count| if is_read { Cell::Number(whole(count)) } else { Cell::Nothing };
+    let counted_cell = |count| if is_read { Cell::Number(to_u64(count)) } else { Cell::Nothing };
     let rows = report
         .manifests
         .iter()
@@ -145,7 +145,7 @@ fn manifests(out: &mut MarkupBuffer, report: &Report) {
         .collect();
     let columns =
         ["Manifest", "Name", "Version", "Manager", "License", "Lock file", "Members", "Depends on"];
-    HtmlTable::new("Manifests", &columns, rows).of(report.manifest_count).write(out);
+    HtmlTable::new("Manifests", &columns, rows).with_total(report.manifest_count).write(out);
 }
 
 fn titled(manifest: &Manifest) -> Cell<'_> {
@@ -156,7 +156,7 @@ fn titled(manifest: &Manifest) -> Cell<'_> {
 }
 
 fn dependencies(out: &mut MarkupBuffer, manifests: &[Manifest]) {
-    let all: u64 = manifests.iter().map(|manifest| whole(manifest.dependencies.len())).sum();
+    let all: u64 = manifests.iter().map(|manifest| to_u64(manifest.dependencies.len())).sum();
     if all == 0 {
         return;
     }
@@ -176,6 +176,6 @@ fn dependencies(out: &mut MarkupBuffer, manifests: &[Manifest]) {
         })
         .collect();
     HtmlTable::new("Dependencies", &["Package", "Requirement", "Locked", "For", "Manifest"], rows)
-        .of(all)
+        .with_total(all)
         .write(out);
 }
