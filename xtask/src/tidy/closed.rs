@@ -13,7 +13,7 @@ const CLOSED_CRATES: [(&str, &[&str]); 7] = [
         "suites",
         &[
             "files.rs",
-            "files/around.rs",
+            "files/surroundings.rs",
             "files/links.rs",
             "docs/collection.rs",
             "indexing/follow.rs",
