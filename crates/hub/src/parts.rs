@@ -16,6 +16,8 @@ pub(crate) struct CollectedParts {
     /// Fields other than `content`; a later part replaces those of an earlier one.
     fields: Map<String, Value>,
     bytes: usize,
+    /// The last block is the JSON of a part without `content`, which no later text continues.
+    ends_in_json: bool,
 }
 
 impl CollectedParts {
@@ -28,14 +30,22 @@ impl CollectedParts {
     pub(crate) fn add(&mut self, part: Value) -> bool {
         let Value::Object(mut fields) = part else { return true };
         self.bytes = self.bytes.saturating_add(Value::Object(fields.clone()).to_string().len());
-        let blocks = fields.remove("content").map(content_blocks).unwrap_or_default();
+        let content = fields.remove("content").filter(|content| !content.is_null());
+        let is_bare = content.is_none();
+        let ends_in_json = self.ends_in_json;
+        let blocks = content.map(content_blocks).unwrap_or_default();
         for (place, block) in blocks.into_iter().enumerate() {
-            let before = self.content.last_mut().filter(|_| place == 0);
+            self.ends_in_json = false;
+            let before = self.content.last_mut().filter(|_| place == 0 && !ends_in_json);
             match before.and_then(plain_text).zip(block.get("text").and_then(Value::as_str)) {
                 // A text continues where the previous part ended.
                 Some((text, more)) if is_plain_text(&block) => text.push_str(more),
                 _ => self.content.push(block),
             }
+        }
+        if is_bare && let Some(text) = part_text(&fields) {
+            self.content.push(text_block(text));
+            self.ends_in_json = true;
         }
         self.fields.extend(fields);
         self.bytes <= MAX_COLLECTED_BYTES && self.content.len() <= MAX_BLOCKS
@@ -50,6 +60,10 @@ impl CollectedParts {
 
     /// Returns the parts that arrived of an unfinished answer, still marked as partial.
     pub(crate) fn into_result(mut self) -> Value {
+        let structured = self.fields.get("structuredContent").filter(|value| !value.is_null());
+        if let Some(structured) = structured.filter(|_| self.content.is_empty()) {
+            self.content.push(text_block(structured.to_string()));
+        }
         self.fields.insert("content".into(), self.content.into());
         Value::Object(self.fields)
     }
@@ -60,9 +74,32 @@ pub(crate) fn content_blocks(content: Value) -> Vec<Value> {
     match content {
         Value::Array(blocks) => blocks,
         block @ Value::Object(_) => vec![block],
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        Value::String(text) => vec![text_block(text)],
         _ => Vec::new(),
     }
+}
+
+/// Fields of a result that are meant for docent only.
+pub(crate) const PROTOCOL_FIELDS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+
+/// The fields of a result without `content` that its text has: all but the protocol's own.
+pub(crate) fn shown_fields(fields: &Map<String, Value>) -> Map<String, Value> {
+    let own = |name: &str| PROTOCOL_FIELDS.contains(&name) || matches!(name, "isError" | "_meta");
+    let said = |(name, value): &(&String, &Value)| !own(name) && !value.is_null();
+    fields.iter().filter(said).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Renders a part without `content` as its JSON; `None` if it has nothing to show besides `structuredContent`, which
+/// the whole answer has.
+fn part_text(fields: &Map<String, Value>) -> Option<String> {
+    let mut shown = shown_fields(fields);
+    shown.retain(|name, _| name != "partial");
+    let is_empty = shown.keys().all(|name| name == "structuredContent");
+    (!is_empty).then(|| Value::Object(shown).to_string())
+}
+
+fn text_block(text: String) -> Value {
+    json!({"type": "text", "text": text})
 }
 
 fn is_plain_text(block: &Value) -> bool {
@@ -120,6 +157,41 @@ mod tests {
                 ],
                 json!({"partial": false, "structuredContent": {"n": 2}}),
                 json!({"content": [text("ab")], "structuredContent": {"n": 2}, "_meta": {"n": 1}}),
+            ),
+        ];
+        for (parts, last, want) in cases {
+            assert_eq!(collect(&parts, last), want);
+        }
+    }
+
+    #[test]
+    fn a_part_without_content_becomes_its_json() {
+        let cases = [
+            (
+                vec![json!({"text": "a", "partial": true})],
+                json!({"text": "b", "partial": false}),
+                json!({"content": [text(r#"{"text":"a"}"#), text(r#"{"text":"b"}"#)], "text": "b"}),
+            ),
+            (
+                vec![
+                    json!({"content": "a", "partial": true}),
+                    json!({"content": null, "rows": 1, "isError": false, "partial": true}),
+                ],
+                json!({"content": "b"}),
+                json!({
+                    "content": [text("a"), text(r#"{"rows":1}"#), text("b")],
+                    "rows": 1,
+                    "isError": false,
+                }),
+            ),
+            (
+                vec![json!({"_meta": {"n": 1}, "partial": true})],
+                json!({"structuredContent": {"n": 2}}),
+                json!({
+                    "content": [text(r#"{"n":2}"#)],
+                    "structuredContent": {"n": 2},
+                    "_meta": {"n": 1},
+                }),
             ),
         ];
         for (parts, last, want) in cases {

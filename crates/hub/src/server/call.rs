@@ -1,7 +1,7 @@
 //! Tools of downstream servers, as docent's own clients call them.
 
 use super::{DownstreamServer, cache, catalog::ToolDefinition, exchange::ExchangeRequest};
-use crate::parts::{CollectedParts, MAX_BLOCKS, content_blocks};
+use crate::parts::{CollectedParts, MAX_BLOCKS, PROTOCOL_FIELDS, content_blocks, shown_fields};
 use docent_dial::headers;
 use docent_screen::{visible, visible_json};
 use docent_tool::{
@@ -214,10 +214,7 @@ fn bare_text(result: &Value) -> String {
         Value::String(text) => return text.clone(),
         other => return other.to_string(),
     };
-    let own = |name: &str| PROTOCOL_FIELDS.contains(&name) || matches!(name, "isError" | "_meta");
-    let said = |(name, value): &(&String, &Value)| !own(name) && !value.is_null();
-    let mut rest: Object =
-        fields.iter().filter(said).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut rest = shown_fields(fields);
     match rest.remove("structuredContent") {
         Some(structured) if rest.is_empty() => structured.to_string(),
         Some(structured) => {
@@ -227,9 +224,6 @@ fn bare_text(result: &Value) -> String {
         None => Value::Object(rest).to_string(),
     }
 }
-
-/// Fields of a result that are meant for docent only.
-const PROTOCOL_FIELDS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
 /// Stores a result's unknown fields in `_meta`. Fields that were already taken are null.
 pub(crate) fn store_extra_fields(meta: &mut Object, result: Value) {
