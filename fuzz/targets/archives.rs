@@ -4,15 +4,15 @@
 mod gz;
 mod packing;
 
-use docent_prose::{Archive, Limits};
+use docent_prose::{Archive, ArchiveLimits};
 use libfuzzer_sys::fuzz_target;
 use std::{
     collections::HashSet,
     path::{Component, Path},
 };
 
-const LIMITS: Limits =
-    Limits { entries: 20, entry_bytes: 4 << 10, total_bytes: 64 << 10, ratio: 200 };
+const LIMITS: ArchiveLimits =
+    ArchiveLimits { entries: 20, entry_bytes: 4 << 10, total_bytes: 64 << 10, ratio: 200 };
 
 fuzz_target!(|bytes: &[u8]| {
     let parts = packing::parts(bytes);

@@ -3,7 +3,8 @@
 #![no_main]
 
 use docent_audit::{
-    Check, Entry, Filter, Head, Log, MAX_LINE, Report, Settings, What, stats, tail, verify,
+    AuditEntry, AuditFilter, AuditLog, AuditLogSettings, ChainHead, MAX_LINE_BYTES, VerifyOptions,
+    VerifyProblemKind, VerifyReport, stats, tail, verify,
 };
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest, Sha256};
@@ -31,7 +32,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-fn checked(bytes: &[u8], check: &Check<'_>) -> Report {
+fn checked(bytes: &[u8], check: &VerifyOptions<'_>) -> VerifyReport {
     fs::write(&*PLACE, bytes).expect("memory takes all");
     let report = verify(&PLACE, check).expect("a file that is there");
     assert!(report.to_string().contains("intact"));
@@ -42,15 +43,15 @@ fn checked(bytes: &[u8], check: &Check<'_>) -> Report {
 /// A file with any bytes, and a call recorded after them.
 fn any(bytes: &[u8], keyed: bool) {
     let key = keyed.then(|| b"key".to_vec());
-    let before = checked(bytes, &Check { key: key.as_deref(), ..Check::default() });
+    let before = checked(bytes, &VerifyOptions { key: key.as_deref(), ..VerifyOptions::default() });
     let sums = stats(&PLACE, None).expect("a file that is there");
     assert!(!sums.to_string().contains('\u{1b}'));
-    for filter in [Filter::default(), Filter { failed: true, ..Filter::default() }] {
+    for filter in [AuditFilter::default(), AuditFilter { failed: true, ..AuditFilter::default() }] {
         let lines = tail(&PLACE, 5, &filter).expect("a file that is there");
         assert!(lines.len() <= 5 && lines.iter().all(|line| !line.to_string().contains('\u{1b}')));
     }
-    let settings = Settings { key: key.clone(), sync: false, ..Settings::default() };
-    let entry = Entry {
+    let settings = AuditLogSettings { key: key.clone(), sync: false, ..AuditLogSettings::default() };
+    let entry = AuditEntry {
         principal: "p",
         client: None,
         transport: "stdio",
@@ -66,11 +67,11 @@ fn any(bytes: &[u8], keyed: bool) {
         bytes: 1,
         count: None,
     };
-    if Log::open(&*PLACE, settings).append(&entry).is_ok() {
-        let last = tail(&PLACE, 1, &Filter::default()).expect("a file that is there");
+    if AuditLog::open(&*PLACE, settings).append(&entry).is_ok() {
+        let last = tail(&PLACE, 1, &AuditFilter::default()).expect("a file that is there");
         assert_eq!(last.first().and_then(|line| line.text("tool")), Some("after"));
         let after =
-            verify(&PLACE, &Check { key: key.as_deref(), ..Check::default() }).expect("a file");
+            verify(&PLACE, &VerifyOptions { key: key.as_deref(), ..VerifyOptions::default() }).expect("a file");
         assert!(after.lines > before.lines && after.last.is_some());
         assert_eq!(after.is_intact(), before.is_intact(), "{before}\n{after}");
     }
@@ -79,7 +80,7 @@ fn any(bytes: &[u8], keyed: bool) {
 /// A chain of lines with any content, and the same with one byte changed.
 fn chained(bytes: &[u8], at: usize) {
     let (mut log, mut prev) = (Vec::new(), "0".repeat(64));
-    let longest = MAX_LINE - 300;
+    let longest = MAX_LINE_BYTES - 300;
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < longest);
     for (line, seq) in lines.zip(1..) {
         let start = log.len();
@@ -90,18 +91,18 @@ fn chained(bytes: &[u8], at: usize) {
         log.extend_from_slice(format!(",\"hash\":\"{hash}\"}}\n").as_bytes());
         prev = hash;
     }
-    let report = checked(&log, &Check::default());
-    let is_expected = |what: &What| {
-        matches!(what, What::TornGone | What::Missing { .. } | What::OutOfOrder { .. })
+    let report = checked(&log, &VerifyOptions::default());
+    let is_expected = |what: &VerifyProblemKind| {
+        matches!(what, VerifyProblemKind::TornGone | VerifyProblemKind::Missing { .. } | VerifyProblemKind::OutOfOrder { .. })
     };
     assert!(report.problems.iter().all(|problem| is_expected(&problem.what)), "{report}");
-    let last: Option<Head> = report.last;
-    let expected = checked(&log, &Check { expect: last, ..Check::default() });
+    let last: Option<ChainHead> = report.last;
+    let expected = checked(&log, &VerifyOptions { expect: last, ..VerifyOptions::default() });
     assert_eq!(expected.problem_count, report.problem_count);
     // The final newline may be missing, as after a crash.
     let place = at * 7919 % log.len().max(2);
     if place + 1 < log.len() {
         log[place] ^= 1;
-        assert!(!checked(&log, &Check::default()).is_intact(), "byte {place}");
+        assert!(!checked(&log, &VerifyOptions::default()).is_intact(), "byte {place}");
     }
 }

@@ -1,6 +1,6 @@
 //! Invariants of every document, whatever its format.
 
-use docent_prose::{Document, Format, Section, Text, chunks};
+use docent_prose::{DocumentSection, LinkedText, ProseDocument, ProseFormat, chunks};
 
 /// The maximum size of a chunk, in bytes: words are counted, and a long word counts by its length.
 const LONGEST_CHUNK: usize = 128 << 10;
@@ -8,7 +8,7 @@ const LONGEST_CHUNK: usize = 128 << 10;
 const LOOKED_UP: usize = 20;
 
 /// Reads a document, checks it and returns it if there is one.
-pub fn read(format: Format, path: &str, bytes: &[u8]) -> Option<Document> {
+pub fn read(format: ProseFormat, path: &str, bytes: &[u8]) -> Option<ProseDocument> {
     match format.read(path, bytes) {
         Ok(document) => {
             hold(&document);
@@ -21,7 +21,7 @@ pub fn read(format: Format, path: &str, bytes: &[u8]) -> Option<Document> {
     }
 }
 
-fn hold(document: &Document) {
+fn hold(document: &ProseDocument) {
     for (at, section) in document.sections.iter().enumerate() {
         assert!(at == 0 || section.heading().is_some(), "section {at} has no heading");
         assert!(section.path.len() <= 6, "{:?}", section.path);
@@ -50,7 +50,7 @@ fn hold(document: &Document) {
     document.markdown(&|_| None);
 }
 
-fn links_hold(text: &Text) {
+fn links_hold(text: &LinkedText) {
     let mut from = 0;
     for link in &text.links {
         assert!(from <= link.label.start, "{:?} of {:?}", text.links, text.plain);
@@ -66,7 +66,7 @@ fn links_hold(text: &Text) {
 }
 
 /// Checks that links to sections resolve. Names are trimmed and lose their `#` before the lookup.
-fn found(document: &Document, section: &Section) {
+fn found(document: &ProseDocument, section: &DocumentSection) {
     let Some(anchor) = &section.anchor else { return };
     if section.level == 0 || anchor.is_empty() || anchor.trim() != anchor || anchor.starts_with('#')
     {

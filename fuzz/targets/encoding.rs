@@ -3,11 +3,11 @@
 
 mod checks;
 
-use docent_prose::Format;
+use docent_prose::ProseFormat;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    for format in [Format::Plain, Format::Html] {
+    for format in [ProseFormat::Plain, ProseFormat::Html] {
         let document = checks::read(format, "a/b", bytes);
         // A byte order mark or a NUL in the text has another meaning in UTF-8.
         let Ok(text) = std::str::from_utf8(bytes) else { continue };

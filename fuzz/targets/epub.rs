@@ -4,10 +4,10 @@
 mod checks;
 mod packing;
 
-use docent_prose::Format;
+use docent_prose::ProseFormat;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    checks::read(Format::Epub, "a/b.epub", bytes);
-    checks::read(Format::Epub, "a/b.epub", &packing::zip(&packing::parts(bytes)));
+    checks::read(ProseFormat::Epub, "a/b.epub", bytes);
+    checks::read(ProseFormat::Epub, "a/b.epub", &packing::zip(&packing::parts(bytes)));
 });

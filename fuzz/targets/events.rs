@@ -2,13 +2,13 @@
 //! knows its position.
 #![no_main]
 
-use docent_dial::events::{Events, ServerEvent, TooLong};
+use docent_dial::events::{EventReader, EventTooLong, ServerEvent};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: usize = 64;
 
-fn read(bytes: &[u8], size: usize) -> Result<(Vec<ServerEvent>, Events), TooLong> {
-    let mut reader = Events::new(LIMIT);
+fn read(bytes: &[u8], size: usize) -> Result<(Vec<ServerEvent>, EventReader), EventTooLong> {
+    let mut reader = EventReader::new(LIMIT);
     let mut events = Vec::new();
     for piece in bytes.chunks(size) {
         reader.push(piece, &mut events)?;

@@ -1,7 +1,7 @@
 //! The frame reader: for any bytes in any pieces, each short line is returned complete and each long one is rejected.
 #![no_main]
 
-use docent_transport::Lines;
+use docent_transport::LineFrames;
 use libfuzzer_sys::fuzz_target;
 use std::{
     io,
@@ -30,7 +30,7 @@ impl AsyncRead for Pieces<'_> {
 
 fuzz_target!(|input: &[u8]| {
     let Some((first, rest)) = input.split_first() else { return };
-    let mut lines = Lines::new(Pieces { rest, size: usize::from(*first) + 1 }, LIMIT);
+    let mut lines = LineFrames::new(Pieces { rest, size: usize::from(*first) + 1 }, LIMIT);
     let expected = rest.split_inclusive(|byte| *byte == b'\n').map(|line| (line.len() <= LIMIT).then_some(line));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {

@@ -3,8 +3,8 @@
 #![no_main]
 
 use docent_index::{
-    Change, Digest, Embedded, Genre, Query, Settings, Source, Span, Store, StoreError, Unit,
-    embed::Table, search,
+    Digest, EmbeddedStore, EmbeddedStoreSettings, Genre, IndexQuery, IndexStore, IndexStoreError,
+    IndexUnit, IndexedSource, LineSpan, StoreChange, embed::EmbeddingTable, search,
 };
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -32,9 +32,9 @@ static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
     let place = place.join(format!("docent-fuzz-index-{}", std::process::id()));
     let _ = fs::remove_dir_all(&place);
     let store = open(&place).expect("an empty index");
-    store.write(&mut (0..6).map(|n| Change::Put(source(n)))).expect("units");
-    let gone = Change::Remove { collection: "lib".into(), path: "3.rs".into() };
-    store.write(&mut [Change::Put(source(9)), gone].into_iter()).expect("more units");
+    store.write(&mut (0..6).map(|n| StoreChange::Put(source(n)))).expect("units");
+    let gone = StoreChange::Remove { collection: "lib".into(), path: "3.rs".into() };
+    store.write(&mut [StoreChange::Put(source(9)), gone].into_iter()).expect("more units");
     let answers = answers(&store).expect("answers");
     let mut files = Vec::new();
     for folder in [place.clone(), place.join("lexical")] {
@@ -54,13 +54,13 @@ static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
     Whole { place, files, answers }
 });
 
-fn open(place: &Path) -> Result<Embedded, StoreError> {
-    Embedded::open(place, Table::built_in(), Settings::default())
+fn open(place: &Path) -> Result<EmbeddedStore, IndexStoreError> {
+    EmbeddedStore::open(place, EmbeddingTable::built_in(), EmbeddedStoreSettings::default())
 }
 
-fn source(n: u32) -> Source {
+fn source(n: u32) -> IndexedSource {
     let name = format!("draw_logo_{n}");
-    let unit = |kind: &str| Unit {
+    let unit = |kind: &str| IndexUnit {
         id: name.clone(),
         kind: kind.into(),
         language: "rust".into(),
@@ -68,10 +68,10 @@ fn source(n: u32) -> Source {
         signature: format!("fn {name}()"),
         doc: "Draws the logo of the company.".into(),
         body: "fn draw_logo() { paint(canvas) }".into(),
-        span: Span { first: n, last: n + 3 },
+        span: LineSpan { first: n, last: n + 3 },
         extra: String::new(),
     };
-    Source {
+    IndexedSource {
         collection: "lib".into(),
         path: format!("{n}.rs"),
         genre: if n % 2 == 0 { Genre::Code } else { Genre::Prose },
@@ -80,10 +80,10 @@ fn source(n: u32) -> Source {
     }
 }
 
-fn answers(store: &dyn Store) -> Result<String, StoreError> {
+fn answers(store: &dyn IndexStore) -> Result<String, IndexStoreError> {
     let mut all = format!("{:?} {:?}", store.collections()?, store.digests("lib")?);
     for text in ["draw the logo", "logo 4"] {
-        for hit in search(store, Table::built_in().as_ref(), &Query::new(text))?.hits {
+        for hit in search(store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text))?.hits {
             all += &format!("{:?} {:.4};", hit.found, hit.similarity);
         }
     }
@@ -126,12 +126,12 @@ fn attempt(input: &[u8]) {
     let store = open(&whole.place);
     match store.as_ref().map_err(|_| ()).map(|store| answers(store)) {
         Ok(Ok(got)) => assert!(is_sealed || got == whole.answers, "{got}\n{}", whole.answers),
-        Ok(Err(StoreError::Damaged { .. })) if !is_sealed && how & 4 != 0 => {
+        Ok(Err(IndexStoreError::Corrupt { .. })) if !is_sealed && how & 4 != 0 => {
             let repairs = store.ok().map(|store| store.repair());
             assert!(repairs.is_some_and(|repairs| repairs.is_ok_and(|it| it.rebuilt.is_some())));
         }
         Ok(Err(error)) => {
-            assert!(is_sealed || matches!(error, StoreError::Damaged { .. }), "{error}");
+            assert!(is_sealed || matches!(error, IndexStoreError::Corrupt { .. }), "{error}");
         }
         Err(()) => {}
     }

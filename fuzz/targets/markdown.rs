@@ -3,11 +3,11 @@
 
 mod checks;
 
-use docent_prose::Format;
+use docent_prose::ProseFormat;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     for path in ["a/b.md", "a/b.mdx"] {
-        checks::read(Format::Markdown, path, bytes);
+        checks::read(ProseFormat::Markdown, path, bytes);
     }
 });

@@ -4,10 +4,10 @@
 mod checks;
 mod packing;
 
-use docent_prose::Format;
+use docent_prose::ProseFormat;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    checks::read(Format::Odt, "a/b.odt", bytes);
-    checks::read(Format::Odt, "a/b.odt", &packing::zip(&packing::parts(bytes)));
+    checks::read(ProseFormat::Odt, "a/b.odt", bytes);
+    checks::read(ProseFormat::Odt, "a/b.odt", &packing::zip(&packing::parts(bytes)));
 });

@@ -3,7 +3,7 @@
 
 mod checks;
 
-use docent_prose::Format;
+use docent_prose::ProseFormat;
 use libfuzzer_sys::fuzz_target;
 use std::panic;
 
@@ -15,6 +15,6 @@ fuzz_target!(
         }
     })),
     |bytes: &[u8]| {
-        checks::read(Format::Pdf, "a/b.pdf", bytes);
+        checks::read(ProseFormat::Pdf, "a/b.pdf", bytes);
     }
 );

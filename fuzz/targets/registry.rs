@@ -2,25 +2,25 @@
 #![no_main]
 
 use docent_registry::{
-    Client, Form, Server, Way, expand, read, read_tables, with_secrets, with_server, with_table,
-    without_server, without_table,
+    ConfigFormat, EntryTransport, McpClient, McpServerEntry, expand, read, read_tables,
+    with_secrets, with_server, with_table, without_server, without_table,
 };
 use libfuzzer_sys::fuzz_target;
 use std::{io, path::Path, sync::LazyLock};
 
 /// The entries that are added: a plain one, and one with characters to escape.
-static SERVERS: LazyLock<[Server; 2]> = LazyLock::new(|| {
+static SERVERS: LazyLock<[McpServerEntry; 2]> = LazyLock::new(|| {
     let mut odd =
-        Server::program("d: #\"1", "/opt/do cent", &["serve", "\u{85}\u{feff}\n\\\"$", ""]);
-    if let Way::Program { env, .. } = &mut odd.way {
+        McpServerEntry::program("d: #\"1", "/opt/do cent", &["serve", "\u{85}\u{feff}\n\\\"$", ""]);
+    if let EntryTransport::Program { env, .. } = &mut odd.way {
         env.insert("A B".to_owned(), "true".to_owned());
     }
-    [Server::program("docent", "docent", &["serve"]), odd]
+    [McpServerEntry::program("docent", "docent", &["serve"]), odd]
 });
 
 fuzz_target!(|data: &[u8]| {
     let file = Path::new("file");
-    let forms = Client::ALL.into_iter().map(Form::Client).chain([Form::Block, Form::Registry]);
+    let forms = McpClient::ALL.into_iter().map(ConfigFormat::Client).chain([ConfigFormat::Block, ConfigFormat::Registry]);
     for form in forms {
         let reading = read(form, file, data);
         for problem in &reading.problems {
@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
         read_tables(file, &value).servers.iter().for_each(used);
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         for server in SERVERS.iter() {
             edited(client, text, server);
         }
@@ -50,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Checks that a parsed server can be used or has an error.
-fn used(server: &Server) {
+fn used(server: &McpServerEntry) {
     assert!(!server.summary().is_empty());
     server.needs();
     if let Err(problems) = expand(server, &|_| None) {
@@ -69,16 +69,16 @@ fn used(server: &Server) {
     }
 }
 
-fn edited(client: Client, text: &str, server: &Server) {
+fn edited(client: McpClient, text: &str, server: &McpServerEntry) {
     let name = &server.name;
     let Ok(edited) = with_server(client, Some(text), name, server, true) else { return };
-    let reading = read(Form::Client(client), Path::new("file"), edited.text.as_bytes());
+    let reading = read(ConfigFormat::Client(client), Path::new("file"), edited.text.as_bytes());
     let found = reading.servers.iter().find(|found| found.name == *name && found.project.is_none());
     assert_eq!(found.map(|found| &found.way), Some(&server.way), "{client}: {}", edited.text);
     let again = with_server(client, Some(&edited.text), name, server, false);
     assert_eq!(again.map(|again| again.changed), Ok(false), "{client}: {}", edited.text);
     // The existing content may be invalid in a way that only the removal detects.
     let Ok(out) = without_server(client, &edited.text, name, edited.block) else { return };
-    let reading = read(Form::Client(client), Path::new("file"), out.text.as_bytes());
+    let reading = read(ConfigFormat::Client(client), Path::new("file"), out.text.as_bytes());
     assert!(reading.servers.iter().all(|found| found.name != *name || found.project.is_some()));
 }

@@ -5,7 +5,7 @@ mod answer;
 
 use answer::{SITE, is_plain};
 use docent_net::Url;
-use docent_web::{Key, Provider, Query, search};
+use docent_web::{ProviderKey, SearchProvider, WebQuery, search};
 use libfuzzer_sys::fuzz_target;
 
 const KEY: &str = "hunter2hunter2";
@@ -13,19 +13,19 @@ const KEY: &str = "hunter2hunter2";
 fuzz_target!(|input: &[u8]| {
     let Some((how, rest)) = input.split_first() else { return };
     let base = Url::parse(SITE).expect("a URL");
-    let key = Key::parse(KEY);
+    let key = ProviderKey::parse(KEY);
     let provider = match how & 3 {
-        0 => Provider::DuckDuckGo { html: base.clone(), lite: base },
-        1 => Provider::SearXng { base, key },
-        2 => Provider::Brave { base, key },
-        _ => Provider::Tavily { base, key },
+        0 => SearchProvider::DuckDuckGo { html: base.clone(), lite: base },
+        1 => SearchProvider::SearXng { base, key },
+        2 => SearchProvider::Brave { base, key },
+        _ => SearchProvider::Tavily { base, key },
     };
     let client = match (how >> 2) & 3 {
         0 => answer::raw(rest.to_vec()),
         1 => answer::body(202, "text/html", rest),
         _ => answer::body(200, "application/json", rest),
     };
-    let query = Query::parse("oil lamp", 5).expect("a query");
+    let query = WebQuery::parse("oil lamp", 5).expect("a query");
     match search(&query, &[provider], &client, &|| false) {
         Err(error) => {
             let text = error.to_string();

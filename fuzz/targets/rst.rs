@@ -3,9 +3,9 @@
 
 mod checks;
 
-use docent_prose::Format;
+use docent_prose::ProseFormat;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    checks::read(Format::Rst, "a/b.rst", bytes);
+    checks::read(ProseFormat::Rst, "a/b.rst", bytes);
 });

@@ -1,7 +1,7 @@
 //! Untrusted text: all secrets are found in one pass, and no hidden character stays hidden.
 #![no_main]
 
-use docent_screen::{Options, Screen, one_line, suspicious, visible, visible_json};
+use docent_screen::{Screen, ScreenOptions, one_line, suspicious, visible, visible_json};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::{borrow::Cow, sync::LazyLock};
@@ -14,7 +14,7 @@ const LONGEST_MARK: usize = 48;
 const MOST_SHOWN: usize = 8;
 
 static SCREENS: LazyLock<[Screen; 2]> = LazyLock::new(|| {
-    [Options::default(), Options::for_logs()]
+    [ScreenOptions::default(), ScreenOptions::for_logs()]
         .map(|options| Screen::new(KNOWN.map(str::to_owned).into(), options))
 });
 

@@ -2,7 +2,10 @@
 #![no_main]
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, Verifier};
+use docent_auth::{
+    DocumentFetchError, DocumentFetcher, FetchedDocument, IssuerSettings, TokenVerifier,
+    TrustedIssuer,
+};
 use libfuzzer_sys::fuzz_target;
 use std::{
     sync::{Arc, LazyLock},
@@ -12,26 +15,26 @@ use std::{
 /// Returns the same document for every URL.
 struct Says(Vec<u8>);
 
-impl Fetch for Says {
-    fn get(&self, _: &str) -> Result<Fetched, FetchError> {
-        Ok(Fetched { body: self.0.clone(), max_age: None })
+impl DocumentFetcher for Says {
+    fn get(&self, _: &str) -> Result<FetchedDocument, DocumentFetchError> {
+        Ok(FetchedDocument { body: self.0.clone(), max_age: None })
     }
 }
 
 /// The public key of RFC 8037, appendix A.2, under the name `k`.
 const KEYS: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
 
-static HOLDING: LazyLock<Verifier> = LazyLock::new(|| verifier(KEYS.into(), true));
+static HOLDING: LazyLock<TokenVerifier> = LazyLock::new(|| verifier(KEYS.into(), true));
 
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }
 
-fn verifier(body: Vec<u8>, configured: bool) -> Verifier {
+fn verifier(body: Vec<u8>, configured: bool) -> TokenVerifier {
     let mut settings = IssuerSettings::new("https://a.test", vec!["https://b.test".into()]);
     settings.jwks_uri = configured.then(|| "https://a.test/keys".into());
-    let issuer = Issuer::check(settings).expect("settings");
-    let verifier = Verifier::new(vec![issuer], Arc::new(Says(body))).expect("one issuer");
+    let issuer = TrustedIssuer::check(settings).expect("settings");
+    let verifier = TokenVerifier::new(vec![issuer], Arc::new(Says(body))).expect("one issuer");
     let failed = verifier.warm(now());
     assert!(failed.iter().all(|(_, error)| !error.to_string().is_empty()));
     verifier

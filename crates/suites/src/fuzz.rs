@@ -4,7 +4,7 @@ use crate::{code, docs, repo};
 
 /// Encodes a path into the URI of a parsed file and decodes it again.
 pub fn file_again(path: &str) -> Option<String> {
-    code::address::path(&code::address::of(path))?.ok()
+    code::address::path(&code::address::annotation_uri(path))?.ok()
 }
 
 /// Decodes a URI as a parsed file, a report and a document, and returns the paths.
