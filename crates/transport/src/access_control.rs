@@ -293,10 +293,28 @@ pub trait AccessControl: Send + Sync + 'static {
     fn open_stream(&self, caller: &Caller) -> Result<SlotGuard, NoCapacity>;
 }
 
-/// The error for a caller with an unknown token, where no header can carry the reason.
-pub(crate) fn unknown_caller_message(door: &dyn AccessControl, token: Option<&str>) -> String {
-    let why = token.and_then(|token| door.refusal_reason(token));
+/// The error for an `initialize` without a token, or with an unknown one, where no header can carry the reason.
+pub(crate) fn unknown_caller_message(
+    door: &dyn AccessControl,
+    via: ConnectionKind,
+    token: Option<&str>,
+) -> String {
+    let Some(token) = token else { return missing_token_message(via).to_owned() };
+    let why = door.refusal_reason(token);
     why.map_or_else(|| INVALID_API_KEY.to_owned(), |why| format!("{INVALID_API_KEY}: {why}"))
+}
+
+/// On pipes, the reader usually is who started the server, and can change its settings.
+fn missing_token_message(via: ConnectionKind) -> &'static str {
+    match via {
+        ConnectionKind::Stdio => {
+            "Authentication required, because MCP_API_KEY (server.auth) is set: send initialize with \
+             params.auth {\"type\": \"bearer\", \"token\": …}, or set MCP_AUTH_REQUIRED=false"
+        }
+        ConnectionKind::Http | ConnectionKind::Sse | ConnectionKind::WebSocket => {
+            "Authentication required: send initialize with params.auth {\"type\": \"bearer\", \"token\": …}"
+        }
+    }
 }
 
 #[cfg(test)]

@@ -366,7 +366,8 @@ impl<F: Frames> FrameTransport<F> {
             let id = envelope.wanted().cloned();
             let Some(principal) = token.and_then(|token| self.identify(token)) else {
                 self.opening.access.count_unknown_caller();
-                let message = unknown_caller_message(&*self.opening.access, token);
+                let via = self.opening.caller.via;
+                let message = unknown_caller_message(&*self.opening.access, via, token);
                 return Err(MessageError::new(id, code::INVALID_REQUEST, message));
             };
             let caller = Caller { principal, ..self.opening.caller.clone() };

@@ -118,6 +118,13 @@ async fn a_token_in_initialize_opens_a_locked_link() {
     };
     let mut pipes = locked();
     assert_eq!(code(&pipes.ask(request(1, "ping", &json!({}))).await), -32600);
+    let without = pipes.ask(request(1, "initialize", &json!({}))).await;
+    let message = without["error"]["message"].as_str().unwrap();
+    assert_eq!(code(&without), -32600);
+    for named in ["MCP_API_KEY", "params.auth", "MCP_AUTH_REQUIRED=false"] {
+        assert!(message.contains(named), "{message}");
+    }
+    assert!(!message.contains("Invalid"), "{message}");
     for (token, want) in
         [("wrong", "Invalid API key"), ("odd", "Invalid API key: it is \"odd\"\r\nx: y")]
     {

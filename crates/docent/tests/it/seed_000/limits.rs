@@ -201,6 +201,9 @@ async fn identity(walk: &mut SeedTable, place: &TestHome) {
     let mut server = serve(place, &["--auth", key], &[]);
     let refused = ask(&mut server, INITIALIZE).await;
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("params.auth"), "{message}");
+    assert!(message.contains("MCP_AUTH_REQUIRED=false"), "{message}");
     let mut initialize: Value = serde_json::from_str(INITIALIZE).unwrap();
     initialize["params"]["auth"] = json!({"type": "bearer", "token": key});
     let answer = ask(&mut server, &initialize.to_string()).await;
