@@ -7,7 +7,7 @@ use crate::{
     ScreenOptions, document,
     forms::{span, window},
     log_value,
-    placeholder::{is_label, is_placeholder},
+    placeholder::{is_label, is_placeholder, reference_length},
     value,
 };
 use std::ops::Range;
@@ -520,8 +520,29 @@ fn find_eagerly(text: &str, name: &Range<usize>) -> Option<AssignedSecret> {
         return None;
     }
     let range = log_value::value_range(text, name.end, joined.ends_with("authorization"))?;
+    if is_reference(text, &range) || is_referenced(text, name.start) {
+        return None;
+    }
     let weight = if password { NameWeight::Password } else { NameWeight::Secret };
     Some(AssignedSecret { kind: redaction_kind(spelled, weight), range })
+}
+
+/// Whether the value is nothing but a reference to a variable, whose name is not secret. An unquoted value ends before a
+/// brace, so it may be longer than its range.
+fn is_reference(text: &str, value: &Range<usize>) -> bool {
+    let length = reference_length(window(text, value.start, MAX_NAME_BYTES * 2));
+    let end = value.start + length;
+    let continues = |c: char| !(c.is_whitespace() || "\"'\\`,;&)]}".contains(c));
+    let has_more = text.get(end..).is_some_and(|rest| rest.starts_with(continues));
+    length > 0 && end >= value.end && !has_more
+}
+
+/// Whether the name that starts at `at` is in a reference to a variable: `${API_KEY:-…}`.
+fn is_referenced(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let sign = before.strip_suffix("env:").unwrap_or(before).strip_suffix("${");
+    let start = sign.map(str::len);
+    start.is_some_and(|start| reference_length(window(text, start, MAX_NAME_BYTES * 2)) > 0)
 }
 
 /// Whether the quoted name is the first argument of a call.

@@ -270,6 +270,19 @@ pub(crate) fn is_template(value: &str) -> bool {
             .is_some_and(|name| is_name(name.trim_end_matches(['%', '*'])) && !is_leet(name))
 }
 
+/// Returns the length of the reference to a variable that the text begins with, or 0. A default is part of it only where
+/// it is left open, because it may be a secret: `${VAR}`, `${env:VAR}`, `${VAR:-}`, `${VAR:-…}`.
+pub(crate) fn reference_length(text: &str) -> usize {
+    let inside = text.strip_prefix("${").and_then(|rest| rest.split_once('}'));
+    let Some((inside, _)) = inside else { return 0 };
+    let (name, default) = inside.split_once(":-").unwrap_or((inside, ""));
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    let is_named = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_reference = is_named && matches!(default, "" | "…" | "...");
+    if is_reference { "${}".len() + inside.len() } else { 0 }
+}
+
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte))
 }
@@ -368,6 +381,25 @@ mod tests {
             "abcd1234",
         ] {
             assert!(!is_placeholder(chosen), "{chosen}");
+        }
+    }
+
+    #[test]
+    fn a_reference_has_no_default_of_its_own() {
+        for (text, length) in [
+            ("${VAR}", 6),
+            ("${VAR}x", 6),
+            ("${env:VAR} x", 10),
+            ("${VAR:-}", 8),
+            ("${VAR:-…}", "${VAR:-…}".len()),
+            ("${VAR:-x}", 0),
+            ("${a b}", 0),
+            ("${9x}", 0),
+            ("${}", 0),
+            ("${VAR", 0),
+            ("$VAR", 0),
+        ] {
+            assert_eq!(reference_length(text), length, "{text}");
         }
     }
 

@@ -97,9 +97,32 @@ fn other_words_are_left() {
         "a password=[redacted: password] stays",
         "Bearer [redacted: bearer token]",
         "Basic [redacted: basic credentials]",
+        "Authorization: Bearer ${CF_KEY}",
+        r#"set `headers = { Authorization = "Bearer ${KEY}" }` in its entry"#,
+        r#"hint="set { Authorization = \"Bearer ${KEY}\" }""#,
+        "token=${CI_TOKEN}, api_key=${env:API_KEY:-}",
+        "set CF_API_KEY, or write a default: ${CF_API_KEY:-…}",
     ] {
         let got = screen.redact(text);
         assert!(matches!(got, Cow::Borrowed(same) if same == text), "{text} becomes {got}");
+    }
+}
+
+/// A default may be a secret, and so may what is written beside a reference.
+#[test]
+fn a_reference_covers_only_itself() {
+    let screen = Screen::new(Vec::new(), ScreenOptions::for_logs());
+    for text in [
+        "Authorization: Bearer hunter2",
+        "Authorization: Bearer ${KEY}hunter2",
+        "Authorization: Bearer ${KEY} hunter2",
+        r#"Authorization = "Bearer ${KEY}, hunter2""#,
+        r#"Authorization = "Bearer ${KEY:-hunter2}""#,
+        "token=${TOKEN:-hunter2}",
+    ] {
+        let got = screen.redact(text);
+        assert!(!got.contains("hunter2"), "{text} becomes {got}");
+        assert_eq!(screen.redact(&got), got);
     }
 }
 

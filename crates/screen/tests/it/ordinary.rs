@@ -31,6 +31,8 @@ const ORDINARY: &[&str] = &[
     concat!("sk_", "live_xxxxxxxxxxxxxxxxxxxxxxxx"),
     "Authorization: Bearer <token>",
     "Authorization: Bearer $TOKEN",
+    "Authorization: Bearer ${CF_KEY}",
+    r#"headers = { Authorization = "Bearer ${CF_KEY:-…}" }"#,
     "Authorization: Bearer {token}",
     "Authorization: Bearer YOUR_ACCESS_TOKEN_GOES_HERE",
     "Authorization: Basic <credentials>",

@@ -282,6 +282,7 @@ fn credentials_of_http_go() {
     let encode = |text: &str| base64::prelude::BASE64_STANDARD.encode(text);
     check("bearer token", "Authorization: Bearer ", &body(ALNUM, 40), "\r\n");
     check("bearer token", "-H 'authorization: bearer ", &body(HEX, 32), "'");
+    check("bearer token", "Bearer ${KEY}, then Bearer ", &body(ALNUM, 40), "\n");
     check("bot token", "Authorization: Bot ", &body(ALNUM, 59), "");
     check("bot token", "'Authorization': 'Token ", &body(HEX, 40), "'");
     check("basic credentials", "Authorization: Basic ", &encode("me:hunter2"), "\n");
