@@ -97,10 +97,10 @@ def call(request_id, params):
             sys.stderr.buffer.write(line)
         sys.stderr.buffer.flush()
     if how == "garbage":
-        raw(b"this is no JSON\n\x00\xff\xfe\x80 binary\n{\"jsonrpc\": \n[]\n42\nnull\n\"text\"\n{}\n")
+        raw(b"this is not JSON\n\x00\xff\xfe\x80 binary\n{\"jsonrpc\": \n[]\n42\nnull\n\"text\"\n{}\n")
         raw(b"y" * 1_000_000 + b"\n")
         raw(b'{"jsonrpc":"2.0","id":999999,"result":{}}\n{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}\n')
-        raw(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody","progress":1}}\n')
+        raw(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"unknown","progress":1}}\n')
     if how == "creep":
         for step in range(CREEP_STEPS):
             time.sleep(CREEP_PAUSE)

@@ -97,7 +97,7 @@ pub enum VerifyProblemKind {
     NotLinked,
     /// A second chain begins.
     #[serde(rename = "begins_anew")]
-    BeginsAnew,
+    SecondChain,
     /// Describes a truncated line that is missing or was changed.
     TornGone,
     /// The expected line has a different hash.
@@ -156,7 +156,7 @@ impl fmt::Display for VerifyProblemKind {
             Self::NotLinked => {
                 f.write_str("does not follow the line before it: one of them was replaced")
             }
-            Self::BeginsAnew => f.write_str("a new chain begins here"),
+            Self::SecondChain => f.write_str("a new chain begins here"),
             Self::TornGone => {
                 f.write_str("the truncated line that it describes is missing or was changed")
             }
@@ -357,7 +357,7 @@ impl LogVerification {
             }
             (Some(broken), _) => self.keep_problem(broken.problem),
             (None, Some((AuditLogEvent::Torn { .. }, seq))) => {
-                self.problem(seq, VerifyProblemKind::TornGone)
+                self.problem(seq, VerifyProblemKind::TornGone);
             }
             (None, _) => {}
         }
@@ -419,7 +419,7 @@ impl LogVerification {
                 self.problem(seq, VerifyProblemKind::NotLinked);
             }
         } else if begins {
-            self.problem(seq, VerifyProblemKind::BeginsAnew);
+            self.problem(seq, VerifyProblemKind::SecondChain);
         } else if seq <= before {
             self.problem(seq, VerifyProblemKind::OutOfOrder { after: before });
         } else {
@@ -469,7 +469,7 @@ impl LogVerification {
         match self.broken.take() {
             // The process was killed in the middle of a line, and has not been restarted since.
             Some(broken) if broken.open => {
-                self.notice(None, VerifyProblemKind::Torn { bytes: broken.bytes })
+                self.notice(None, VerifyProblemKind::Torn { bytes: broken.bytes });
             }
             Some(broken) => self.keep_problem(broken.problem),
             None => {}

@@ -208,7 +208,7 @@ mod tests {
         check(&[(OAUTH, slash)], Err("belongs to the issuer \"https://a.example/t/\""));
         check(&[(OAUTH, slash), (OPENID, good)], Ok("https://k.example/k"));
         let downgraded = r#"{"issuer":"https://a.example/t","jwks_uri":"http://127.0.0.1/k"}"#;
-        check(&[(OAUTH, downgraded)], Err("which is no https URL"));
+        check(&[(OAUTH, downgraded)], Err("which is not an https URL"));
         let twice =
             r#"{"issuer":"https://a.example/t","jwks_uri":"https://k.example/k","issuer":"x"}"#;
         check(&[(OAUTH, twice)], Err("no metadata"));

@@ -395,12 +395,8 @@ mod tests {
 
     #[test]
     fn repairs_come_first() {
-        let embedded_anew = Some("old (3 dimensions)".into());
-        let report = IndexReport {
-            rebuilt: Some("it was cut".into()),
-            reembedded: embedded_anew,
-            ..report(0)
-        };
+        let reembedded = Some("old (3 dimensions)".into());
+        let report = IndexReport { rebuilt: Some("it was cut".into()), reembedded, ..report(0) };
         let want = "Rebuilt the whole index: it was cut.\nRecomputed all embeddings: they were from old (3 dimensions).\n1 file";
         assert!(format_report(&report).starts_with(want), "{}", format_report(&report));
     }

@@ -206,6 +206,6 @@ mod tests {
         check(&globs, "de/a", None);
         check(&globs, "en/old/a", None);
         let bad = CrawlSite { exclude: vec!["[".to_owned()], ..globs };
-        assert!(SiteScope::new(&bad).unwrap_err().to_string().contains("\"[\" is no glob"));
+        assert!(SiteScope::new(&bad).unwrap_err().to_string().contains("invalid glob \"[\""));
     }
 }

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_so_many_pieces_and_no_more() {
+    fn a_document_has_a_maximum_of_pieces() {
         let mut writer = DocumentWriter::default();
         for _ in 0..MAX_PIECES {
             writer.heading(1, "a", None);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_is_no_change() {
+    fn reading_is_not_a_change() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         fs::write(base.join("a"), "1").unwrap();

@@ -1,10 +1,11 @@
 //! The cost budget of reading one file.
 //!
 //! Every limit is a count that grows with the length of the text, so the cost of a file is linear by construction: steps
-//! of the parser (its progress callback comes every 100), bytes that its lexer reads (a scanner may look ahead to the end
+//! of the parser (its progress callback comes every 100), the memory that it allocates, bytes that its lexer reads (a scanner may look ahead to the end
 //! of the text at each token, without a callback in between), nodes of the tree, the siblings that a query has to pass,
 //! and what the passes over text and tree look at. Time is only the last resort, because it depends on the machine.
 
+use crate::memory;
 use std::{
     cell::Cell,
     fmt,
@@ -34,7 +35,9 @@ pub enum Limit {
     Steps(u64),
     /// Bytes that the lexer reads, those that it reads again included.
     Lookahead(u64),
-    /// Nodes of the tree, which is what its memory grows with.
+    /// Bytes of memory that the parser allocates.
+    Memory(u64),
+    /// Nodes of the tree.
     Nodes(u64),
     /// Siblings that a query passes to find out what follows a node.
     Siblings(u64),
@@ -55,6 +58,7 @@ impl fmt::Display for Limit {
         match self {
             Self::Steps(most) => write!(out, "{most} steps of the parser"),
             Self::Lookahead(most) => write!(out, "{most} bytes that the lexer may read"),
+            Self::Memory(most) => write!(out, "{} MB of memory", most / 1_000_000),
             Self::Nodes(most) => write!(out, "{most} nodes"),
             Self::Siblings(most) => write!(out, "{most} steps past tokens that no construct holds"),
             Self::Query(most) => write!(out, "{most} steps of a query"),
@@ -75,6 +79,8 @@ pub struct ParseBudget<'a> {
     pub steps: u64,
     /// Most bytes that the lexer reads.
     pub lookahead: u64,
+    /// Most bytes of memory that the parser allocates.
+    pub memory: u64,
     /// Most nodes of the tree.
     pub nodes: u64,
     /// Most siblings that a query has to pass.
@@ -108,6 +114,7 @@ impl<'a> ParseBudget<'a> {
             cancelled,
             steps: 200_000 + 6 * length,
             lookahead: 2_000_000 + 8 * length,
+            memory: 32_000_000 + 400 * length,
             nodes: 10_000 + 4 * length,
             siblings: 10_000_000 + 16 * length,
             query: 10_000_000 + 64 * length,
@@ -125,6 +132,8 @@ pub struct ParseCost {
     pub steps: u64,
     /// Bytes that the lexer read.
     pub lookahead: u64,
+    /// Most bytes of memory that the parser had at a time.
+    pub memory: u64,
     /// Nodes of the tree.
     pub nodes: u64,
     /// Siblings that each query has to pass.
@@ -190,21 +199,31 @@ impl<'a> WorkBudget<'a> {
 pub(crate) struct ParseMeter<'a> {
     budget: ParseBudget<'a>,
     started: Instant,
+    allocated_before: i64,
     steps: u64,
     lookahead: u64,
+    memory: u64,
     exceeded: Option<Limit>,
     cancelled: bool,
 }
 
 impl<'a> ParseMeter<'a> {
     pub(crate) fn new(budget: ParseBudget<'a>) -> Self {
-        let started = Instant::now();
-        Self { budget, started, steps: 0, lookahead: 0, exceeded: None, cancelled: false }
+        Self {
+            budget,
+            started: Instant::now(),
+            allocated_before: memory::allocated(),
+            steps: 0,
+            lookahead: 0,
+            memory: 0,
+            exceeded: None,
+            cancelled: false,
+        }
     }
 
     pub(crate) fn cost(&self) -> ParseCost {
-        let Self { steps, lookahead, .. } = *self;
-        ParseCost { steps, lookahead, ..ParseCost::default() }
+        let Self { steps, lookahead, memory, .. } = *self;
+        ParseCost { steps, lookahead, memory, ..ParseCost::default() }
     }
 
     /// The exceeded limit; also `None` if the work was cancelled.
@@ -215,7 +234,11 @@ impl<'a> ParseMeter<'a> {
     /// Counts one call of the parser's progress callback. `false` ends the parse.
     pub(crate) fn step(&mut self) -> bool {
         self.steps += STEPS_PER_CALLBACK;
-        if self.steps > self.budget.steps {
+        let memory = memory::allocated().saturating_sub(self.allocated_before);
+        self.memory = self.memory.max(u64::try_from(memory).unwrap_or_default());
+        if self.memory > self.budget.memory {
+            self.exceeded.get_or_insert(Limit::Memory(self.budget.memory));
+        } else if self.steps > self.budget.steps {
             self.exceeded.get_or_insert(Limit::Steps(self.budget.steps));
         } else if self.started.elapsed() > self.budget.time {
             self.exceeded.get_or_insert(Limit::Time(self.budget.time));
@@ -283,7 +306,7 @@ fn nested_angles(text: &str) -> usize {
 pub(crate) struct TreeShape {
     /// How many siblings a query passes in all to find the next named one.
     pub(crate) siblings: u64,
-    /// Whether nodes are so deep, or have so many children side by side, that parents and siblings are found slowly.
+    /// Whether nodes are so deep, or have such a number of children, that parents and siblings are found slowly.
     pub(crate) is_unusual: bool,
     /// Whether a node has thousands of children side by side.
     pub(crate) is_flat: bool,

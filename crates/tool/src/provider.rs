@@ -40,7 +40,7 @@ pub trait ToolProvider: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// Whether it has so many resources that they are listed after those of all others.
+    /// Whether its resources are listed after those of all others, because they are many.
     fn is_listed_last(&self) -> bool {
         false
     }

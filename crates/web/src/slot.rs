@@ -80,7 +80,7 @@ mod tests {
         let (before, later) = (waits(), Instant::now() + Duration::from_hours(1));
         thread::scope(|scope| {
             let second = scope.spawn(|| turn.acquire(later).is_some());
-            // Whoever is counted has the lock until it waits, so that this one waits once the count is seen.
+            // A thread that is counted has the lock until it waits, so the second one waits once the count is seen.
             while waits() == before {
                 thread::yield_now();
             }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// Where they travel.
 pub const EXTRA: &str = "docent/extra";
 
-/// Members that hold somebody's data: nothing travels in there.
+/// Members that hold a client's or server's own data: nothing travels in there.
 const DATA: [&str; 5] = ["structuredContent", "inputSchema", "outputSchema", "arguments", "data"];
 
 /// What was lost when `raw` was read into a type that writes `typed`: fields that the type does not know, at any depth, and
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_nobody_s_to_change() {
+    fn data_is_never_changed() {
         let data = json!({"_meta": {"docent/extra": {"a": 1}}});
         let message = json!({"result": {"structuredContent": data}, "params": {"data": data}});
         let mut same = message.clone();

@@ -123,7 +123,7 @@ mod tests {
         let picture = "<p:pic xmlns:p='p'><a:blip xmlns:a='a'/></p:pic>".repeat(20_000);
         parse(&format!("<w:body xmlns:w='w'>{picture}</w:body>")).unwrap();
         parse(&format!("<a{}/>", attributes(MAX_ATTRIBUTES))).unwrap();
-        // Text is no attribute.
+        // Text is not an attribute.
         parse(&format!("<a>{}</a>", "x = 'y', ".repeat(1000))).unwrap();
         assert!(matches!(parse("<a"), Err(XmlError::Parse(_))));
     }

@@ -9,7 +9,7 @@ const texts = [
   ['a text that only begins like JSON', {result: {content: [{type: 'text', text: '{not'}]}}, '{not'],
   ['other blocks', {result: {content: [{type: 'image', data: 'x'}, null]}}, '{\n  "type": "image",\n  "data": "x"\n}\nnull'],
   ['what is beside the content', {result: {content: [], structuredContent: {n: 1}}}, '{\n  "structuredContent": {\n    "n": 1\n  }\n}'],
-  ['content that is no list', {result: {content: 'text'}}, '"text"'],
+  ['content that is not a list', {result: {content: 'text'}}, '"text"'],
   ['an error', {error: {code: 1, message: 'm'}}, 'error {\n  "code": 1,\n  "message": "m"\n}'],
   ['no answer', {}, ''],
 ]

@@ -8,7 +8,7 @@ const text = {type: 'string'}
 
 const starts = [
   ['no schema', undefined, undefined],
-  ['a schema that is none', '<b>schema</b>', undefined],
+  ['a value that is not a schema', '<b>schema</b>', undefined],
   ['no properties', {type: 'object'}, {}],
   ['no type', {properties: {a: {default: 1}}}, {a: 1}],
   ['defaults, required or not', object({a: {type: 'integer', default: 5}, b: {default: null}, c: {default: false}}, ['a']), {a: 5, b: null, c: false}],

@@ -42,7 +42,7 @@ test('calls outlive a reload, with arguments, result and error', () => {
   assert.equal(ok.args.a, 1)
 })
 
-test('only so many calls are kept', () => {
+test('a limited number of calls is kept', () => {
   const history = new History(makeStore())
   for (let number = 0; number < MOST_CALLS + 20; number += 1) history.add(call('t', {args: {number}}))
   assert.equal(history.calls().length, MOST_CALLS)

@@ -25,8 +25,8 @@ use std::{
     process::Command,
 };
 
-/// The ids of "nobody" and "nogroup", which own no files and should own no processes.
-const NOBODY_UID: u32 = 65534;
+/// The ids of the system's unprivileged user and group, which own no files and should own no processes.
+const UNPRIVILEGED_ID: u32 = 65534;
 /// Where the home folder is created. Not a temporary folder, because the sandbox treats those differently.
 const HOME_PARENTS: [&str; 2] = ["/home", "/var/lib"];
 const HOME: &str = "docent-ci-user";
@@ -63,7 +63,7 @@ pub(super) fn run(context: &CheckContext<'_>) -> Result<CheckCounts> {
     tests.arg("--binaries-metadata").arg(binaries);
     tests.args(NEXTEST_OPTIONS).args(context.filter).current_dir(&clone.root);
     tests.env_clear().env("PATH", PATH).env("HOME", &home.link).envs([skips.variable()]);
-    tests.envs(cargo_tests::test_files(&clone)?).uid(NOBODY_UID).gid(NOBODY_UID);
+    tests.envs(cargo_tests::test_files(&clone)?).uid(UNPRIVILEGED_ID).gid(UNPRIVILEGED_ID);
     let done = process::run(&mut tests, TEST_LIMIT, OutputMode::Shown)?;
     skips.count(tally::nextest(&done.text).unwrap_or_default().with_status(done.success))
 }
@@ -100,7 +100,7 @@ impl UserHome {
         home.remove().with_context(|| format!("emptying {}", home.folder.display()))?;
         fs::create_dir(&home.folder)
             .with_context(|| format!("making {}", home.folder.display()))?;
-        chown(&home.folder, Some(NOBODY_UID), Some(NOBODY_UID))?;
+        chown(&home.folder, Some(UNPRIVILEGED_ID), Some(UNPRIVILEGED_ID))?;
         symlink(HOME, &home.link).with_context(|| format!("making {}", home.link.display()))?;
         Ok(home)
     }

@@ -75,7 +75,7 @@ pub(super) fn evaluate(context: &EvalContext<'_>, page: &mut EvalReport) -> Resu
                 &report["links"]["checked"].to_string(),
                 &tree.broken.len().to_string(),
                 &judged.found.to_string(),
-                &judged.told_wrong.to_string(),
+                &judged.wrongly_reported.to_string(),
                 &judged.missed.to_string(),
                 &judged.invented.to_string(),
             ],
@@ -114,7 +114,7 @@ struct LinkComparison {
     /// Links found in the right document.
     found: usize,
     /// Found links with the wrong line or problem.
-    told_wrong: usize,
+    wrongly_reported: usize,
     missed: usize,
     invented: usize,
     /// One line for each error.
@@ -161,7 +161,7 @@ impl LinkComparison {
         if reported == link {
             return;
         }
-        self.told_wrong += 1;
+        self.wrongly_reported += 1;
         self.notes.push(format!(
             "{}: {} is reported as {} in line {}, expected {} in line {}",
             link.path, link.target, reported.problem, reported.line, link.problem, link.line
@@ -210,7 +210,7 @@ mod tests {
             let either = [DisputedLinks { target: "/site/*".to_owned(), reason: String::new() }];
             let there = [link(3, "b.md"), link(3, "c.md"), link(9, "b.md")];
             let judged = judge(&there, found.to_vec(), &either);
-            let numbers = [judged.found, judged.told_wrong, judged.missed, judged.invented];
+            let numbers = [judged.found, judged.wrongly_reported, judged.missed, judged.invented];
             assert_eq!(numbers, expected, "{judged:?}");
             assert_eq!(judged.notes.len(), numbers.iter().skip(1).sum::<usize>(), "{judged:?}");
         };

@@ -394,12 +394,12 @@ mod tests {
             assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
         };
         check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
-        check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
-        check(QuestionKind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
+        check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Foreign");
+        check(QuestionKind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Foreign");
         check(
             QuestionKind::Query,
             "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005",
-            "Crossed",
+            "Foreign",
         );
         check(QuestionKind::Query, "internal error", "Wrong");
         check(QuestionKind::Search, "desk c0017 opens at nine", "Own");
@@ -417,11 +417,11 @@ mod tests {
             assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
         };
         let desk = QuestionKind::FlakyServer(SideEffects::Reads);
-        check(desk, true, "the server `desk2`: the program ended its output", "Told");
+        check(desk, true, "the server `desk2`: the program ended its output", "ServerGone");
         check(desk, true, "the server `desk1`: the program ended its output", "Wrong");
         check(desk, false, "the server `desk2`: the program ended its output", "Wrong");
         check(desk, false, "look mark-beta-c0017-000005 by 7", "Own");
-        check(desk, false, "look mark-beta-c0017-000008 by 7", "Crossed");
+        check(desk, false, "look mark-beta-c0017-000008 by 7", "Foreign");
         check(
             QuestionKind::Query,
             true,
@@ -440,9 +440,9 @@ mod tests {
             assert!(verdict.starts_with(expected), "{number} {tools:?}: {verdict}");
         };
         check(0, &["parse_files", "check_documentation"], "Own");
-        check(0, &["parse_files"], "Crossed");
+        check(0, &["parse_files"], "Foreign");
         check(1, &["parse_files"], "Own");
-        check(1, &["parse_files", "check_documentation"], "Crossed");
+        check(1, &["parse_files", "check_documentation"], "Foreign");
         check(1, &[], "Wrong");
     }
 

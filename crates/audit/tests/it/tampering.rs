@@ -90,7 +90,7 @@ fn every_byte_of_a_line_counts() {
     for at in 0..size {
         let report = written.changed_in(5..15, |lines| lines[5][at] ^= 1);
         assert!(!report.is_intact(), "byte {at}");
-        assert!(report.problem_count <= 3, "one edit is no flood: {report}");
+        assert!(report.problem_count <= 3, "one edit causes few problems: {report}");
     }
 }
 
@@ -115,7 +115,7 @@ fn missing_doubled_swapped_and_foreign_lines_are_detected() {
         }
         let doubled = changed(&|lines| lines.insert(at, lines[at].clone()));
         let twice = if at == 0 {
-            VerifyProblemKind::BeginsAnew
+            VerifyProblemKind::SecondChain
         } else {
             VerifyProblemKind::OutOfOrder { after: seq }
         };

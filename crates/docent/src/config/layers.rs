@@ -241,7 +241,7 @@ impl MergedSettings {
         for (flag, key, value) in roots.into_iter().chain(others) {
             match keys::settings().find(|setting| setting.path == key) {
                 Some(setting) => {
-                    self.put_setting(setting, value, &ValueSource::Flag(flag), problems)
+                    self.put_setting(setting, value, &ValueSource::Flag(flag), problems);
                 }
                 None => problems.push(ConfigProblem {
                     source: ValueSource::Flag(flag),
@@ -535,7 +535,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_project_s_file_that_is_none_is_not_read() {
+    fn a_project_s_file_that_is_not_a_file_is_not_read() {
         for target in ["/dev/zero", "pipe", "large", "."] {
             let root = tempfile::tempdir().unwrap();
             let pipe = root.path().join("pipe");

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_a_variable_names_is_no_secret() {
+    fn a_folder_that_a_variable_names_is_not_a_secret() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
         let known = [SecretText::new(path.into()), SecretText::new("/Zk6Lq9Vw2XsR8tB1".into())];

@@ -933,7 +933,7 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
 }
 
 #[test]
-fn another_secret_of_a_server_is_no_other_key() {
+fn another_secret_of_a_server_is_not_another_key() {
     let text = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = { file = \"secret\" } }";
     let world =
         ConfigFixture::new().user_file("docent.toml", text).user_file("secret", "first-one");

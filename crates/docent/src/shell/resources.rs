@@ -83,7 +83,7 @@ async fn read(
         return Ok(ExitCode::SUCCESS);
     }
     let bytes = match BinaryOutput::choose(flags.save.as_deref(), &desk.folder, &desk.console) {
-        BinaryOutput::Told => BinaryOutput::Printed,
+        BinaryOutput::Reported => BinaryOutput::Printed,
         other => other,
     };
     // The last part of the URI serves as the file name.

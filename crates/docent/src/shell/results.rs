@@ -16,7 +16,7 @@ pub(crate) enum BinaryOutput {
     /// Write them to standard output.
     Printed,
     /// Only report them.
-    Told,
+    Reported,
 }
 
 impl BinaryOutput {
@@ -25,7 +25,7 @@ impl BinaryOutput {
         match save {
             Some(save) => Self::Saved(folder.join(save)),
             None if console.terminal.stdout => Self::Saved(folder.to_owned()),
-            None => Self::Told,
+            None => Self::Reported,
         }
     }
 }
@@ -88,11 +88,11 @@ impl<'a> ResultView<'a> {
     fn link(&mut self, link: &Value) -> anyhow::Result<()> {
         self.has_text = true;
         let text = |key: &str| link.get(key).and_then(Value::as_str);
-        let mut line = text("uri").unwrap_or("a resource without a URI").to_owned();
+        let mut summary = text("uri").unwrap_or("a resource without a URI").to_owned();
         for more in [text("title").or(text("name")), text("description"), media(link)] {
-            line.extend(more.map(|more| format!("  {more}")));
+            summary.extend(more.map(|more| format!("  {more}")));
         }
-        self.console.print(&format!("{}\n", docent_screen::one_line(&line)))
+        self.console.print(&format!("{}\n", docent_screen::one_line(&summary)))
     }
 
     fn blob(&mut self, data: &str, media: &str) -> anyhow::Result<()> {
@@ -105,7 +105,7 @@ impl<'a> ResultView<'a> {
         };
         match &self.bytes {
             BinaryOutput::Printed => self.console.print_bytes(&bytes)?,
-            BinaryOutput::Told => self.console.print_error(&format!(
+            BinaryOutput::Reported => self.console.print_error(&format!(
                 "{kind}, {} bytes: not saved; use --save DIR, or --json for the whole result",
                 bytes.len()
             )),

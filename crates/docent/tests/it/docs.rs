@@ -208,7 +208,7 @@ fn answer(mut stream: &TcpStream) {
                 "<h1>Zoo</h1><p><a href=zebra.html>z</a> <a href=secret.html>s</a> <a href=/out.html>o</a></p>",
             ),
             "/docs/zebra.html" => page("<h1>Zebra</h1><p>It is striped.</p>"),
-            "/docs/secret.html" | "/out.html" => page("<h1>Hidden</h1><p>Nobody reads this.</p>"),
+            "/docs/secret.html" | "/out.html" => page("<h1>Hidden</h1><p>No one reads this.</p>"),
             _ => ("404 Not Found", String::new()),
         };
         let head = format!(
@@ -299,7 +299,7 @@ fn a_site_is_fetched_where_the_user_allows_its_host() {
     let found = place.run(&["search", "striped", "--in", "docs", "--threshold", "0", "--json"]);
     assert_eq!(found.ends(0).json()["hits"][0]["name"], "Zebra");
     let nothing =
-        place.run(&["search", "nobody reads", "--in", "docs", "--threshold", "0.7", "--json"]);
+        place.run(&["search", "no one reads", "--in", "docs", "--threshold", "0.7", "--json"]);
     nothing.ends(1);
     place.run(&["docs", "remove", "zoo"]).ends(0);
     assert!(!place.project().join(".docent/web/zoo").exists());

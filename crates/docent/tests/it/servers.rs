@@ -351,7 +351,7 @@ impl PipedDocent {
         }
     }
 
-    /// Waits until a list has, or has not, a tool of this name.
+    /// Waits until a tool of this name is in a list, or is not.
     #[track_caller]
     fn until(&mut self, name: &str, is_there: bool) {
         let end = Instant::now() + EVENT_TIMEOUT;

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_keeps_every_word() {
+    fn what_is_not_a_question_keeps_every_word() {
         let cases = [
             ("symmetric difference", "symmetr differ"),
             ("explain analyze", "explain analyz"),

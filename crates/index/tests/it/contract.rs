@@ -23,7 +23,7 @@ macro_rules! store_contract {
             what_is_removed_is_gone,
             digests_are_by_collection_and_path,
             a_write_that_fails_changes_nothing,
-            nothing_to_write_is_no_generation,
+            nothing_to_write_makes_no_generation,
             a_view_stays_as_it_is,
             another_handle_sees_what_was_written,
             filters_leave_in_what_they_name,
@@ -151,7 +151,7 @@ pub(crate) fn a_write_that_fails_changes_nothing(place: &dyn StoreLocation) {
     assert_eq!(store.status().unwrap().units, before.0.units - 1);
 }
 
-pub(crate) fn nothing_to_write_is_no_generation(place: &dyn StoreLocation) {
+pub(crate) fn nothing_to_write_makes_no_generation(place: &dyn StoreLocation) {
     let store = filled_store(place);
     let before = store.status().unwrap();
     write(store.as_ref(), Vec::new());

@@ -233,7 +233,7 @@ fn broken_documents_are_no_surprise() {
             }
             look(&broken);
         }
-        // Some damage is beyond repair, and some is none.
+        // Some damage is beyond repair, and some does no harm.
         assert_eq!(results.len(), 2, "{name}");
     }
 }

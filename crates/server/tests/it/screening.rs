@@ -398,7 +398,7 @@ async fn notifications_during_a_call_are_screened() {
             json!({"elicitationId": token(), "odd": secret_text}),
         );
         context.elicit("k", json!({"mode": "form", "message": "Done?"})).await?;
-        Ok(said("told"))
+        Ok(said("asked"))
     });
     fixture.extra.lock().unwrap().push(tool);
     let server = McpServer::new(ServerSetup { screening: all(), ..setup(fixture) }).unwrap();

@@ -206,7 +206,7 @@ async fn a_call_that_takes_long_becomes_a_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_no_task_yet_is_cancelled_with_its_request() {
+async fn a_call_that_is_not_a_task_yet_is_cancelled_with_its_request() {
     let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
     let server = McpServer::new(setup(fixture)).unwrap();

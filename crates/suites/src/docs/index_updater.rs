@@ -180,7 +180,7 @@ impl IndexUpdater {
         store: &dyn IndexStore,
         callbacks: SyncCallbacks<'_>,
     ) -> Result<DocsReport, IndexStoreError> {
-        let StoreRepairs { rebuilt, reembedded: embedded_anew } = store.repair()?;
+        let StoreRepairs { rebuilt, reembedded } = store.repair()?;
         self.known.clear();
         for collection in
             store.collections()?.into_iter().filter(|one| one.starts_with(COLLECTION_KEY_PREFIX))
@@ -190,8 +190,8 @@ impl IndexUpdater {
         }
         self.drop_unknown(shelves, store)?;
         let report = self.update_wanted(shelves, wanted, store, callbacks)?;
-        let embedded_anew = embedded_anew.map(|identity| identity.to_string());
-        Ok(DocsReport { rebuilt, reembedded: embedded_anew, ..report })
+        let reembedded = reembedded.map(|identity| identity.to_string());
+        Ok(DocsReport { rebuilt, reembedded, ..report })
     }
 
     /// Removes collections that no longer exist.

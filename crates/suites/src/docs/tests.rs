@@ -417,7 +417,7 @@ async fn edits_are_seen_by_the_next_call() {
 async fn a_folder_that_is_missing_is_a_problem_beside_the_rest() {
     let (folder, _) = project();
     put(folder.path(), "docs/postgresql/large.txt", &"x".repeat(9 << 20));
-    let mut broken = CollectionSettings::new("broken", "docs/ubuntu", "A pattern that is none");
+    let mut broken = CollectionSettings::new("broken", "docs/ubuntu", "An invalid pattern");
     broken.exclude = vec!["[".into()];
     let collections = vec![
         CollectionSettings::new("none", "docs/none", "Nothing"),

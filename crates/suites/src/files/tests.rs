@@ -577,7 +577,7 @@ fn another_name_of_a_denied_file_is_denied() {
         }
     };
     fs::hard_link(root.join("src/main.rs"), root.join("main-again.rs")).unwrap();
-    assert_eq!(read("main-again.rs"), "fn main() {}", "a second name alone is no harm");
+    assert_eq!(read("main-again.rs"), "fn main() {}", "a second name alone does no harm");
     for (from, name) in [
         (root.join(".env"), "notes.txt"),
         (root.join(".git/config"), "src/remote.txt"),

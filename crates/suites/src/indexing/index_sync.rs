@@ -154,7 +154,7 @@ impl<'a> IndexSync<'a> {
             (callbacks.progress)((n * FILES_PER_STOP_CHECK + files.len()).min(total), total);
         }
         batches.write(&mut |written| self.known.apply(written))?;
-        let StoreRepairs { rebuilt, reembedded: embedded_anew } = repairs;
+        let StoreRepairs { rebuilt, reembedded } = repairs;
         let status = self.store.status()?;
         Ok(IndexReport {
             files: total,
@@ -166,7 +166,7 @@ impl<'a> IndexSync<'a> {
             seconds: seconds_rounded(start.elapsed()),
             stopped,
             rebuilt,
-            reembedded: embedded_anew.map(|identity| identity.to_string()),
+            reembedded: reembedded.map(|identity| identity.to_string()),
             left_out: tally.left_out,
             problems: tally.problems,
         })

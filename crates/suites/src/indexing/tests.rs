@@ -88,7 +88,7 @@ impl TwoRootProject {
 
 /// Timeout longer than any run.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(20);
-const GREET: &str = "def greet(name):\n    \"\"\"Says hello to somebody.\"\"\"\n    return name\n";
+const GREET: &str = "def greet(name):\n    \"\"\"Says hello to someone.\"\"\"\n    return name\n";
 
 #[test]
 fn only_what_changed_is_written() {
@@ -137,7 +137,7 @@ fn a_file_that_cannot_be_read_is_a_problem_and_not_a_failure() {
     assert_eq!(report.left_out, ExcludedFiles { too_large: 1, ..ExcludedFiles::default() });
     assert_eq!(world.known(), ["c.md"]);
     let report = world.check([2, 0, 0, 1]);
-    assert_eq!(report.generation, 2, "a problem that stays is no change");
+    assert_eq!(report.generation, 2, "a problem that stays does not count as a change");
     world.write("one/a.py", GREET).write("one/b.py", GREET);
     world.check([3, 2, 0, 0]);
 }

@@ -298,7 +298,7 @@ async fn an_empty_folder_has_an_answer() {
 }
 
 #[tokio::test]
-async fn a_path_that_is_no_folder_here_is_an_error() {
+async fn a_path_that_is_not_a_folder_here_is_an_error() {
     let root = library();
     let missing = analyze(&root, "no/such/place", Depth::Quick).await.unwrap_err();
     let ToolError::Failed(ToolFailure { kind: FailureKind::NotFound, message, .. }) = missing

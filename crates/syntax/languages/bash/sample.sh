@@ -13,7 +13,7 @@ declare -A seen=()
 
 # Says something on standard error.
 #
-# Colours are left out where nobody looks.
+# Colours are left out where no one looks.
 log() {
   local level="$1"; shift
   if [[ -t 2 && -z "${NO_COLOR:-}" ]]; then

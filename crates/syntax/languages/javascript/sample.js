@@ -14,7 +14,7 @@ var counter = 0;
  * @param {string} name what it is called
  * @param {{ encoding?: string }} [options] how it is read
  * @returns {Promise<string>} its text
- * @throws {TypeError} where the name is no string
+ * @throws {TypeError} where the name is not a string
  */
 async function readFile(name, { encoding = "utf8" } = {}, ...rest) {
   if (typeof name !== "string") {

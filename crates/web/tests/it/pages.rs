@@ -144,7 +144,7 @@ fn a_page_of_many_megabytes_is_read_in_part() {
 }
 
 #[test]
-fn an_anchor_that_is_no_name_is_left_out() {
+fn an_anchor_that_is_not_a_name_is_left_out() {
     let body = format!("<h2 id={}>Long</h2><p>a</p><h2 id=s>Short</h2><p>b</p>", "x".repeat(201));
     let page =
         fetch(&serve(ProviderReply::html(&format!("<html><body>{body}</body></html>"))), "/", None);

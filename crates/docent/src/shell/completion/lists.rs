@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_none() {
+    fn what_is_not_a_list_is_empty() {
         let place = tempfile::tempdir().unwrap();
         for (name, text) in [("a", "{"), ("b", "[1]"), ("c", "[{\"name\": 5}]")] {
             let path = place.path().join(name);

@@ -1,4 +1,4 @@
-"""An MCP server on stdio that offers what it is told to, and writes down all that it gets.
+"""An MCP server on stdio that offers what its script says, and writes down all that it gets.
 
     scripted.py FOLDER
 

@@ -87,7 +87,7 @@ impl AsciidocReader {
         loop {
             let place = lines.place();
             lines.skip_blank();
-            // An anchor may stand above an item. What is an item itself is none: the list has to take it.
+            // An anchor may stand above an item. An item is not an anchor: the list has to take it.
             while let Some(line) = lines.peek()
                 && line.starts_with('[')
                 && line.ends_with(']')

@@ -203,7 +203,7 @@ mod tests {
             (b"countess", "ADA@home.example", 0),
             (b"Charles", "noreply@example.com", 1),
             (b"Grace", "noreply@example.com", 2),
-            (b"", "somebody@example.com", 3),
+            (b"", "someone@example.com", 3),
             (b"", "else@example.com", 4),
             (b"renovate[bot]", "29139614+renovate[bot]@users.example.com", 5),
             (b"Charles", "", 1),

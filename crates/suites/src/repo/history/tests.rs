@@ -346,7 +346,7 @@ fn a_folder_that_git_does_not_track_is_a_problem() {
 }
 
 #[test]
-fn no_git_is_no_problem() {
+fn no_git_is_not_a_problem() {
     let fixture = Fixture::new();
     fixture.save(&[("inner/a.rs", "1")], ADA, 0);
     let empty = tempfile::tempdir().unwrap();

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_generators_write_is_no_description() {
+    fn what_generators_write_is_not_a_description() {
         for (text, want) in
             [("Add your description here", true), ("TODO: write", true), ("A web server", false)]
         {

@@ -210,7 +210,7 @@ fn strategies_and_states() {
             "interface Sort { run(x: number[]): void }\nclass Quick implements Sort { run(x: number[]) {} }\nclass Merge implements Sort { run(x: number[]) {} }",
             &[],
         ),
-        // One way to do it is no choice.
+        // One way to do it is not a choice.
         (
             TypeScript,
             "interface Sort { run(x: number[]): void }\nclass Quick implements Sort { run(x: number[]) {} }\nclass List {\n  private sort: Sort;\n}",

@@ -25,7 +25,7 @@ fn sample() -> Findings {
             Finding {
                 check: Check::Readme,
                 severity: Severity::Low,
-                ..finding("readme/help", "README.md", None, "Nobody says where to ask.")
+                ..finding("readme/help", "README.md", None, "It does not say where to ask.")
             },
             Finding {
                 check: Check::Drift,
@@ -64,7 +64,7 @@ fn results_name_rule_place_and_fix() {
             "docs/a.md",
             json!({ "startLine": 4 }),
         ),
-        ("readme/help", "note", "Nobody says where to ask. Mend it.", "README.md", Value::Null),
+        ("readme/help", "note", "It does not say where to ask. Mend it.", "README.md", Value::Null),
         ("drift/new-rule", "warning", "strange. Mend it.", "c%3Ad.md", Value::Null),
     ];
     let results = run["results"].as_array().unwrap();
