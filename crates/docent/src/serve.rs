@@ -27,9 +27,7 @@ use docent_tool::ToolProvider;
 use docent_traffic::Traffic;
 use docent_transport::{
     Principal, PrincipalKind,
-    http::{
-        self, EnabledProtocols, HttpLimits, HttpServerSetup, LiveProtectedResource, ToolSummary,
-    },
+    http::{self, EnabledProtocols, HttpLimits, HttpServerSetup, ToolSummary},
     stdio::{self, Stdio},
 };
 use docent_wire::HandshakePolicy;
@@ -115,15 +113,14 @@ async fn serve(config: &Config, inputs: ConfigInputs, start: ServerStart) -> any
         dial: Arc::clone(&dial),
         oddities: Arc::clone(&oddities),
     };
-    let _following = follower.start(config);
+    let _watching = follower.start(config);
     log_warnings(config, &inputs, &providers);
     let external_auth = external_auth::external_auth(config, &ExternalAuth::default())?;
     external_auth::prefetch_keys(&external_auth);
     let setup = setup(config, providers.clone(), audit(config)?);
     let server = McpServer::new(ServerSetup { external_auth: external_auth.clone(), ..setup })?;
     let tls = external_auth::tls(config)?;
-    let oauth: LiveProtectedResource =
-        Arc::new(RwLock::new(external_auth::protected_resource(config, &external_auth)?));
+    let oauth = Arc::new(RwLock::new(external_auth::protected_resource(config, &external_auth)?));
     let inside = |traffic| LocalServer {
         server: Arc::clone(&server),
         hub: Arc::clone(&hub),

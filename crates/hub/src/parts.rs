@@ -44,7 +44,7 @@ impl CollectedParts {
             }
         }
         if is_bare && let Some(text) = part_text(&fields) {
-            self.content.push(text_block(text));
+            self.content.push(text_block(&text));
             self.ends_in_json = true;
         }
         self.fields.extend(fields);
@@ -62,7 +62,7 @@ impl CollectedParts {
     pub(crate) fn into_result(mut self) -> Value {
         let structured = self.fields.get("structuredContent").filter(|value| !value.is_null());
         if let Some(structured) = structured.filter(|_| self.content.is_empty()) {
-            self.content.push(text_block(structured.to_string()));
+            self.content.push(text_block(&structured.to_string()));
         }
         self.fields.insert("content".into(), self.content.into());
         Value::Object(self.fields)
@@ -74,7 +74,7 @@ pub(crate) fn content_blocks(content: Value) -> Vec<Value> {
     match content {
         Value::Array(blocks) => blocks,
         block @ Value::Object(_) => vec![block],
-        Value::String(text) => vec![text_block(text)],
+        Value::String(text) => vec![text_block(&text)],
         _ => Vec::new(),
     }
 }
@@ -98,7 +98,7 @@ fn part_text(fields: &Map<String, Value>) -> Option<String> {
     (!is_empty).then(|| Value::Object(shown).to_string())
 }
 
-fn text_block(text: String) -> Value {
+fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 

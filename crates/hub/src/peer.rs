@@ -329,7 +329,7 @@ impl TransportListener for PeerCore {
     fn event(&self, event: TransportEvent) {
         match event {
             TransportEvent::Message { message, request } => {
-                self.handle_message(message, request.as_ref())
+                self.handle_message(message, request.as_ref());
             }
             TransportEvent::Noise(text) => {
                 self.note(TrafficKind::Noise, &text, None);

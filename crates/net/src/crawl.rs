@@ -282,7 +282,7 @@ impl RunningCrawl<'_, '_> {
         };
         let Self { result, pace, watch, client, .. } = self;
         let mut problem = |url: &Url, error: crate::sitemap::BadSitemap| {
-            result.add_problem(url.as_str(), &error_chain(&error))
+            result.add_problem(url.as_str(), &error_chain(&error));
         };
         let mut go_on = || {
             let wanted = pace.wait(watch.stop);

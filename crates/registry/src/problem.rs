@@ -60,9 +60,9 @@ impl fmt::Display for EntryProblem {
             write!(f, "{}: ", file.display())?;
         }
         match (&self.entry, &self.field) {
-            (Some(entry), Some(field)) => write!(f, "{entry:?}, {field}: ")?,
+            (Some(entry), Some(field)) => write!(f, "{entry:?}, `{field}`: ")?,
             (Some(entry), None) => write!(f, "{entry:?}: ")?,
-            (None, Some(field)) => write!(f, "{field}: ")?,
+            (None, Some(field)) => write!(f, "`{field}`: ")?,
             (None, None) => {}
         }
         write!(f, "{}; {}", self.what, self.remedy)

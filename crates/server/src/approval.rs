@@ -162,7 +162,7 @@ mod tests {
         );
         let known = json!({"properties": numbered(65)});
         let declared = |count| {
-            super::list_arguments(numbered(count).as_object().unwrap(), known.as_object().unwrap())
+            list_arguments(numbered(count).as_object().unwrap(), known.as_object().unwrap())
         };
         assert_eq!(declared(64).unwrap().matches('\n').count(), 64);
         let problem = declared(65).unwrap_err().to_string();

@@ -62,7 +62,7 @@ pub(crate) fn page<T>(
         None => 0,
         Some(cursor) => {
             let (index, last): (usize, String) =
-                place.seal.open(cursor, &place.purpose()).map_err(|Forged| bad_cursor())?;
+                place.seal.open(cursor, &place.purpose()).map_err(|InvalidCursor| bad_cursor())?;
             items.iter().position(|item| key(item) == last).map_or(index, |found| found + 1)
         }
     };

@@ -13,6 +13,7 @@ pub mod budget;
 mod comment;
 mod documentation;
 pub mod language;
+mod memory;
 pub mod pack;
 pub mod parse;
 pub mod references;

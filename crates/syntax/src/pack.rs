@@ -360,6 +360,7 @@ pub struct Grammar {
 
 impl Grammar {
     pub(crate) fn new(tables: tree_sitter::Language, texts: Queries) -> Self {
+        crate::memory::count_allocations();
         let (definitions, imports, branches, calls, parameters) = Default::default();
         Self { tables, texts, definitions, imports, branches, calls, parameters }
     }

@@ -14,6 +14,7 @@ use crate::{
     annotation::{Annotation, Parameter, Visibility},
     budget::{Limit, ParseBudget, ParseCost, ParseMeter, TreeShape, WorkBudget, is_too_large},
     language::{Language, line_of, matches, text_of},
+    memory,
     pack::Repeats,
 };
 use names::distinct;
@@ -187,6 +188,7 @@ fn tree_as_written(
     text: &str,
     budget: ParseBudget<'_>,
 ) -> Result<SyntaxTree, ParseError> {
+    memory::count_allocations();
     // To make a parser costs more than to parse a small file.
     thread_local!(static PARSER: RefCell<Parser> = RefCell::new(Parser::new()));
     let meter = RefCell::new(ParseMeter::new(budget));
@@ -236,7 +238,12 @@ fn tree_by(
     let tree = parser.parse_with_options(&mut piece, None, Some(options));
     // A parse that was given no more text ends without a tree as well.
     let ended = meter.borrow().exceeded().is_some();
-    Ok(tree.filter(|_| !ended))
+    let tree = tree.filter(|_| !ended);
+    if tree.is_none() {
+        // It keeps what it has built, which may be large.
+        parser.reset();
+    }
+    Ok(tree)
 }
 
 /// The number of errors in a tree.

@@ -356,8 +356,8 @@ mod tests {
     fn a_wait_is_never_rounded_down() {
         for (milliseconds, seconds) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (30_000, 30)] {
             let wait = Duration::from_millis(milliseconds);
-            let want = json!({"retryAfter": seconds, "retryAfterMs": milliseconds.max(1)});
-            assert_eq!(retry_data(wait), want);
+            let expected = json!({"retryAfter": seconds, "retryAfterMs": milliseconds.max(1)});
+            assert_eq!(retry_data(wait), expected);
         }
     }
 }

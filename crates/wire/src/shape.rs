@@ -130,8 +130,8 @@ fn lift_meta(dialect: Dialect, block: &mut Map<String, Value>) {
     }
     for (name, value) in meta {
         match name.as_str() {
-            METADATA => block.insert("metadata".into(), value),
-            SCORE => block.insert("score".into(), value),
+            METADATA_KEY => block.insert("metadata".into(), value),
+            SCORE_KEY => block.insert("score".into(), value),
             _ => None,
         };
     }

@@ -138,7 +138,7 @@ pub(crate) fn run(workspace: &XtaskWorkspace, evaluation: &Evaluation) -> Result
     for part in &options.only {
         match part {
             RepoEvalPart::Lines => {
-                lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?
+                lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?;
             }
             RepoEvalPart::Licences => licences::evaluate(&context, &mut page)?,
             RepoEvalPart::Links => links::evaluate(&context, &mut page)?,

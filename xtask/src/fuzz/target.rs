@@ -59,7 +59,7 @@ required-features = ['auth']
     fn targets_are_chosen_by_name() {
         let names = |chosen: &[&str]| {
             let chosen: Vec<String> = chosen.iter().map(ToString::to_string).collect();
-            super::select_targets(MANIFEST, &chosen)
+            select_targets(MANIFEST, &chosen)
         };
         let all = names(&[]).unwrap();
         assert_eq!(all.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["frames", "tokens"]);

@@ -17,7 +17,9 @@ pub(crate) fn run(workspace: &XtaskWorkspace) -> Result<usize> {
     let mut breaches = edges::check(&workspace.metadata)?;
     breaches.extend(files.iter().flat_map(sources::check_file));
     breaches.extend(closed::check(&workspace.root)?);
-    breaches.extend(check_wording(&files)?);
+    let wording = WordingRules::parse()?;
+    breaches.extend(files.iter().flat_map(|file| wording.check_file(&file.path, &file.text)));
+    breaches.extend(wording.check_quoted(&workspace.root));
     breaches.extend(type_names::check(&workspace.metadata, &find_types(&files))?);
     for breach in &breaches {
         println!("{breach}");
@@ -35,15 +37,16 @@ pub(crate) fn print_stats(workspace: &XtaskWorkspace) -> Result<()> {
         .map(|file| wording::count_words(&file.text))
         .sum();
     let types = type_names::count_shared(&find_types(&files));
-    let percent = 100.0 * types.shared as f64 / types.types.max(1) as f64;
+    let per_mille = 1000 * types.shared / types.types.max(1);
     println!("\"told\", \"nobody\", \"whoever\", \"anew\" and \"somebody\" in .rs files: {words}");
-    println!("types that share their name: {} of {} ({percent:.1} %)", types.shared, types.types);
+    println!(
+        "types that share their name: {} of {} ({}.{} %)",
+        types.shared,
+        types.types,
+        per_mille / 10,
+        per_mille % 10
+    );
     Ok(())
-}
-
-fn check_wording(files: &[SourceFile]) -> Result<Vec<String>> {
-    let rules = WordingRules::parse()?;
-    Ok(files.iter().flat_map(|file| rules.check_file(&file.path, &file.text)).collect())
 }
 
 fn find_types(files: &[SourceFile]) -> Vec<type_names::TypeDefinition> {

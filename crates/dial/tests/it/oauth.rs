@@ -443,7 +443,7 @@ async fn a_token_with_insufficient_scopes_is_stepped_up_once() {
     assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
     match &outcomes[2] {
         Err(TransportFailure::Unauthorized(text)) => {
-            assert!(text.contains("permissions already"), "{text}")
+            assert!(text.contains("permissions already"), "{text}");
         }
         other => panic!("{other:?}"),
     }

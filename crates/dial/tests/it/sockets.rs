@@ -106,7 +106,7 @@ async fn the_end_is_reported() {
         line.send(notification(method)).await.unwrap();
         match heard.next().await {
             TransportEvent::Closed(failure) => {
-                assert!(failure.to_string().contains(expected), "{failure}")
+                assert!(failure.to_string().contains(expected), "{failure}");
             }
             other => panic!("{other:?}"),
         }
@@ -144,7 +144,7 @@ async fn a_server_that_hangs_is_given_up() {
     let _line = websocket::open(settings, heard.clone()).await.unwrap();
     match heard.next().await {
         TransportEvent::Closed(failure) => {
-            assert!(failure.to_string().contains("did not answer a ping"), "{failure}")
+            assert!(failure.to_string().contains("did not answer a ping"), "{failure}");
         }
         other => panic!("{other:?}"),
     }

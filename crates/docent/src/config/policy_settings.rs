@@ -153,7 +153,7 @@ impl Resolver<'_> {
             let opens = is_door && !is_near && (!opens_it || key == HOST_KEY);
             let reason = match key.as_str() {
                 _ if USER_ONLY_KEYS.iter().any(is_in) => None,
-                HOST if opens => Some(NOT_THIS_MACHINE),
+                HOST_KEY if opens => Some(NOT_THIS_MACHINE),
                 _ if opens => Some("docent listens beyond this machine"),
                 "server.auth.required" if self.disables_auth() => {
                     Some("it turns off the auth that you set up")

@@ -475,7 +475,7 @@ mod tests {
         assert_eq!(
             faults,
             [(
-                "\"a\", oauth.client_secrt: unknown field; did you mean `client_secret`?".into(),
+                "\"a\", `oauth.client_secrt`: unknown field; did you mean `client_secret`?".into(),
                 false
             )]
         );
@@ -509,7 +509,7 @@ mod tests {
             assert_eq!(read, None, "{bad}");
             assert!(
                 message.starts_with(
-                    "\"a\", retry: invalid value; expected a table { codes = [-32603]"
+                    "\"a\", `retry`: invalid value; expected a table { codes = [-32603]"
                 ),
                 "{bad}: {message}"
             );

@@ -114,7 +114,7 @@ impl Resolver<'_> {
                 Err(error) => {
                     let message =
                         format!("`hub.registries`: cannot read {}: {error}", file.display());
-                    faults.push(ServerEntryProblem { server: None, message: message, fatal: true });
+                    faults.push(ServerEntryProblem { server: None, message, fatal: true });
                 }
             }
         }
@@ -133,11 +133,7 @@ impl Resolver<'_> {
             if all.iter().any(|known| known.server.name == name) {
                 let message =
                     format!("the server `{name}` is configured twice; using the first entry");
-                faults.push(ServerEntryProblem {
-                    server: Some(name),
-                    message: message,
-                    fatal: false,
-                });
+                faults.push(ServerEntryProblem { server: Some(name), message, fatal: false });
                 continue;
             }
             match self.entry(one) {
@@ -306,7 +302,7 @@ impl Resolver<'_> {
             );
             return Err(vec![ServerEntryProblem {
                 server: Some(server.name.clone()),
-                message: message,
+                message,
                 fatal: true,
             }]);
         }

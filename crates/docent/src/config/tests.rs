@@ -911,15 +911,15 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
     for (oauth, want) in [
         (
             "client_secret_env = \"NOPE\"",
-            "\"a\", oauth.client_secret_env: the variable NOPE is not set; set NOPE, or write a default: ${NOPE:-…}",
+            "\"a\", `oauth.client_secret_env`: the variable NOPE is not set; set NOPE, or write a default: ${NOPE:-…}",
         ),
         (
             "client_secret_env = \"SECRET\"\nclient_secret = \"x\"",
-            "\"a\", oauth: the secret is set more than once; keep one of client_secret, client_secret_env and client_secret_file",
+            "\"a\", `oauth`: the secret is set more than once; keep one of client_secret, client_secret_env and client_secret_file",
         ),
         (
             "client_secret_env = \"MCP_API_KEY\"",
-            "\"a\", oauth.client_secret_env: the variable MCP_API_KEY is reserved for docent and not passed to servers; use a variable of another name for the server's key",
+            "\"a\", `oauth.client_secret_env`: the variable MCP_API_KEY is reserved for docent and not passed to servers; use a variable of another name for the server's key",
         ),
     ] {
         let config = entry(oauth);

@@ -141,7 +141,7 @@ impl ShellConsole {
                 self.print_error(&one_line(&format!("[{level}]{logger} {data}")));
             }
             ServerNotice::Other(message) if self.verbose => {
-                self.print_error(&one_line(&message.to_string()))
+                self.print_error(&one_line(&message.to_string()));
             }
             ServerNotice::Log { .. } | ServerNotice::Other(_) => {}
         }

@@ -111,9 +111,9 @@ fn broken_entries_are_reported_and_fail() {
     );
     let run = place.run(&["servers", "test"]);
     run.ends(1)
-        .prints("FAIL  mcp_servers: \"b\", command: the entry has neither a command nor an address")
+        .prints("FAIL  mcp_servers: \"b\", `command`: the entry has neither a command nor an address")
         .prints("FAIL  \"repo\": it is the name of one of docent's own suites")
-        .prints("FAIL  \"loose\", sandbox: invalid value; expected off, guarded or strict");
+        .prints("FAIL  \"loose\", `sandbox`: invalid value; expected off, guarded or strict");
     place.run(&["servers", "test", "b"]).ends(1).prints("neither a command nor an address");
     place.run(&["servers", "test", "off"]).ends(1).says("is disabled");
     place.run(&["servers", "test", "nope"]).ends(2).says("unknown server \"nope\"; known: off");
@@ -140,9 +140,9 @@ fn a_misspelt_key_is_reported_and_ignored() {
         .run(&["servers", "test"])
         .ends(0)
         .prints("ok    a: ")
-        .prints("note: \"a\", concurency: unknown field, ignored; did you mean `concurrency`?")
-        .prints("note: \"a\", idle_ms: invalid value; expected a whole number of milliseconds")
-        .prints("note: \"a\", warm: invalid value; expected true or false");
+        .prints("note: \"a\", `concurency`: unknown field, ignored; did you mean `concurrency`?")
+        .prints("note: \"a\", `idle_ms`: invalid value; expected a whole number of milliseconds")
+        .prints("note: \"a\", `warm`: invalid value; expected true or false");
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn an_invalid_retry_is_reported() {
     place
         .run(&["servers", "list"])
         .ends(0)
-        .prints("\"a\", retry: invalid value; expected a table { codes = [-32603], attempts = 2, backoff_ms = 1000 }");
+        .prints("\"a\", `retry`: invalid value; expected a table { codes = [-32603], attempts = 2, backoff_ms = 1000 }");
 }
 
 #[test]
@@ -548,12 +548,12 @@ fn what_loosens_is_not_imported_and_reported() {
     place
         .run(&["servers", "import", "theirs.json"])
         .ends(0)
-        .prints("note: \"a\", sandbox: dropped, because an imported file can't loosen the sandbox")
+        .prints("note: \"a\", `sandbox`: dropped, because an imported file can't loosen the sandbox")
         .prints(
-            "note: \"a\", pinned: dropped, because an imported file can't turn off definition pins",
+            "note: \"a\", `pinned`: dropped, because an imported file can't turn off definition pins",
         )
-        .prints("note: \"a\", rename: dropped, because an imported file can't rename tools")
-        .prints("note: \"b\", sandbox: dropped, because an imported file can't loosen the sandbox")
+        .prints("note: \"a\", `rename`: dropped, because an imported file can't rename tools")
+        .prints("note: \"b\", `sandbox`: dropped, because an imported file can't loosen the sandbox")
         .prints("note: it gets the contents of \"~/.token\": check that this is intended");
     let taken = settings(&place);
     for field in ["\"off\"", "pinned", "rename", "write"] {

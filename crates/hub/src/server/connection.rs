@@ -400,7 +400,7 @@ impl DownstreamServer {
                     tracing::debug!(server = this.name(), %error, "failed to refresh the server's lists");
                 }
                 Err(_) => {
-                    tracing::warn!(server = this.name(), "timed out refreshing the server's lists")
+                    tracing::warn!(server = this.name(), "timed out refreshing the server's lists");
                 }
             }
         });
@@ -547,7 +547,7 @@ impl ServerEvents for ServerEventHandler {
                 }
             }
             _ => {
-                tracing::debug!(server = server.name(), method, "ignoring an unknown notification")
+                tracing::debug!(server = server.name(), method, "ignoring an unknown notification");
             }
         }
     }

@@ -69,7 +69,7 @@ fn claude_code_has_blocks_for_projects_and_one_bad_entry_hides_no_other() {
     let db = named(&reading, "db");
     assert_eq!((db.project.as_deref(), db.disabled), (Some("/home/me/work"), true));
     assert_eq!(reading.servers.len(), 3);
-    let expected = "file: \"broken\", command: it is missing; write the program to start";
+    let expected = "file: \"broken\", `command`: it is missing; write the program to start";
     assert_eq!(problems(&reading), [expected]);
 }
 
@@ -200,12 +200,12 @@ fn a_registry_says_what_each_server_is_for() {
     assert_eq!(
         problems(&reading),
         [
-            "mcp.registry.json: \"web\", tags: it is not a list of strings; write strings in quotes between [ and ]",
-            "mcp.registry.json: \"web\", sensitivity: unknown value; write low, medium or high; high is assumed",
-            "mcp.registry.json: \"web\", priority: it is not a whole number up to 1000; write one from 1 to 10",
+            "mcp.registry.json: \"web\", `tags`: it is not a list of strings; write strings in quotes between [ and ]",
+            "mcp.registry.json: \"web\", `sensitivity`: unknown value; write low, medium or high; high is assumed",
+            "mcp.registry.json: \"web\", `priority`: it is not a whole number up to 1000; write one from 1 to 10",
             "mcp.registry.json: \"servers[2]\": the entry has no `id`; add an `id` in quotes",
             "mcp.registry.json: \"web\": this id is repeated, and the first entry is used; give each entry its own id",
-            "mcp.registry.json: \"odd\", transport: unknown transport; write stdio, http, sse or ws",
+            "mcp.registry.json: \"odd\", `transport`: unknown transport; write stdio, http, sse or ws",
         ]
     );
 }
@@ -238,7 +238,7 @@ fn docent_s_own_tables_are_read() {
     assert_eq!(
         problems(&reading),
         [
-            "docent.toml: \"off\", headers.X: it is neither a string nor a file; write a string in quotes, or {\"file\": \"path\"}"
+            "docent.toml: \"off\", `headers.X`: it is neither a string nor a file; write a string in quotes, or {\"file\": \"path\"}"
         ]
     );
 }
@@ -271,7 +271,7 @@ fn every_block_of_an_editor_is_read() {
 #[test]
 fn a_file_s_name_says_its_form() {
     let check = |path: &str, form: ConfigFormat| {
-        assert_eq!(ConfigFormat::of(Path::new(path)), form, "{path}")
+        assert_eq!(ConfigFormat::of(Path::new(path)), form, "{path}");
     };
     check("/a/mcp.registry.json", ConfigFormat::Registry);
     check("/a/.mcp.json", ConfigFormat::Client(McpClient::ClaudeCode));

@@ -36,18 +36,18 @@ fn a_template_is_filled_or_a_problem_names_what_is_missing() {
     check("${input:id}${userHome}", Ok("answer/home/me"));
     check(
         "${NONE}",
-        Err("\"s\", args: the variable NONE is not set; set NONE, or write a default: ${NONE:-…}"),
+        Err("\"s\", `args`: the variable NONE is not set; set NONE, or write a default: ${NONE:-…}"),
     );
     check(
         "${input:no}",
         Err(
-            "\"s\", args: an editor asks its user for \"no\", which docent does not do; write a variable such as ${env:NAME} instead of ${input:no}",
+            "\"s\", `args`: an editor asks its user for \"no\", which docent does not do; write a variable such as ${env:NAME} instead of ${input:no}",
         ),
     );
     check(
         "${workspaceFolder}",
         Err(
-            "\"s\", args: only an editor knows ${workspaceFolder}; write the path or the value itself",
+            "\"s\", `args`: only an editor knows ${workspaceFolder}; write the path or the value itself",
         ),
     );
 }

@@ -380,12 +380,8 @@ fn contents(report: &Report, out: &mut String) {
         let worst = coverage.folders.iter().filter(|folder| folder.public >= 10).take(3);
         let worst: Vec<_> =
             worst.map(|one| format!("{} {} %", tail(&one.name), one.percent)).collect();
-        let worst = if worst.is_empty() {
-            String::new()
-        } else {
-            format!("; least in {}", worst.join(", "))
-        };
-        line!(out, "Doc comments: {percent} % of {public}{worst}.");
+        let lead = if worst.is_empty() { "" } else { "; least in " };
+        line!(out, "Doc comments: {percent} % of {public}{lead}{}.", worst.join(", "));
     }
     if let Some(links) = &report.links {
         line!(

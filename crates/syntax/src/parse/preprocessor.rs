@@ -235,18 +235,18 @@ fn conditions(text: &str, tokens: &[CToken], work: &WorkBudget<'_>) -> Option<Ve
             CTokenKind::Mark(b'{') => add(&mut open, 1, token.sort),
             CTokenKind::Mark(b'}') => add(&mut open, -1, token.sort),
             CTokenKind::Directive => {
-                let word = said.trim_start_matches(['#', ' ', '\t']);
-                if word.starts_with("if") {
+                let directive = said.trim_start_matches(['#', ' ', '\t']);
+                if directive.starts_with("if") {
                     open.push(OpenConditional {
                         directives: vec![token.range.clone()],
                         branches: vec![ConditionalBranch::default()],
                     });
-                } else if word.starts_with("el") {
+                } else if directive.starts_with("el") {
                     if let Some(last) = open.last_mut() {
                         last.directives.push(token.range.clone());
                         last.branches.push(ConditionalBranch::default());
                     }
-                } else if word.starts_with("endif")
+                } else if directive.starts_with("endif")
                     && let Some(mut last) = open.pop()
                 {
                     last.directives.push(token.range.clone());

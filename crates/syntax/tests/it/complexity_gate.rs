@@ -105,7 +105,7 @@ fn growth(
                 }
             }
             None if at > 0 => {
-                problems.push(format!("{} is skipped when small, and read at {bytes}", shape.name))
+                problems.push(format!("{} is skipped when small, and read at {bytes}", shape.name));
             }
             None => {}
         }
@@ -233,6 +233,22 @@ fn complexity_gate_ends_scanners_that_read_to_the_end() {
     }
 }
 
+/// A parser that keeps many versions of a deep stack takes gigabytes for a few kilobytes of text.
+#[test]
+fn complexity_gate_bounds_the_memory_of_a_parse() {
+    for language in [Language::Java, Language::CSharp] {
+        let text = format!("{}\n", "A<".repeat(30)).repeat(800);
+        let budget = ParseBudget::new(text.len(), &|| false);
+        let error = parse::tree(language, &text, &|| false).unwrap_err();
+        assert!(matches!(error, ParseError::Exceeded(_)), "{error:?}");
+        assert!(budget.memory < 60_000_000, "{}", budget.memory);
+    }
+    let text = "fn f(a: u8) -> u8 {\n    g(a, [1, 2, 3])\n}\n".repeat(2000);
+    let cost = parse::tree(Language::Rust, &text, &|| false).unwrap().cost();
+    let per_byte = cost.memory / text.len() as u64;
+    assert!((1..200).contains(&per_byte), "{per_byte} bytes of memory for each byte of text");
+}
+
 #[test]
 fn complexity_gate_names_the_limit_that_is_exceeded() {
     let text = "def f(a):\n    return g(a)\n".repeat(200);
@@ -252,6 +268,7 @@ fn complexity_gate_names_the_limit_that_is_exceeded() {
             within(&|budget| budget.lookahead = 2_000),
             "the budget of 2000 bytes that the lexer may read",
         ),
+        (within(&|budget| budget.memory = 50_000), "the budget of 0 MB of memory"),
         (within(&|budget| budget.nodes = 100), "the budget of 100 nodes"),
         (within(&|budget| budget.bytes = 100), "the budget of 100 bytes"),
         (within(&|budget| budget.time = Duration::ZERO), "the budget of 0 s"),

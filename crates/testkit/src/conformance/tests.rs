@@ -71,12 +71,12 @@ async fn a_call_reports_logs_and_progress() {
     call("test_tool_with_logging", json!({}), &context).await.unwrap();
     call("test_tool_with_progress", json!({}), &context).await.unwrap();
     call("pieces", json!({"count": 2}), &context).await.unwrap();
-    let recorded = recorder.recorded();
-    assert_eq!(recorded.log.len(), 3);
-    assert_eq!(recorded.log[0], (SyslogLevel::Info, json!("Tool execution started")));
-    let steps: Vec<_> = recorded.progress.iter().map(|step| step.done).collect();
+    let calls = recorder.recorded();
+    assert_eq!(calls.log.len(), 3);
+    assert_eq!(calls.log[0], (SyslogLevel::Info, json!("Tool execution started")));
+    let steps: Vec<_> = calls.progress.iter().map(|step| step.done).collect();
     assert_eq!(steps, [0.0, 50.0, 100.0]);
-    assert_eq!(recorded.emitted, [AnswerBlock::text("piece 1"), AnswerBlock::text("piece 2")]);
+    assert_eq!(calls.emitted, [AnswerBlock::text("piece 1"), AnswerBlock::text("piece 2")]);
 }
 
 #[tokio::test]

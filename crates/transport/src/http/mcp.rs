@@ -383,7 +383,7 @@ async fn batch<H: ServerHandler>(
                 let asked = wire_id(&request.id);
                 match shared.sessions.create_stream(&id, JsonRpcMessage::Request(request)).await {
                     Ok(messages) => {
-                        streams.push(messages.map(|said| resumable_event(&said)).boxed())
+                        streams.push(messages.map(|said| resumable_event(&said)).boxed());
                     }
                     Err(error @ SessionChannelError::Taken) => {
                         refusals.push(error_event(&session::id_in_use_error(Some(asked), &error)));

@@ -56,7 +56,7 @@ export function validateToken(token: string): boolean {
  * The new one is for the same user, and can do no more than read
  * until the user has signed in again.
  *
- * A token that was never valid is not refreshed: whoever made it
+ * A token that was never valid is not refreshed: a guest who made it
  * up would have a valid one then. Neither is one that was given
  * back when its user signed out.
  *

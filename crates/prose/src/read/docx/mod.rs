@@ -164,7 +164,7 @@ impl DocxReader {
         match role {
             ParagraphRole::Contents => {}
             ParagraphRole::Title if self.title.is_none() && !line.is_empty() => {
-                self.title = Some(line)
+                self.title = Some(line);
             }
             ParagraphRole::Heading(level) => self.flow.heading(level, &line, anchor),
             ParagraphRole::Code => self.flow.code(&text.plain),

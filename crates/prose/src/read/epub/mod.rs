@@ -223,7 +223,11 @@ fn apply_depth(sections: &mut Vec<DocumentSection>, entry: Option<&(u8, String)>
         match sections.first_mut() {
             Some(first) => (first.level, first.path) = (*depth, path),
             None => {
-                sections.push(DocumentSection { path, level: *depth, ..DocumentSection::default() })
+                sections.push(DocumentSection {
+                    path,
+                    level: *depth,
+                    ..DocumentSection::default()
+                });
             }
         }
         return;

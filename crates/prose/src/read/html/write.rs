@@ -183,7 +183,7 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
                 self.out.code("cpp", &text);
             }
             HtmlTag::Inline(Inline::Br) if self.is_captured || self.line.in_cell => {
-                self.line.apart()
+                self.line.apart();
             }
             HtmlTag::Inline(Inline::Br) => self.line.break_line(),
             HtmlTag::Inline(Inline::Img) => {

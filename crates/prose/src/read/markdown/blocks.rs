@@ -130,7 +130,7 @@ impl<'a> MarkdownReader<'a> {
             match piece {
                 markup::HtmlBlockPart::Anchor(anchor) => self.named = Some(anchor),
                 markup::HtmlBlockPart::Heading(level, text, anchor) => {
-                    self.start(level, &text, anchor)
+                    self.start(level, &text, anchor);
                 }
                 markup::HtmlBlockPart::Code(code) => self.writer.code("", &code),
                 markup::HtmlBlockPart::Block(kind, text) => {

@@ -303,7 +303,7 @@ impl MarkupBuilder {
             if std::mem::take(&mut self.list) { BlockKind::List } else { BlockKind::Paragraph };
         match self.heading.take() {
             Some((level, anchor)) => {
-                self.pieces.push(HtmlBlockPart::Heading(level, text.plain, anchor))
+                self.pieces.push(HtmlBlockPart::Heading(level, text.plain, anchor));
             }
             None if text.plain.trim().is_empty() => {}
             None => self.pieces.push(HtmlBlockPart::Block(kind, text)),

@@ -319,7 +319,7 @@ impl<'a> PdfContentReader<'_, 'a> {
         let state = &mut self.state;
         match operator {
             Op::SaveState(_) if self.saved.len() < MAX_SAVED_STATES => {
-                self.saved.push(self.state.clone())
+                self.saved.push(self.state.clone());
             }
             Op::RestoreState(_) => {
                 if let Some(saved) = self.saved.pop() {

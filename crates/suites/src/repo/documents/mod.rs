@@ -112,7 +112,7 @@ pub(super) fn read(path: &str, format: DocumentFormat, text: &str) -> DocumentFa
     let mut draft = DocumentFactsBuilder::new(path, format);
     match format {
         DocumentFormat::Markdown => {
-            markdown::read(&mut draft, text, places::ends_in(path, &["mdx"]))
+            markdown::read(&mut draft, text, places::ends_in(path, &["mdx"]));
         }
         DocumentFormat::Html => html::read(&mut draft, text),
         DocumentFormat::Restructured => restructured::read(&mut draft, text),

@@ -140,7 +140,7 @@ struct DriftProject {
     words: WordSet,
     symbols: HashMap<Box<str>, Vec<Symbol>>,
     manifests: Vec<Manifest>,
-    about: crate::repo::report::Project,
+    about: Project,
     past: ProjectPast,
 }
 
@@ -179,8 +179,7 @@ impl DriftProject {
             path: Some("src/main.rs".into()),
             declared_in: "Cargo.toml".into(),
         };
-        let about =
-            crate::repo::report::Project { entry_points: vec![binary], ..Default::default() };
+        let about = Project { entry_points: vec![binary], ..Default::default() };
         let tree = ProjectTree::of(root.path());
         Self { root, tree, words, symbols, manifests, about, past }
     }
@@ -702,7 +701,7 @@ fn a_runner_that_is_gone_takes_its_names_with_it() {
     write(root.path(), "src/main.rs", "fn main() {}");
     let tree = ProjectTree::of(root.path());
     let (words, symbols) = (WordSet::default(), HashMap::new());
-    let about = crate::repo::report::Project::default();
+    let about = Project::default();
     let gone = FilePast { changes: vec![MARCH], gone: true, renamed_to: None };
     let past = ProjectPast { files: HashMap::from([("Makefile".into(), gone)]), complete: true };
     let today = CurrentProject {

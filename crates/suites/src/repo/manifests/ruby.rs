@@ -108,7 +108,7 @@ fn arguments<'t>(script: &TokenizedScript<'t>, range: Range<usize>) -> RubyArgum
             }
             // `:test`, as a group name.
             (Some(ScriptToken::Sign(':')), Some(ScriptToken::Word(word)), None) => {
-                found.texts.push(word)
+                found.texts.push(word);
             }
             (Some(ScriptToken::Text(text)), ..) => found.texts.push(text),
             (Some(ScriptToken::Sign('[')), ..) => {

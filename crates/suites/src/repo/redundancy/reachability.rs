@@ -337,7 +337,7 @@ impl Navigation {
             | SiteGenerator::JupyterBook
             | SiteGenerator::Mintlify => {}
             SiteGenerator::Docusaurus => {
-                navigation.take_files(lists, &site.configuration, "sidebars")
+                navigation.take_files(lists, &site.configuration, "sidebars");
             }
             SiteGenerator::VitePress => navigation.take_folder(
                 lists,

@@ -185,12 +185,12 @@ fn observer(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
             let loops = |text: &str| {
                 ["for ", "for(", "forEach", "for_each"].iter().any(|word| text.contains(word))
             };
-            let notifier = facts
+            let caller = facts
                 .methods(one)
                 .filter(notifies)
                 .take_while(|notify| facts.spend(notify.text.len()))
                 .find(|notify| loops(notify.text) && has_word(notify.text, field.name));
-            if let Some(notify) = notifier {
+            if let Some(notify) = caller {
                 let message = format!(
                     "{} of {} adds to {}, and {} calls each of them.",
                     join.about.name, one.about.name, field.name, notify.about.name
