@@ -132,6 +132,7 @@ fn flag<'a>(before: &'a str, word: &str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use docent_registry::EntryProblem;
     use serde_json::json;
 
     #[track_caller]
@@ -176,6 +177,14 @@ mod tests {
             json!(["--token=${TOKEN:-s3cr3t-default}", "--password", "${A}hunter2"]),
             &json!(["--token=[redacted: token]", "--password", "[redacted: password]"]),
         );
+    }
+
+    #[test]
+    fn the_variable_that_a_header_needs_is_named() {
+        let problem = EntryProblem::unset_variable("CF_API_KEY").in_field("headers.Authorization");
+        let problem = problem.in_entry("a").to_string();
+        assert!(problem.contains("${CF_API_KEY:-…}"), "{problem}");
+        assert_eq!(ServerSecretMask::new(&[]).text(&problem), problem);
     }
 
     #[test]

@@ -111,7 +111,9 @@ fn broken_entries_are_reported_and_fail() {
     );
     let run = place.run(&["servers", "test"]);
     run.ends(1)
-        .prints("FAIL  mcp_servers: \"b\", `command`: the entry has neither a command nor an address")
+        .prints(
+            "FAIL  mcp_servers: \"b\", `command`: the entry has neither a command nor an address",
+        )
         .prints("FAIL  \"repo\": it is the name of one of docent's own suites")
         .prints("FAIL  \"loose\", `sandbox`: invalid value; expected off, guarded or strict");
     place.run(&["servers", "test", "b"]).ends(1).prints("neither a command nor an address");

@@ -264,7 +264,7 @@ fn every_block_of_an_editor_is_read() {
     let problem = "f: \"a\": another entry of this name under `mcp.servers` is used; remove one";
     assert_eq!(names(ConfigFormat::Block, twice), ("a".to_owned(), vec![problem.to_owned()]));
     let wrong = json!({"mcp": nested, "mcp.servers": 1});
-    let problem = "f: mcp.servers: it is not an object of entries; write the entries between { and }, each under its name";
+    let problem = "f: `mcp.servers`: it is not an object of entries; write the entries between { and }, each under its name";
     assert_eq!(names(ConfigFormat::Block, wrong), ("a".to_owned(), vec![problem.to_owned()]));
 }
 

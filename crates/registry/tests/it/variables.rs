@@ -36,7 +36,9 @@ fn a_template_is_filled_or_a_problem_names_what_is_missing() {
     check("${input:id}${userHome}", Ok("answer/home/me"));
     check(
         "${NONE}",
-        Err("\"s\", `args`: the variable NONE is not set; set NONE, or write a default: ${NONE:-…}"),
+        Err(
+            "\"s\", `args`: the variable NONE is not set; set NONE, or write a default: ${NONE:-…}",
+        ),
     );
     check(
         "${input:no}",
