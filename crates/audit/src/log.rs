@@ -151,7 +151,7 @@ struct LockedLogFile {
 }
 
 impl AuditLog {
-    /// A log at `path`. The file is opened with the first line, or with the first call of [`Log::ready`].
+    /// A log at `path`. The file is opened with the first line, or with the first call of [`AuditLog::ready`].
     ///
     /// Neither the file nor its folder may be a symbolic link; links further up are resolved once, here.
     pub fn open(path: impl Into<PathBuf>, settings: AuditLogSettings) -> Self {
@@ -189,7 +189,7 @@ impl AuditLog {
         self.judge(state, written)
     }
 
-    /// Like [`Log::append`], without waiting: `None` while another process holds the file; then nothing is written or
+    /// Like [`AuditLog::append`], without waiting: `None` while another process holds the file; then nothing is written or
     /// counted.
     pub fn append_at_once(&self, entry: &AuditEntry<'_>) -> Option<Result<(), AuditWriteError>> {
         let mut state = self.state();

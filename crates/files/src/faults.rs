@@ -19,7 +19,7 @@ pub struct FileFaults {
 
 impl std::fmt::Debug for FileFaults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Faults").finish_non_exhaustive()
+        f.debug_struct("FileFaults").finish_non_exhaustive()
     }
 }
 

@@ -16,7 +16,7 @@ pub enum StreamOwner {
 
 /// Receives what a server sends on its own. Called on the reading task, so it must not block.
 pub trait ServerEvents: Send + Sync {
-    /// The server sent a request. The answer goes to [`Peer::answer`](crate::Peer::answer).
+    /// The server sent a request. The answer goes to [`DownstreamPeer::answer`](crate::DownstreamPeer::answer).
     fn on_request(&self, id: Value, method: &str, params: Value, stream: StreamOwner);
     /// The server sent a notification.
     fn on_notification(&self, method: &str, params: Value, stream: StreamOwner);

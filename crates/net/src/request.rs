@@ -85,7 +85,7 @@ fn is_this_machine(url: &Url) -> bool {
 
 impl fmt::Debug for FetchRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request")
+        f.debug_struct("FetchRequest")
             .field("url", &self.url.as_str())
             .field("body", &self.body.as_ref().map(|body| body.bytes.len()))
             .field("secret", &self.secret.as_ref().map(|secret| secret.header))

@@ -115,7 +115,7 @@ struct IdleWorker {
 
 impl fmt::Debug for IdleWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
+        f.debug_struct("IdleWorker").field("since", &self.since).finish_non_exhaustive()
     }
 }
 
@@ -321,7 +321,7 @@ pub(crate) struct WorkerLease {
 
 impl fmt::Debug for WorkerLease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lease").field("was_idle", &self.was_idle).finish_non_exhaustive()
+        f.debug_struct("WorkerLease").field("was_idle", &self.was_idle).finish_non_exhaustive()
     }
 }
 

@@ -55,7 +55,7 @@ pub struct FileWatcher {
 
 impl fmt::Debug for FileWatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("folders", &self.folders).finish_non_exhaustive()
+        f.debug_struct("FileWatcher").field("folders", &self.folders).finish_non_exhaustive()
     }
 }
 

@@ -265,7 +265,7 @@ pub trait AccessControl: Send + Sync + 'static {
     /// Whether a caller must present a token.
     fn needs_token(&self) -> bool;
     /// Identifies the caller by its credentials. Without any: anonymous if that is allowed. `None` for an unknown caller,
-    /// which [`learn`](Self::learn) may make known.
+    /// which [`fetch_unknown_keys`](Self::fetch_unknown_keys) may make known.
     fn identify(&self, shown: &CallerCredentials<'_>) -> Option<Principal>;
     /// Counts a caller that was rejected because it is unknown.
     fn count_unknown_caller(&self) {}

@@ -1,6 +1,6 @@
 //! TLS for the listener: certificates from files, reloaded on request, and the contents of client certificates.
 //!
-//! Does not authorize: a verified certificate is passed to the [`Door`](crate::Door).
+//! Does not authorize: a verified certificate is passed to the [`AccessControl`](crate::AccessControl).
 
 use rustls::{
     RootCertStore, ServerConfig,

@@ -54,7 +54,7 @@ impl TokenRecord {
 impl fmt::Debug for TokenRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Record")
+            .debug_struct("TokenRecord")
             .field("resource", &self.resource)
             .field("issuer", &self.issuer)
             .field("client_id", &self.client_id)

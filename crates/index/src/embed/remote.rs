@@ -36,7 +36,7 @@ pub struct EmbeddingEndpoint {
 impl fmt::Debug for EmbeddingEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The key stays out of logs and panics.
-        f.debug_struct("Endpoint")
+        f.debug_struct("EmbeddingEndpoint")
             .field("url", &self.url)
             .field("model", &self.model)
             .finish_non_exhaustive()

@@ -38,7 +38,7 @@ pub struct EmbeddingTable {
 
 impl fmt::Debug for EmbeddingTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").field("identity", &self.identity).finish_non_exhaustive()
+        f.debug_struct("EmbeddingTable").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
 

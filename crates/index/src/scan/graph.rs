@@ -28,7 +28,7 @@ pub(crate) struct NeighborGraph(Index);
 
 impl std::fmt::Debug for NeighborGraph {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Graph").field("size", &self.0.size()).finish()
+        f.debug_struct("NeighborGraph").field("size", &self.0.size()).finish()
     }
 }
 

@@ -139,7 +139,7 @@ pub struct BackgroundIndex<G: IndexSource = ProjectIndexSource> {
 
 impl<G: IndexSource> fmt::Debug for BackgroundIndex<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live").field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("BackgroundIndex").field("state", &self.state).finish_non_exhaustive()
     }
 }
 

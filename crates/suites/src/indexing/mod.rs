@@ -2,6 +2,16 @@
 //!
 //! Owns which files are indexed, how changes are detected, and in which batches they are written. Accesses files only
 //! through [`crate::files`]; knows nothing of what the store does with units.
+//!
+//! # Design
+//!
+//! The survey lists the files of a walk, leaves out vendored, generated, minified and huge files, and detects by digest what
+//! changed. The index sync parses changed files on all cores and writes them in batches, so that a run that ends early loses
+//! little. The file watcher looks at the paths that changed, or at everything if many changed at once (a branch switch) or if
+//! ignore rules changed. A running server has a background index: a thread opens the store when a tool first needs it, builds
+//! it and follows the files; a question waits briefly, then gets an answer from what is ready, with a note.
+//! `docent index` and `docent search` open the store in the state folder (`.docent/index-…`, or the user's cache if the root is
+//! read-only) and sync before they answer. If an embedding endpoint is unreachable, search uses words only and says so.
 
 mod background;
 mod batches;
@@ -49,7 +59,7 @@ pub struct SyncCallbacks<'a> {
 
 impl std::fmt::Debug for SyncCallbacks<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Callbacks").finish_non_exhaustive()
+        f.debug_struct("SyncCallbacks").finish_non_exhaustive()
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct ReportCache {
 
 impl std::fmt::Debug for ReportCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
+        f.debug_struct("ReportCache").finish_non_exhaustive()
     }
 }
 

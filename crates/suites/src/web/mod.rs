@@ -64,7 +64,7 @@ impl WebSettings {
 
 impl fmt::Debug for WebSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("WebSettings")
             .field("providers", &self.providers)
             .field("page", &self.page)
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The only parser for host names in HTTP: `AuthorityHost`, the authority of a request target, and `Origin`.
+//! The only parser for host names in HTTP: `Host`, the authority of a request target, and `Origin`.
 //!
 //! Accepts `host[:port]` and nothing else. Userinfo, an empty or signed port, empty labels, a trailing dot, text after
 //! the bracket of an IPv6 address and IPv4 addresses written as IPv6 are rejected, because two readers of such a text

@@ -257,7 +257,7 @@ impl RepoBench<'_> {
             report["structure"]["files"],
             report["structure"]["bytes"],
             languages.len(),
-            // Not from its JSON, which is large: see `Used::peak_mb`.
+            // Not from its JSON, which is large: see `ResourceUsage::peak_mb`.
             tokei.files(tree)?
         ))
     }

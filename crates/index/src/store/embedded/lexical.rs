@@ -76,7 +76,7 @@ pub(super) struct LexicalIndex {
 
 impl std::fmt::Debug for LexicalIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lexical").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("LexicalIndex").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 

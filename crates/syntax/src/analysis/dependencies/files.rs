@@ -82,7 +82,7 @@ pub struct RepositoryFiles<'a> {
 
 impl std::fmt::Debug for RepositoryFiles<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Files").field("paths", &self.paths.len()).finish_non_exhaustive()
+        f.debug_struct("RepositoryFiles").field("paths", &self.paths.len()).finish_non_exhaustive()
     }
 }
 

@@ -183,7 +183,7 @@ pub(super) struct CompiledRule {
 
 impl fmt::Debug for CompiledRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("CompiledRule").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
