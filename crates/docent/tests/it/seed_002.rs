@@ -292,7 +292,7 @@ impl SeedProject {
 
         self.walk.at("236");
         let answer = result_of(client, "parse_files", json!({"files": ["src/auth.ts"]})).await;
-        let login = "23: async function loginUser(email: string, password: string): Promise<User> \
+        let login = "23: function: async function loginUser(email: string, password: string): Promise<User> \
                      - Authenticates user with email/password";
         assert!(text_of(&answer).contains(login), "{answer}");
 
@@ -305,7 +305,7 @@ impl SeedProject {
 
         self.walk.at("249");
         let with = |comments: bool| json!({"files": ["src/users.ts"], "options": {"includeComments": comments}});
-        let line = "19: async function getUserById(id: string): Promise<User>";
+        let line = "19: function: async function getUserById(id: string): Promise<User>";
         let answer = result_of(client, "parse_files", with(true)).await;
         let documented = format!("\n{line} - Retrieves user by ID\n");
         assert!(text_of(&answer).contains(&documented), "{answer}");

@@ -359,7 +359,12 @@ fn definitions_text(sweep: &ParseSweep) -> Option<String> {
     for (_, report) in with_some {
         let _ok = write!(text, "\n\n{}", report.path);
         for one in &report.definitions {
-            let _ok = write!(text, "\n{}: {}", one.line, truncate_text(&one.signature));
+            let _ok = write!(text, "\n{}: {}", one.line, one.kind.singular());
+            // A signature does not name the class of a method.
+            if one.qualified_name != one.name {
+                let _ok = write!(text, " {}", one.qualified_name);
+            }
+            let _ok = write!(text, ": {}", truncate_text(&one.signature));
             if let Some(line) = one.description.as_deref().and_then(|text| text.lines().next()) {
                 let _ok = write!(text, " - {}", truncate_text(line));
             }

@@ -173,6 +173,17 @@ async fn files_are_parsed_and_counted() {
 }
 
 #[tokio::test]
+async fn definitions_are_listed_with_their_kind_and_class() {
+    let (folder, suite) = project();
+    let service = "export class UserService {\n  add(user: string): void {}\n}\n";
+    put(folder.path(), "src/service.ts", service);
+    let got = call(&suite, "parse_files", json!({"files": ["src/service.ts"]})).await.unwrap();
+    let Some(AnswerBlock::Text { text, .. }) = got.content.last() else { panic!("{got:?}") };
+    assert!(text.contains("\n1: class: "), "{text}");
+    assert!(text.contains("\n2: method UserService.add: add(user: string)"), "{text}");
+}
+
+#[tokio::test]
 async fn options_choose_what_is_parsed() {
     let (folder, suite) = project();
     put(folder.path(), "src/deep/x.py", "def f():\n    \"\"\"Says.\"\"\"\n");
