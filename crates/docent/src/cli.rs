@@ -308,8 +308,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.get(1).is_some_and(|word| word == docent_sandbox::SUBCOMMAND) {
         return docent_sandbox::run_confined(args.into_iter().skip(2));
     }
-    if args.get(1).is_some_and(|word| word == docent_keeper::SUBCOMMAND) {
-        return docent_keeper::run();
+    if args.get(1).is_some_and(|word| word == docent_supervisor::SUBCOMMAND) {
+        return docent_supervisor::run();
     }
     if args.get(1).is_some_and(|word| word == scripts::WORKER_SUBCOMMAND) {
         return scripts::run_worker(args.get(2).map(OsString::as_os_str));

@@ -6,7 +6,7 @@
 //!
 //! # Design
 //!
-//! The hub is one provider that represents others (`Provider::parts`): each server is a provider with its own name, so that
+//! The hub is one provider that represents others (`ToolProvider::parts`): each server is a provider with its own name, so that
 //! scopes, rules and audit entries refer to it like to a suite. Where lists show only the four discovery tools
 //! (`hub.exposure`), the tools of servers are hidden and can still be called.
 //!

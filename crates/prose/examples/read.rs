@@ -11,7 +11,7 @@ fn main() -> std::io::Result<()> {
         std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
     let is = |option: &str| options.iter().any(|known| known == option);
     let mut out = std::io::stdout().lock();
-    let (mut bytes, mut sections, mut furniture) = (0, 0, 0);
+    let (mut bytes, mut sections, mut boilerplate) = (0, 0, 0);
     let mut seconds = 0.0;
     for path in &paths {
         let Some(format) = ProseFormat::from_path(path) else { continue };
@@ -23,7 +23,7 @@ fn main() -> std::io::Result<()> {
         match document {
             Ok(document) => {
                 sections += document.sections.len();
-                furniture += usize::from(document.is_furniture);
+                boilerplate += usize::from(document.is_boilerplate);
                 if !is("--time") {
                     print(&mut out, path, &document, is("--outline"))?;
                 }
@@ -37,7 +37,7 @@ fn main() -> std::io::Result<()> {
         let files = paths.len();
         writeln!(
             out,
-            "{files} files, {bytes} bytes, {sections} sections, {furniture} furniture: {seconds:.3} s, {rate:.1} MB/s"
+            "{files} files, {bytes} bytes, {sections} sections, {boilerplate} boilerplate: {seconds:.3} s, {rate:.1} MB/s"
         )?;
     }
     Ok(())
@@ -52,8 +52,8 @@ fn print(
     writeln!(out, "path: {path}\ntitle: {}", document.title)?;
     writeln!(out, "generator: {}", document.generator.unwrap_or("-"))?;
     writeln!(out, "version: {}", document.version.as_deref().unwrap_or("-"))?;
-    if document.is_furniture {
-        writeln!(out, "furniture")?;
+    if document.is_boilerplate {
+        writeln!(out, "boilerplate")?;
     }
     for problem in &document.problems {
         writeln!(out, "problem: {problem}")?;

@@ -17,7 +17,7 @@ pub struct ProseDocument {
     /// Its generator, such as `Sphinx`, if detected.
     pub generator: Option<&'static str>,
     /// Whether it is an index, a redirect or a search page, excluded from search.
-    pub is_furniture: bool,
+    pub is_boilerplate: bool,
     /// Problems while reading it, as messages for the user.
     pub problems: Vec<String>,
 }

@@ -12,7 +12,7 @@ fn shown(document: &ProseDocument) -> String {
         format!("title: {}", document.title),
         format!("generator: {}", document.generator.unwrap_or("-")),
         format!("version: {}", document.version.as_deref().unwrap_or("-")),
-        format!("furniture: {}", if document.is_furniture { "yes" } else { "no" }),
+        format!("boilerplate: {}", if document.is_boilerplate { "yes" } else { "no" }),
     ];
     for section in &document.sections {
         let anchor = section.anchor.as_ref().map(|anchor| format!(" {{#{anchor}}}"));

@@ -11,6 +11,13 @@
 //!
 //! Calls without `await` are waited for when the script is done; timers are not. A script that fails, or is stopped,
 //! drops its calls at once.
+//!
+//! # Design
+//!
+//! docent measures time: at the limit it asks the worker to stop and kills it 250 ms later. At most 16 scripts run at once. A
+//! worker that ended its script cleanly runs the next script of the same client in a new engine; all others are killed and
+//! replaced. The time that a person takes to answer a question does not count; processor time always does, enforced by the
+//! kernel.
 
 mod check;
 mod declare;

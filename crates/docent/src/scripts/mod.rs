@@ -9,11 +9,11 @@ use crate::{
     sandbox,
     servers::{self, HubResources},
 };
-use docent_keeper::{
+use docent_script::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
+use docent_supervisor::{
     Confinement, ConfinementMode, Launch, OWN_EXECUTABLE, ProgramEnd, SupervisedChild,
     SupervisedProcess, Supervisor,
 };
-use docent_script::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
 use docent_tool::BoxedFuture;
 use serde::{Deserialize, Serialize};
 use std::{

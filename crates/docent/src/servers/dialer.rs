@@ -15,8 +15,8 @@ use docent_dial::{
     open_detecting, pipes, sse, websocket,
 };
 use docent_hub::{Dialer, LogThrottle, ServerSpec, ServerTransport, StderrTail, ThrottleDecision};
-use docent_keeper::{SupervisedProcess, Supervisor};
 use docent_sandbox::{ConfinementMode, Launch, VariableOrigin, clean_environment};
+use docent_supervisor::{SupervisedProcess, Supervisor};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,

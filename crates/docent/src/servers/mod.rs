@@ -20,8 +20,8 @@ use crate::{
 };
 use anyhow::Context as _;
 use docent_hub::{Hub, ServerStateStore};
-use docent_keeper::{CommandPolicy, Supervisor, UnconfiguredSupervisor};
 use docent_registry::EntryTransport;
+use docent_supervisor::{CommandPolicy, Supervisor, UnconfiguredSupervisor};
 use docent_traffic::Traffic;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -101,7 +101,7 @@ pub(crate) fn start_supervisor(
     config: &Config,
     environment: &ConfigEnvironment,
 ) -> anyhow::Result<Supervisor> {
-    let mut settings = docent_keeper::SupervisorSettings::new(executable()?);
+    let mut settings = docent_supervisor::SupervisorSettings::new(executable()?);
     settings.commands = CommandPolicy {
         allowed: config.policy.commands.clone(),
         denied: config.policy.denied_commands.clone(),

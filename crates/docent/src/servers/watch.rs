@@ -1,7 +1,7 @@
 //! Handles the death of the supervisor process.
 
 use anyhow::anyhow;
-use docent_keeper::{Supervisor, SupervisorEvent};
+use docent_supervisor::{Supervisor, SupervisorEvent};
 use tokio_util::sync::CancellationToken;
 
 /// Watches the supervisor process for as long as docent serves.

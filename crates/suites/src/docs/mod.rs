@@ -2,6 +2,14 @@
 //!
 //! Owns the collections, their state in the index, and their tools. `docent-prose` reads the formats; files are
 //! accessed only through [`crate::files`], and only inside a collection.
+//!
+//! # Design
+//!
+//! A collection is a folder, a file or an archive. The index updater reads new or changed documents, by digest, into the index
+//! under `docs:<name>`, and lists what can't be read. A background index keeps it up to date while a server runs, as for code;
+//! both share one store. The library searches it, checks whether the files of the hits are unchanged, merges versions and reads
+//! documents from the disk. Only `docent docs sync` fetches the pages of a site (`net::crawl`) into the state folder; from then
+//! on they are a folder like any other.
 
 pub(crate) mod address;
 mod collection;

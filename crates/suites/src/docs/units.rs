@@ -61,7 +61,7 @@ pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<IndexUnit>, Un
 /// The chunks of a document that describes a version.
 pub(crate) fn units(document: &ProseDocument, version: Option<&str>) -> Vec<IndexUnit> {
     // An index page or a redirect would match queries without answering them.
-    if document.is_furniture {
+    if document.is_boilerplate {
         return Vec::new();
     }
     let mut names = UnitNames::default();

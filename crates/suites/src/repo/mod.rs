@@ -2,6 +2,15 @@
 //!
 //! Owns the tools `analyze_repository` and `check_documentation`, and their reports. Reads only through [`ServedRoots`]; only
 //! `history` opens git data.
+//!
+//! # Design
+//!
+//! An analysis works in phases, each off the async threads and each able to stop with what it has: the survey sums up names
+//! and sizes during the walk; `manifests`, `project` and `license` read the few files that declare something; `scan` reads
+//! every file of a known language once, on all cores, and keeps small facts about each (`facts`); `links`, `redundancy`,
+//! `history` and `drift` compare these facts with each other and with the past; `coverage`, `inventory` and `gaps` judge. The
+//! analysis scope lists which phases an answer needs, so that a check of links parses no code. `report` is the answer's type;
+//! `text` renders it for a model, `render` for people, and neither reads files.
 
 pub(crate) mod address;
 mod analysis;

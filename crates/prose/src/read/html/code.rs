@@ -1,7 +1,7 @@
 //! Code on a page: its text as it is written, and its language.
 
 use super::{
-    furniture,
+    boilerplate,
     origin::PageGenerator,
     tree::{Block, HtmlElement, HtmlNodeData, HtmlTag, HtmlTree, Inline, decode_entities},
 };
@@ -20,7 +20,7 @@ pub(super) fn text(tree: &HtmlTree<'_>, at: usize, by: Option<PageGenerator>) ->
         match &node.what {
             HtmlNodeData::Text(piece) => text.push_str(&decode_entities(piece)),
             HtmlNodeData::Raw(piece) => text.push_str(piece),
-            HtmlNodeData::Element(element) if furniture::is_dropped(tree, next, element, by) => {
+            HtmlNodeData::Element(element) if boilerplate::is_dropped(tree, next, element, by) => {
                 next = (node.end as usize).max(next + 1);
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Finds the main content of a page.
 
 use super::{
-    furniture, notes,
+    boilerplate, notes,
     origin::PageGenerator,
     tree::{Block, HtmlElement, HtmlNode, HtmlNodeData, HtmlTag, HtmlTree, Inline},
 };
@@ -100,7 +100,7 @@ fn densest(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> usize
         let lone = |other: usize| {
             let Some(element) = tree.element(other) else { return true };
             let heads = element.has_heading || matches!(element.tag, HtmlTag::Heading(_));
-            other == child || !heads || furniture::is_dropped(tree, other, element, by)
+            other == child || !heads || boilerplate::is_dropped(tree, other, element, by)
         };
         if !tree.children(best).all(lone) {
             return best;
@@ -128,7 +128,7 @@ fn weights(tree: &HtmlTree<'_>, body: usize, by: Option<PageGenerator>) -> Vec<u
     while at < range.end {
         let dropped = |element: &HtmlElement<'_>| {
             element.tag == HtmlTag::Inline(Inline::A)
-                || furniture::is_dropped(tree, at, element, by)
+                || boilerplate::is_dropped(tree, at, element, by)
         };
         if at > body && tree.element(at).is_some_and(dropped) {
             at = tree.range(at).end;

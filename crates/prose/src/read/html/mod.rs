@@ -1,14 +1,14 @@
 //! HTML: the main content of a page as sections of text, for any generator.
 //!
 //! `tags` tokenizes the source, `tree` builds the elements, `origin` detects the generator, `content` finds the main
-//! content and `furniture` the boilerplate; `contents` keeps tables of contents; `write` writes through `blocks`.
+//! content and `boilerplate` the boilerplate; `contents` keeps tables of contents; `write` writes through `blocks`.
 //! Everything is linear in the length of the page.
 
 mod blocks;
+mod boilerplate;
 mod code;
 mod content;
 mod contents;
-mod furniture;
 mod items;
 mod line;
 mod notes;
@@ -33,7 +33,7 @@ pub(crate) fn read(path: &str, text: &str) -> ProseDocument {
     ProseDocument {
         version: origin::version(&tree, said.as_deref(), by),
         generator: by.map(PageGenerator::name),
-        is_furniture: furniture::is_page(path, &tree, by),
+        is_boilerplate: boilerplate::is_page(path, &tree, by),
         ..writer.finish(title, path)
     }
 }

@@ -296,7 +296,7 @@ fn members_in_layout_tables_are_lines() {
 }
 
 #[test]
-fn furniture_is_left_out() {
+fn boilerplate_is_left_out() {
     let page = "<html><head><title>T</title></head><body><header role=banner>x</header><nav>x</nav>\
         <div class=sidebar>x</div><div class='toc'>x</div><form>x</form><aside>x</aside><p>text</p>\
         <div hidden>x</div><div style='display: none'>x</div><div role=tabpanel hidden>tab</div>\
@@ -424,7 +424,7 @@ fn pages_without_their_own_text_are_detected() {
         ("a/Lamp.html", javadoc, false),
     ];
     for (path, source, want) in cases {
-        assert_eq!(read(path, source).is_furniture, want, "{path} {source}");
+        assert_eq!(read(path, source).is_boilerplate, want, "{path} {source}");
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::{
     blocks::HtmlBlockWriter,
-    code, content, contents, furniture, items,
+    boilerplate, code, content, contents, items,
     line::HtmlInlineText,
     notes,
     origin::PageGenerator,
@@ -110,7 +110,7 @@ impl<'t, 's> HtmlPageWalker<'t, 's> {
                 HtmlNodeData::Element(element) => {
                     if at != root
                         && (self.contents(at, element)
-                            || furniture::is_dropped(self.tree, at, element, self.by))
+                            || boilerplate::is_dropped(self.tree, at, element, self.by))
                         || self.leaf(at, element)
                     {
                         at = end;

@@ -93,7 +93,7 @@ fn parse_document(
     }
     let mut sheets = std::mem::take(&mut reading.sheets);
     let usual = Usual::of(&sheets);
-    sheet::drop_furniture(&mut sheets, &usual);
+    sheet::drop_boilerplate(&mut sheets, &usual);
     sheet::mark_headings(&mut sheets, &usual, &bookmarks::bookmarks(&pdf));
     let mut blocks = PdfBlockWriter::new(&usual);
     for sheet in &sheets {

@@ -88,7 +88,7 @@ fn tenths(size: f64) -> u32 {
 }
 
 /// Skips repeated headers and footers, page numbers, and lines of tables of contents.
-pub(super) fn drop_furniture(sheets: &mut [PdfPage], usual: &Usual) {
+pub(super) fn drop_boilerplate(sheets: &mut [PdfPage], usual: &Usual) {
     let mut texts: HashMap<(bool, String), usize> = HashMap::new();
     let mut places: HashMap<(bool, u32), usize> = HashMap::new();
     let mut numbers: HashMap<u32, usize> = HashMap::new();

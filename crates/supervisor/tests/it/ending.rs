@@ -3,7 +3,7 @@
 use crate::stage::{
     PROBE, SupervisorFixture, TEST_TIMEOUT, alive, launch, lines, pids, wait_until_gone,
 };
-use docent_keeper::{
+use docent_supervisor::{
     Confinement, ConfinementMode, Launch, LaunchError, ProgramEnd, SupervisedChild, SupervisorEvent,
 };
 use std::{process::Command, time::Duration};

@@ -1,11 +1,11 @@
 //! The environment of a started program, and the limit of programs.
 
 use crate::stage::{PROBE, SupervisorFixture, TEST_TIMEOUT, launch, lines};
-use docent_keeper::{
+use docent_sandbox::{SandboxSupport, plan};
+use docent_supervisor::{
     Confinement, ConfinementMode, Launch, ProgramEnd, SupervisedChild, SupervisorSettings,
     UnconfiguredSupervisor,
 };
-use docent_sandbox::{SandboxSupport, plan};
 use docent_testenv::or_skip;
 use std::{
     collections::BTreeMap,

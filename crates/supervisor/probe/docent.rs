@@ -1,7 +1,7 @@
 //! A minimal docent: starts a supervisor, may confine itself, and orders programs.
 
 use crate::{Outcome, program, say};
-use docent_keeper::{
+use docent_supervisor::{
     Confinement, ConfinementMode, Launch, SupervisedChild, Supervisor, SupervisorSettings,
 };
 use std::{

@@ -1,11 +1,11 @@
 //! Refused and malformed orders.
 
 use crate::stage::{PROBE, SupervisorFixture, launch, lines};
-use docent_keeper::{
+use docent_sandbox::{SandboxSupport, plan};
+use docent_supervisor::{
     CommandPolicy, Confinement, ConfinementMode, Launch, LaunchError, OWN_EXECUTABLE, Supervisor,
     SupervisorSettings,
 };
-use docent_sandbox::{SandboxSupport, plan};
 use docent_testenv::{or_skip, skip};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,

@@ -1,6 +1,6 @@
 //! A supervisor to test, orders for it, and checks for live processes.
 
-use docent_keeper::{
+use docent_supervisor::{
     CommandPolicy, Confinement, ConfinementMode, Launch, LaunchError, SupervisedChild, Supervisor,
     SupervisorSettings,
 };
@@ -11,7 +11,7 @@ use std::{
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 /// The program for every role.
-pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-keeper-probe");
+pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-supervisor-probe");
 
 /// Timeout, long enough for a busy machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -84,7 +84,8 @@ pub(crate) fn alive(pid: u32) -> bool {
     let Ok(status) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     let ours = fs::read_to_string(format!("/proc/{pid}/cmdline"));
-    !matches!(state, Some('Z' | 'X')) && ours.is_ok_and(|line| line.contains("docent-keeper-probe"))
+    !matches!(state, Some('Z' | 'X'))
+        && ours.is_ok_and(|line| line.contains("docent-supervisor-probe"))
 }
 
 /// Waits until none of the processes is alive, and returns how long that took.

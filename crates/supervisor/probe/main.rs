@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     let role = args.next();
     match role.as_deref().and_then(|role| role.to_str()) {
-        Some(docent_keeper::SUBCOMMAND) => docent_keeper::run(),
+        Some(docent_supervisor::SUBCOMMAND) => docent_supervisor::run(),
         Some(docent_sandbox::SUBCOMMAND) => docent_sandbox::run_confined(args),
         Some(role) => match act(role, args) {
             Ok(code) => code,
