@@ -307,9 +307,12 @@ fn stalled() -> ScriptFailure {
     ScriptFailure::new(ScriptErrorKind::Stalled, message)
 }
 
-/// An engine without memory for an error throws null, which scripts hardly ever do.
+/// An engine without memory for an error throws null, which scripts hardly ever do, or from within `normalize` nothing at
+/// all, which is shown as `[uninitialized]`.
 fn is_out_of_memory(message: &str, code: &str) -> bool {
-    message == "null was thrown" && !code.contains("throw null") && !code.contains("reject(null)")
+    let threw = |thrown: &str| message.strip_suffix(" was thrown") == Some(thrown);
+    (threw("null") && !code.contains("throw null") && !code.contains("reject(null)"))
+        || (threw("[uninitialized]") && !code.contains("[uninitialized]"))
 }
 
 fn explain(kind: ScriptErrorKind, message: String, limits: &ScriptLimits) -> String {

@@ -149,6 +149,8 @@ fn memory_is_bounded() {
             ("new ArrayBuffer(2 ** 40)", thrown),
             ("'x'.repeat(2 ** 29)", memory),
             ("'x'.repeat(2 ** 31)", thrown),
+            ("return '\\u0344'.repeat(2e6).normalize('NFKD').length", memory),
+            ("throw '[uninitialized]'", thrown),
             ("const m = new Map(); for (let i = 0; ; i++) m.set(i, {})", memory),
             ("let a = 1; for (;;) a = [a]", memory),
             ("2n ** (2n ** 40n)", thrown),
