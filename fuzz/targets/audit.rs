@@ -50,7 +50,8 @@ fn any(bytes: &[u8], keyed: bool) {
         let lines = tail(&PLACE, 5, &filter).expect("a file that is there");
         assert!(lines.len() <= 5 && lines.iter().all(|line| !line.to_string().contains('\u{1b}')));
     }
-    let settings = AuditLogSettings { key: key.clone(), sync: false, ..AuditLogSettings::default() };
+    let settings =
+        AuditLogSettings { key: key.clone(), sync: false, ..AuditLogSettings::default() };
     let entry = AuditEntry {
         principal: "p",
         client: None,
@@ -70,8 +71,8 @@ fn any(bytes: &[u8], keyed: bool) {
     if AuditLog::open(&*PLACE, settings).append(&entry).is_ok() {
         let last = tail(&PLACE, 1, &AuditFilter::default()).expect("a file that is there");
         assert_eq!(last.first().and_then(|line| line.text("tool")), Some("after"));
-        let after =
-            verify(&PLACE, &VerifyOptions { key: key.as_deref(), ..VerifyOptions::default() }).expect("a file");
+        let options = VerifyOptions { key: key.as_deref(), ..VerifyOptions::default() };
+        let after = verify(&PLACE, &options).expect("a file");
         assert!(after.lines > before.lines && after.last.is_some());
         assert_eq!(after.is_intact(), before.is_intact(), "{before}\n{after}");
     }
@@ -93,7 +94,12 @@ fn chained(bytes: &[u8], at: usize) {
     }
     let report = checked(&log, &VerifyOptions::default());
     let is_expected = |what: &VerifyProblemKind| {
-        matches!(what, VerifyProblemKind::TornGone | VerifyProblemKind::Missing { .. } | VerifyProblemKind::OutOfOrder { .. })
+        matches!(
+            what,
+            VerifyProblemKind::TornGone
+                | VerifyProblemKind::Missing { .. }
+                | VerifyProblemKind::OutOfOrder { .. }
+        )
     };
     assert!(report.problems.iter().all(|problem| is_expected(&problem.what)), "{report}");
     let last: Option<ChainHead> = report.last;

@@ -83,7 +83,8 @@ fn source(n: u32) -> IndexedSource {
 fn answers(store: &dyn IndexStore) -> Result<String, IndexStoreError> {
     let mut all = format!("{:?} {:?}", store.collections()?, store.digests("lib")?);
     for text in ["draw the logo", "logo 4"] {
-        for hit in search(store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text))?.hits {
+        let found = search(store, EmbeddingTable::built_in().as_ref(), &IndexQuery::new(text))?;
+        for hit in found.hits {
             all += &format!("{:?} {:.4};", hit.found, hit.similarity);
         }
     }

@@ -20,7 +20,10 @@ static SERVERS: LazyLock<[McpServerEntry; 2]> = LazyLock::new(|| {
 
 fuzz_target!(|data: &[u8]| {
     let file = Path::new("file");
-    let forms = McpClient::ALL.into_iter().map(ConfigFormat::Client).chain([ConfigFormat::Block, ConfigFormat::Registry]);
+    let forms = McpClient::ALL
+        .into_iter()
+        .map(ConfigFormat::Client)
+        .chain([ConfigFormat::Block, ConfigFormat::Registry]);
     for form in forms {
         let reading = read(form, file, data);
         for problem in &reading.problems {
