@@ -24,6 +24,7 @@ pub use entry::ENTRY_FIELDS;
 pub use expand::{expand, expand_text};
 pub use places::{
     ClientFolders, ConfigFile, ConfigScope, OsPlatform, candidates, find, is_installed,
+    settings_candidates,
 };
 pub use plan::{ChangeReceipt, ConfigChange, ConfigChangeError, LinkPolicy, MissingFolders, undo};
 pub use problem::EntryProblem;

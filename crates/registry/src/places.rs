@@ -72,6 +72,20 @@ pub fn candidates(client: McpClient, places: &ClientFolders) -> Vec<ConfigFile> 
     all
 }
 
+/// Lists the settings of a client that may have servers among much else, existing or not. They are only read: docent
+/// writes to the client's own file for servers.
+pub fn settings_candidates(client: McpClient, places: &ClientFolders) -> Vec<ConfigFile> {
+    if client != McpClient::VsCode {
+        return Vec::new();
+    }
+    let of_user = editor_folders(places).map(|folder| (ConfigScope::User, folder));
+    let project = places.project.as_ref().map(|project| project.join(".vscode"));
+    let of_project = project.map(|folder| (ConfigScope::Project, folder));
+    let all = of_user.into_iter().chain(of_project);
+    all.map(|(scope, folder)| ConfigFile { client, scope, path: folder.join("settings.json") })
+        .collect()
+}
+
 /// Whether this user has used the client: one of its folders or files exists.
 pub fn is_installed(client: McpClient, places: &ClientFolders) -> bool {
     match client {

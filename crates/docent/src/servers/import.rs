@@ -11,8 +11,8 @@ use crate::{
 };
 use anyhow::bail;
 use docent_registry::{
-    ClientFolders, ConfigFormat, ConfigScope, EntryProblem, EntryTransport, McpClient,
-    McpServerEntry, candidates, expand, find, read, with_table,
+    ClientFolders, ConfigFile, ConfigFormat, ConfigScope, EntryProblem, EntryTransport, McpClient,
+    McpServerEntry, candidates, expand, find, read, settings_candidates, with_table,
 };
 use serde_json::{Value, json};
 use std::{
@@ -66,7 +66,8 @@ pub(super) fn import(
 /// Returns the files to import from. Project-level files may come from an untrusted repo, so they must be named.
 fn sources(from: &[String], inputs: &ConfigInputs) -> anyhow::Result<Vec<ImportSource>> {
     let places = places(inputs)?;
-    let found = find(&places);
+    let mut found = find(&places);
+    found.extend(settings_with_servers(&places));
     if from.is_empty() {
         let own = found.iter().filter(|source| source.scope == ConfigScope::User);
         let own = own.map(|source| ImportSource {
@@ -119,8 +120,21 @@ fn sources(from: &[String], inputs: &ConfigInputs) -> anyhow::Result<Vec<ImportS
     Ok(sources)
 }
 
+/// Returns the clients' settings that have servers; most have none.
+fn settings_with_servers(places: &ClientFolders) -> Vec<ConfigFile> {
+    let all = McpClient::ALL.into_iter().flat_map(|client| settings_candidates(client, places));
+    all.filter(has_servers).collect()
+}
+
+fn has_servers(source: &ConfigFile) -> bool {
+    let Ok(bytes) = regular::read(&source.path, MAX_REGISTRY_BYTES) else { return false };
+    let reading = read(ConfigFormat::Client(source.client), &source.path, &bytes);
+    !reading.servers.is_empty() || reading.problems.iter().any(|problem| problem.entry.is_some())
+}
+
 fn searched_file(client: McpClient, places: &ClientFolders) -> String {
-    let all = candidates(client, places);
+    let mut all = candidates(client, places);
+    all.extend(settings_candidates(client, places));
     all.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 

@@ -2,6 +2,7 @@
 
 use docent_registry::{
     ClientFolders, ConfigScope, McpClient, OsPlatform, candidates, find, is_installed,
+    settings_candidates,
 };
 use std::{fs, path::Path};
 
@@ -54,6 +55,23 @@ fn each_platform_has_its_places() {
             "roaming/Block/goose/config/config.yaml",
         ],
     );
+}
+
+#[test]
+fn settings_of_an_editor_are_apart_from_its_own_file_of_servers() {
+    let places = places(Path::new("/x"), OsPlatform::Linux);
+    let settings = settings_candidates(McpClient::VsCode, &places);
+    let paths: Vec<_> = settings.iter().map(|file| file.path.as_path()).collect();
+    let expected = [
+        "/x/home/.config/Code/User/settings.json",
+        "/x/home/.config/Code - Insiders/User/settings.json",
+        "/x/project/.vscode/settings.json",
+    ];
+    assert_eq!(paths, expected.map(Path::new));
+    assert_eq!(settings[2].scope, ConfigScope::Project);
+    assert!(settings_candidates(McpClient::Cursor, &places).is_empty());
+    let own = candidates(McpClient::VsCode, &places);
+    assert!(own.iter().all(|file| !settings.contains(file)), "docent writes to {own:?}");
 }
 
 #[test]

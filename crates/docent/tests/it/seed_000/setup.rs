@@ -37,9 +37,7 @@ fn clients(walk: &mut SeedTable) {
 
     walk.at("338-348");
     let place = TestHome::new();
-    place.write(
-        "settings.json",
-        r#"{
+    let block = r#"{
           "mcp.servers": {
             "documcp": {
               "transport": "stdio",
@@ -47,9 +45,17 @@ fn clients(walk: &mut SeedTable) {
               "args": ["/path/to/documcp/dist/index.js"]
             }
           }
-        }"#,
-    );
+        }"#;
+    place.write("settings.json", block);
     is_imported(&place, "settings.json");
+    // The editor's own settings, without naming the file.
+    let place = TestHome::new();
+    let folder = place.project().join(".vscode");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("settings.json"), "{\"editor.fontSize\": 12}").unwrap();
+    place.run(&["servers", "import", "vscode"]).ends(1).says("no configuration of VS Code found");
+    fs::write(folder.join("settings.json"), block).unwrap();
+    is_imported(&place, "vscode");
     let shown = place.run(&["install", "vscode", "--dry-run"]);
     shown.ends(0).prints("\"docent\"").prints("\"type\": \"stdio\"");
 }
