@@ -34,7 +34,7 @@ impl InspectorToken {
 impl fmt::Debug for InspectorToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never printed, not even in logs.
-        f.write_str("Token(…)")
+        f.write_str("InspectorToken(…)")
     }
 }
 

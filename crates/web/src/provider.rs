@@ -22,7 +22,7 @@ impl ProviderKey {
 
 impl fmt::Debug for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(…)")
+        f.write_str("ProviderKey(…)")
     }
 }
 
