@@ -1,4 +1,4 @@
-// Estimates the token count of a text, exactly as `docent tools --tokens` does (crates/docent/src/shell/tokens.rs).
+// Estimates the token count of a text, exactly as `docent tools --tokens` does ().
 
 const LOWER = 10
 const DIGIT = 3
