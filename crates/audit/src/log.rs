@@ -182,8 +182,8 @@ impl AuditLog {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Writes the line of one call. With [`WriteFailurePolicy::Drop`] a failure to write is not an error. Waits for other processes
-    /// that hold the file.
+    /// Writes the line of one call. With [`WriteFailurePolicy::Drop`] a failure to write is not an error. Waits for other
+    /// processes that hold the file.
     pub fn append(&self, entry: &AuditEntry<'_>) -> Result<(), AuditWriteError> {
         let (state, written) = self.wait(Some(entry));
         self.judge(state, written)

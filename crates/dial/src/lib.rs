@@ -1,7 +1,7 @@
 //! Client transports for other MCP servers: messages out, events in.
 //!
-//! A [`ClientTransport`] sends JSON-RPC messages to one server; everything that comes back goes to a [`TransportListener`] at once, on the
-//! task that read it. This crate knows how messages are transported, not what they mean.
+//! A [`ClientTransport`] sends JSON-RPC messages to one server; everything that comes back goes to a [`TransportListener`]
+//! at once, on the task that read it. This crate knows how messages are transported, not what they mean.
 
 mod answers;
 mod detect;

@@ -5,9 +5,9 @@
 //! # Start and reload
 //!
 //! `docent serve` reads its configuration, enters the sandbox while it has one thread, and only then starts logging, the
-//! runtime and the listener, so that whatever starts later is confined too. Its access is derived from the configuration: roots,
-//! collections and configuration folders to read, state to write, named ports. The supervisor is started before, because
-//! afterwards docent can start no process.
+//! runtime and the listener, so that whatever starts later is confined too. Its access is derived from the configuration:
+//! roots, collections and configuration folders to read, state to write, named ports. The supervisor is started before,
+//! because afterwards docent can start no process.
 //!
 //! Configuration files, and the files they name, are watched: collections and servers are added and removed without a restart,
 //! unless a confined server may write to one of these files. Each problem of a configuration is reported once while it lasts.

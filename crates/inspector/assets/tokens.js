@@ -1,4 +1,4 @@
-// Estimates the token count of a text, exactly as `docent tools --tokens` does ().
+// Estimates the token count of a text, exactly as `docent tools --tokens` does (crates/hub/src/tokens.rs).
 
 const LOWER = 10
 const DIGIT = 3

@@ -7,9 +7,9 @@
 //!
 //! The page is a set of ES modules in `assets`, embedded as they are. `guard` admits loopback connections with a loopback name
 //! as Host, the page's own Origin and the token of this launch, which is part of the address. The page speaks MCP itself
-//! (`mcp.js`) over a socket to docent's own in-memory session or to a server that docent dials; everything else it requests from
-//! `api`, which asks the backend. Everything that a server sends becomes text nodes (`dom.js`). Apps of servers run in a frame
-//! with its own origin, without network, and communicate through `apps.js`.
+//! (`mcp.js`) over a socket to docent's own in-memory session or to a server that docent dials; everything else it requests
+//! from `api`, which asks the backend. Everything that a server sends becomes text nodes (`dom.js`). Apps of servers run in
+//! a frame with its own origin, without network, and communicate through `apps.js`.
 //!
 //! `docent inspect` serves the page alone, on a listener that is opened before the sandbox closes; `docent serve` serves it
 //! beside its own routes if it listens on loopback.

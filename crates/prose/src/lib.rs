@@ -5,10 +5,10 @@
 //!
 //! # Design
 //!
-//! `ProseFormat` is detected by file name, or by how the file begins. One module per format turns bytes into a `ProseDocument`: sections
-//! under headings, each with its anchor and page, and blocks of Markdown with their links. `chunks` cuts between blocks, keeps
-//! lists, code and tables with the sentence that introduces them, and gives every section at least one chunk. Indexes,
-//! redirects and search pages are marked as boilerplate and not searched.
+//! `ProseFormat` is detected by file name, or by how the file begins. One module per format turns bytes into a `ProseDocument`:
+//! sections under headings, each with its anchor and page, and blocks of Markdown with their links. `chunks` cuts between
+//! blocks, keeps lists, code and tables with the sentence that introduces them, and gives every section at least one chunk.
+//! Indexes, redirects and search pages are marked as boilerplate and not searched.
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 mod archive;

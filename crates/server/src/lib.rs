@@ -1,9 +1,9 @@
 //! Turns admitted requests into calls and answers: sessions, catalog, policy, limits, audit.
 //!
-//! A [`McpServer`] is created once from a [`ServerSetup`] and shared. It implements the [`AccessControl`](docent_transport::AccessControl) that
-//! transports use for access control, and it creates one [`McpSession`] for each connection, which answers the protocol's
-//! requests. This crate is given [`ToolProvider`](docent_tool::ToolProvider)s: it must not know a concrete tool, a socket or
-//! the environment.
+//! A [`McpServer`] is created once from a [`ServerSetup`] and shared. It implements the
+//! [`AccessControl`](docent_transport::AccessControl) that transports use for access control, and it creates one
+//! [`McpSession`] for each connection, which answers the protocol's requests. This crate is given
+//! [`ToolProvider`](docent_tool::ToolProvider)s: it must not know a concrete tool, a socket or the environment.
 //!
 //! The path of a call, forward only: `admission` (who, permits) → `catalog` (whole-name lookup) → `policy`
 //! (the only maker of `Admitted`) → `validate` → `run` (deadline, cancel, panics) → `result_builder` (content, size cap) →

@@ -1,7 +1,7 @@
 //! The folders that tools may read; nothing else of the file system is accessible.
 //!
-//! Only [`ServedRoots::resolve`] turns an external path into a [`RootPath`]. Contents are read through folder handles that can't
-//! leave their root; secrets are refused inside it as well. This module must not know any tool.
+//! Only [`ServedRoots::resolve`] turns an external path into a [`RootPath`]. Contents are read through folder handles that
+//! can't leave their root; secrets are refused inside it as well. This module must not know any tool.
 
 mod complete;
 mod denied;

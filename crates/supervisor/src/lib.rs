@@ -17,9 +17,9 @@
 //! The supervisor is started before docent enters its sandbox, and is not bound by it. It has the list of commands that may be
 //! started. It is a fork of its guard, which is docent's child and only waits: if the supervisor is killed, the guard ends
 //! everything it had started, notifies docent, and forks another one on the same socket. Each program is confined on its own.
-//! Loading docent's executable is most of what a call from a shell waits for: if a program is certain to be started, the supervisor is started before
-//! the command is known, and a program is a copy of the supervisor until it is confined and runs, so that the executable is not
-//! loaded a third time.
+//! Loading docent's executable is most of what a call from a shell waits for: if a program is certain to be started, the
+//! supervisor is started before the command is known, and a program is a copy of the supervisor until it is confined and
+//! runs, so that the executable is not loaded a third time.
 
 mod commands;
 mod event_loop;

@@ -1,9 +1,10 @@
 //! The cost budget of reading one file.
 //!
 //! Every limit is a count that grows with the length of the text, so the cost of a file is linear by construction: steps
-//! of the parser (its progress callback comes every 100), the memory that it allocates, bytes that its lexer reads (a scanner may look ahead to the end
-//! of the text at each token, without a callback in between), nodes of the tree, the siblings that a query has to pass,
-//! and what the passes over text and tree look at. Time is only the last resort, because it depends on the machine.
+//! of the parser (its progress callback comes every 100), the memory that it allocates, bytes that its lexer reads (a
+//! scanner may look ahead to the end of the text at each token, without a callback in between), nodes of the tree, the
+//! siblings that a query has to pass, and what the passes over text and tree look at. Time is only the last resort, because
+//! it depends on the machine.
 
 use crate::memory;
 use std::{

@@ -83,8 +83,8 @@ pub struct LanguageSettings {
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recover {
-    /// By kind: the words at the start of a line, whatever their case. `$` is the name; a word with `?` may be left out; one with
-    /// `*` only has to begin like that.
+    /// By kind: the words at the start of a line, whatever their case. `$` is the name; a word with `?` may be left out; one
+    /// with `*` only has to begin like that.
     pub heads: std::collections::BTreeMap<crate::annotation::Kind, Vec<Vec<String>>>,
     /// How the last line of a function starts. Anything else ends with the first line that ends with a semicolon.
     pub ends: Vec<String>,

@@ -1,4 +1,4 @@
-// The estimate matches : both use the same table.
+// The estimate matches crates/hub/src/tokens.rs: both use the same table.
 import assert from 'node:assert/strict'
 import {test} from 'node:test'
 import {cost, estimate} from '../../../crates/inspector/assets/tokens.js'

@@ -39,7 +39,8 @@ pub(crate) struct StepSelection {
     /// List the steps
     #[arg(long)]
     list: bool,
-    /// Run only cases whose name contains this word (steps `cargo`, `clone`, `user`, `oracles`, `wire`, `clients`, `hub`, `inspector`, `fuzzer`, `real`)
+    /// Run only cases whose name contains this word (steps `cargo`, `clone`, `user`, `oracles`, `wire`, `clients`, `hub`,
+    /// `inspector`, `fuzzer`, `real`)
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }

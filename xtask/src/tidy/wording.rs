@@ -94,7 +94,7 @@ pub(super) fn count_words(text: &str) -> usize {
     split_words(text).iter().filter(|word| COUNTED.contains(&word.as_str())).count()
 }
 
-/// The words of a line in lower case. Identifiers are split at underscores, so that `is_told` counts as well.
+/// The words of a line in lower case. Identifiers are split at underscores, so that `was_told` counts as well.
 fn split_words(line: &str) -> Vec<String> {
     line.split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())

@@ -32,7 +32,8 @@ pub(super) struct HtmlTokenizer<'s> {
     rest: &'s str,
     /// Length of the raw text that comes next.
     raw: usize,
-    /// Constructs without an end in the rest, so that no end is searched twice: a bit for each of `RAW_TEXT_ELEMENTS`, and two more.
+    /// Constructs without an end in the rest, so that no end is searched twice: a bit for each of `RAW_TEXT_ELEMENTS`, and
+    /// two more.
     endless: u16,
 }
 
