@@ -2,7 +2,8 @@
 
 use crate::{
     DownstreamPeer, PeerRequest, ProtocolMode, RequestError,
-    peer::{PLAIN_VERSION, STATELESS_VERSION, own_name},
+    peer::own_name,
+    protocol_mode::{PLAIN_VERSION, STATELESS_VERSION},
 };
 use docent_dial::TransportFailure;
 use docent_tool::Object;

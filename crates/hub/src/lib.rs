@@ -37,6 +37,7 @@ mod hub;
 mod lenient;
 mod parts;
 mod peer;
+mod protocol_mode;
 mod server;
 mod server_events;
 mod server_state;
@@ -47,7 +48,8 @@ mod waiting;
 
 pub use handshake::{HandshakeResult, handshake};
 pub use hub::{Hub, HubSettings};
-pub use peer::{DownstreamPeer, PeerRequest, ProtocolMode, RequestError};
+pub use peer::{DownstreamPeer, PeerRequest, RequestError};
+pub use protocol_mode::ProtocolMode;
 pub use server::{
     DownstreamServer, Health, HeldDefinition, PublicName, SchemaCheck, ServerState, ServerStatus,
 };

@@ -1,6 +1,11 @@
 //! The client's side of one connection: request ids, answers in any order, progress, requests of the server.
 
-use crate::{ServerEvents, StreamOwner, TimeLimit, lenient, parts::CollectedParts, waiting};
+use crate::{
+    ProtocolMode, ServerEvents, StreamOwner, TimeLimit, lenient,
+    parts::CollectedParts,
+    protocol_mode::{PLAIN_VERSION, STATELESS_VERSION},
+    waiting,
+};
 use docent_dial::{ClientTransport, Outgoing, TransportEvent, TransportFailure, TransportListener};
 use docent_tool::{Object, Progress};
 use docent_traffic::{Direction, Tap, TrafficDetails, TrafficKind};
@@ -15,31 +20,6 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
-
-/// The version that servers from before the first revision report.
-pub(crate) const PLAIN_VERSION: &str = "1.0";
-/// The revision without sessions.
-pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
-
-/// Which kind of protocol a server uses.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProtocolMode {
-    /// With a handshake, in the revision that it named.
-    Session(String),
-    /// Without sessions; each request carries everything.
-    Stateless,
-}
-
-impl ProtocolMode {
-    /// The revision, as the server named it.
-    pub fn version(&self) -> &str {
-        match self {
-            Self::Session(version) => version,
-            Self::Stateless => STATELESS_VERSION,
-        }
-    }
-}
 
 /// Messages about ended requests that a server may send until the next request. A server that ignores cancellations
 /// would otherwise keep docent busy forever.

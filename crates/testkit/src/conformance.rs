@@ -37,7 +37,9 @@ pub struct ConformanceFixture {
 
 impl std::fmt::Debug for ConformanceFixture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConformanceFixture").field("tools", &self.tools.len()).finish_non_exhaustive()
+        f.debug_struct("ConformanceFixture")
+            .field("tools", &self.tools.len())
+            .finish_non_exhaustive()
     }
 }
 

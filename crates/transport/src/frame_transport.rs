@@ -7,6 +7,7 @@ use crate::{
     AccessControl, Caller, CallerContext, CallerCredentials, Certificate, NoCapacity, Principal,
     SlotGuard,
     access_control::{retry_data, unknown_caller_message, whole_seconds},
+    frame_json::{answer_to, array, piece_of},
     lines::FrameTooLong,
     message::{decode, encode, to_value, wire_id},
 };
@@ -14,7 +15,7 @@ use bytes::Bytes;
 use docent_traffic::{Direction, Tap, TrafficKind};
 use docent_wire::{
     Dialect, Envelope, GateDecision, HandshakePolicy, Id, MessageError, PARTIAL_METHOD,
-    ProtocolState, WireFrame, code, partial, read,
+    ProtocolState, WireFrame, code, read,
 };
 use rmcp::{
     RoleServer,
@@ -22,7 +23,7 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
@@ -467,14 +468,6 @@ fn frame_size(frame: &Result<Bytes, FrameTooLong>) -> usize {
     size_of_val(frame) + frame.as_ref().map_or(0, Bytes::len)
 }
 
-/// Joins serialized values into an array.
-pub(crate) fn array(values: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = vec![b'['];
-    bytes.extend_from_slice(&values.join(&b','));
-    bytes.push(b']');
-    bytes
-}
-
 /// Counts one request of a caller.
 pub(crate) fn count(
     door: &dyn AccessControl,
@@ -485,20 +478,6 @@ pub(crate) fn count(
         let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
         MessageError::new(Some(id.clone()), code::SERVER, reason).with(retry_data(wait))
     })
-}
-
-/// A piece of an answer, in the form of the plain dialect.
-pub(crate) fn piece_of(params: &Value) -> Option<Value> {
-    let id = match params.get("requestId")? {
-        Value::Number(number) => Id::Number(number.as_i64()?),
-        Value::String(text) => Id::String(text.clone()),
-        _ => return None,
-    };
-    Some(partial(&id, params.get("content")?))
-}
-
-fn answer_to(envelope: &Envelope<'_>, result: &Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": envelope.wanted(), "result": result })
 }
 
 impl<F: Frames + 'static> Transport<RoleServer> for FrameTransport<F> {

@@ -4,6 +4,7 @@
 //! service with their [`CallerContext`] attached. It must not know tools, policy or configuration.
 
 mod access_control;
+mod frame_json;
 mod frame_transport;
 pub mod http;
 mod lines;

@@ -69,6 +69,7 @@ pub(super) fn check(metadata: &Value, definitions: &[TypeDefinition]) -> Result<
         let mut visible: BTreeMap<&str, Vec<&TypeDefinition>> = BTreeMap::new();
         for definition in definitions {
             if definition.is_public
+                && !definition.file.ends_with("tests.rs")
                 && !IDIOMS.contains(&definition.name.as_str())
                 && sources.iter().any(|folder| definition.file.starts_with(folder))
             {

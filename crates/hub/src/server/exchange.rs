@@ -3,10 +3,11 @@
 
 use super::{
     DownstreamServer,
-    connection::{DownstreamConnection, ServerUnavailable, capabilities},
+    connection::{DownstreamConnection, ServerUnavailable},
     locked,
     pages::URL_ELICITATION_REQUIRED,
-    questions::{OpenCallGuard, ServerQuestion, level_name},
+    questions::{OpenCallGuard, ServerQuestion},
+    stateless_terms::StatelessClientTerms,
 };
 use crate::{
     PeerRequest, ProtocolMode, RequestError, TimeLimit,
@@ -14,9 +15,7 @@ use crate::{
     spec::{digest, hex},
 };
 use docent_dial::TransportFailure;
-use docent_tool::{
-    CallContext, ClientQuery, InputNeeded, Object, Progress, SyslogLevel, ToolError,
-};
+use docent_tool::{CallContext, ClientQuery, InputNeeded, Object, Progress, ToolError};
 use docent_traffic::TrafficDetails;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -531,40 +530,6 @@ impl DownstreamServer {
                 ToolError::failed(format!("the server `{name}`: {failure}"))
             }
         }
-    }
-}
-
-/// Client information that each request to a server without sessions carries.
-struct StatelessClientTerms {
-    level: Option<SyslogLevel>,
-    /// The client's sampling capabilities.
-    sampling: Object,
-}
-
-impl StatelessClientTerms {
-    fn from_context(context: &CallContext) -> Self {
-        let sampling = match context.capabilities().remove("sampling") {
-            Some(Value::Object(able)) => able,
-            _ => Object::new(),
-        };
-        Self { level: context.level(), sampling }
-    }
-
-    /// Merges the sampling capabilities into those announced to servers with sessions, before the caller is known.
-    fn merge_sampling(&self, all: &mut Object) {
-        for (able, how) in &self.sampling {
-            all.entry(able.clone()).or_insert_with(|| how.clone());
-        }
-    }
-
-    fn add_to_request(self, params: &mut Object) {
-        let meta = params.entry("_meta").or_insert_with(|| json!({}));
-        let Value::Object(meta) = meta else { return };
-        if let Some(level) = self.level {
-            meta.insert("io.modelcontextprotocol/logLevel".into(), level_name(level).into());
-        }
-        let able = capabilities(&self.sampling);
-        meta.insert("io.modelcontextprotocol/clientCapabilities".into(), able);
     }
 }
 

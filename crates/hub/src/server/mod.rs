@@ -11,6 +11,7 @@ mod lists;
 mod pages;
 mod provider;
 mod questions;
+mod stateless_terms;
 mod status;
 mod tasks;
 mod usable;

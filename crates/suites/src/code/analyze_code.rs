@@ -19,7 +19,7 @@ use docent_syntax::{
         complexity::{self, Complexity, FunctionFigures},
         dependencies::{FileDependencies, FolderDependencies, of_file, of_folder},
         patterns::{self, Pattern},
-        rules::{self, Finding, RuleAnalysis, RuleSet},
+        rules::{self, RuleAnalysis, RuleFinding, RuleSet},
     },
     parse,
 };
@@ -100,7 +100,7 @@ pub struct AnalyzeCodeAnswer {
     pub patterns: Option<Vec<InFile<Pattern>>>,
     /// Findings of the pattern or security rules, worst first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub findings: Option<Vec<InFile<Finding>>>,
+    pub findings: Option<Vec<InFile<RuleFinding>>>,
     /// Total number of results, if not all are included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
@@ -301,7 +301,7 @@ fn rules_of(project: &CodeProject, found: &mut AnalyzeCodeAnswer) -> Arc<RuleSet
 struct FileAnalysis {
     hardest: Vec<InFile<FunctionFigures>>,
     patterns: Vec<InFile<Pattern>>,
-    findings: Vec<InFile<Finding>>,
+    findings: Vec<InFile<RuleFinding>>,
 }
 
 fn analyze_file(

@@ -2,7 +2,7 @@
 
 use super::{
     languages, manifests,
-    report::{Branch, Language, Manifest, Nature, Report},
+    report::{Branch, Manifest, Nature, Report, ReportLanguage},
     tree::{ProjectTree, folder_of, name_of},
 };
 use crate::files::PathKind;
@@ -156,7 +156,7 @@ impl TreeSurvey {
 
 /// Sums up the languages of all files except those that are not text.
 pub(super) fn sum_languages(tree: &ProjectTree, binary: &HashSet<&str>, report: &mut Report) {
-    let mut sums: HashMap<LanguageType, Language> = HashMap::new();
+    let mut sums: HashMap<LanguageType, ReportLanguage> = HashMap::new();
     for file in tree.files() {
         let Some(language) = file.language.filter(|_| !binary.contains(&*file.path)) else {
             continue;
@@ -166,7 +166,7 @@ pub(super) fn sum_languages(tree: &ProjectTree, binary: &HashSet<&str>, report: 
         sum.bytes += file.bytes;
     }
     let all: u64 = sums.values().map(|language| language.bytes).sum();
-    let shared = sums.into_iter().map(|(language, sum)| Language {
+    let shared = sums.into_iter().map(|(language, sum)| ReportLanguage {
         name: language.name().to_owned(),
         nature: languages::nature(language),
         share: percent(sum.bytes, all),

@@ -1,8 +1,8 @@
 //! The report as text for a model: facts, gaps, next steps, in at most about 1,500 tokens.
 
 use super::report::{
-    CommandPurpose, Depth, Documentation, EntryKind, History, Language, Manifest, Nature, Purpose,
-    Report,
+    CommandPurpose, Depth, Documentation, EntryKind, History, Manifest, Nature, Purpose, Report,
+    ReportLanguage,
 };
 use std::fmt::Write as _;
 
@@ -105,7 +105,7 @@ pub(super) fn structure(report: &Report) -> String {
         line!(out, "Top level: {tree}.");
     }
     if !report.languages.is_empty() {
-        let describe = |one: &Language| {
+        let describe = |one: &ReportLanguage| {
             format!("{} {} % ({})", one.name, one.share, counted(one.files, "file"))
         };
         line!(out, "Languages by bytes: {}.", some(&report.languages, 6, describe));
@@ -356,12 +356,12 @@ fn kind_word(kind: super::report::DocumentKind) -> &'static str {
 }
 
 fn lines(report: &Report, out: &mut String) {
-    let is_code = |one: &&Language| one.lines.is_some() && one.nature != Nature::Data;
+    let is_code = |one: &&ReportLanguage| one.lines.is_some() && one.nature != Nature::Data;
     let read: Vec<_> = report.languages.iter().filter(is_code).collect();
     if read.is_empty() {
         return;
     }
-    let describe = |language: &&Language| {
+    let describe = |language: &&ReportLanguage| {
         let mut lines = language.lines.unwrap_or_default();
         lines.comments += language.embedded.unwrap_or_default().comments;
         let (name, code) = (&language.name, grouped(lines.code));

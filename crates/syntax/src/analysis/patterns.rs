@@ -33,7 +33,7 @@ pub enum Sort {
 /// The confidence of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Confidence {
+pub enum PatternConfidence {
     /// All characteristics are present.
     High,
     /// Most characteristics are present.
@@ -50,7 +50,7 @@ pub struct Pattern {
     /// Its sort.
     pub sort: Sort,
     /// Its confidence.
-    pub confidence: Confidence,
+    pub confidence: PatternConfidence,
     /// What was recognized.
     pub message: String,
     /// The lines that show it, counted from 1; it begins on the first.
@@ -64,18 +64,18 @@ impl Pattern {
     fn new(
         name: &str,
         sort: Sort,
-        confidence: Confidence,
+        confidence: PatternConfidence,
         lines: Vec<u32>,
         message: String,
     ) -> Self {
         Self { name: name.into(), sort, confidence, message, lines, fix: None }
     }
 
-    fn smell(name: &str, confidence: Confidence, lines: Vec<u32>, message: String) -> Self {
+    fn smell(name: &str, confidence: PatternConfidence, lines: Vec<u32>, message: String) -> Self {
         Self::new(name, Sort::Smell, confidence, lines, message)
     }
 
-    fn design(name: &str, confidence: Confidence, lines: Vec<u32>, message: String) -> Self {
+    fn design(name: &str, confidence: PatternConfidence, lines: Vec<u32>, message: String) -> Self {
         Self::new(name, Sort::Design, confidence, lines, message)
     }
 

@@ -39,7 +39,7 @@ pub enum RuleAnalysis {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum RuleSeverity {
     /// Fix it now.
     High,
     /// Fix it soon.
@@ -68,7 +68,7 @@ pub enum Confidence {
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct RuleFinding {
     /// The id of the rule.
     pub rule: String,
     /// Its category.
@@ -77,7 +77,7 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwe: Option<String>,
     /// Its severity.
-    pub severity: Severity,
+    pub severity: RuleSeverity,
     /// Its confidence.
     pub confidence: Confidence,
     /// First line, counted from 1.
@@ -97,7 +97,7 @@ pub fn check(
     source: &AnalyzedSource<'_>,
     analysis: RuleAnalysis,
     stopped: &dyn Fn() -> bool,
-) -> Vec<Finding> {
+) -> Vec<RuleFinding> {
     check_with(RuleSet::built_in(), source, analysis, stopped)
 }
 
@@ -107,7 +107,7 @@ pub fn check_with(
     source: &AnalyzedSource<'_>,
     analysis: RuleAnalysis,
     stopped: &dyn Fn() -> bool,
-) -> Vec<Finding> {
+) -> Vec<RuleFinding> {
     // Rules that detect secrets run in every analysis, so that no other rule's evidence shows one.
     let used: Vec<&CompiledRule> = rules
         .of(source.language)
@@ -123,14 +123,14 @@ pub fn check_with(
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
     let of_analysis = hits.iter().filter(|hit| hit.rule.about.analysis == analysis);
-    let mut findings: Vec<Finding> =
+    let mut findings: Vec<RuleFinding> =
         of_analysis.map(|hit| finding(source, hit, &secrets)).collect();
     findings.sort_by(|a, b| (a.severity, a.line, &a.rule).cmp(&(b.severity, b.line, &b.rule)));
     findings.dedup_by(|a, b| a.rule == b.rule && a.line == b.line);
     findings
 }
 
-fn finding(source: &AnalyzedSource<'_>, hit: &RuleMatch<'_>, secrets: &[&str]) -> Finding {
+fn finding(source: &AnalyzedSource<'_>, hit: &RuleMatch<'_>, secrets: &[&str]) -> RuleFinding {
     let about = &hit.rule.about;
     let hide = |text: String, secret: &&str| text.replace(secret, SECRET_PLACEHOLDER);
     let whole = source.text.get(hit.range.clone()).unwrap_or_default();
@@ -143,7 +143,7 @@ fn finding(source: &AnalyzedSource<'_>, hit: &RuleMatch<'_>, secrets: &[&str]) -
     };
     let first = whole.lines().next().unwrap_or_default().trim();
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
-    Finding {
+    RuleFinding {
         rule: hit.rule.id.clone(),
         category: about.category.clone(),
         cwe: about.cwe.clone(),

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     CallerContext,
-    frame_transport::{array, count, piece_of},
+    frame_json::{array, piece_of},
+    frame_transport::count,
     message::{decode, encode, to_value},
 };
 use axum::{

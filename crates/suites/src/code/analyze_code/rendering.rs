@@ -8,7 +8,7 @@ use docent_syntax::{
         complexity::{Complexity, FunctionFigures},
         dependencies::{Cycle, External, FileDependencies, FolderDependencies, Import},
         patterns::Pattern,
-        rules::Finding,
+        rules::RuleFinding,
     },
 };
 use std::fmt::Write as _;
@@ -201,7 +201,7 @@ fn push_patterns(text: &mut String, patterns: &[InFile<Pattern>], in_folder: boo
 
 fn push_findings(
     text: &mut String,
-    findings: &[InFile<Finding>],
+    findings: &[InFile<RuleFinding>],
     kind: AnalysisType,
     in_folder: bool,
 ) {

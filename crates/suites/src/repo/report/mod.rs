@@ -48,7 +48,7 @@ pub struct Report {
     /// The programming language with the most bytes.
     pub primary_language: Option<String>,
     /// Largest first.
-    pub languages: Vec<Language>,
+    pub languages: Vec<ReportLanguage>,
     /// Package ecosystems that have a manifest here.
     pub ecosystems: Vec<String>,
     /// Number of manifests.
@@ -120,7 +120,7 @@ pub struct Branch {
 
 /// One language.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Language {
+pub struct ReportLanguage {
     /// Its name.
     pub name: String,
     /// What the language is used for.

@@ -1,6 +1,6 @@
 //! Duplicate blocks within a file.
 
-use super::{Confidence, Pattern, facts::FileFacts};
+use super::{Pattern, PatternConfidence, facts::FileFacts};
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -64,7 +64,7 @@ pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
     for (start, length, others) in &blocks {
         let mut one = pattern(&lines, *start, *length, others);
         // Tests repeat themselves so that each can be read alone.
-        one.confidence = if is_test { Confidence::Low } else { one.confidence };
+        one.confidence = if is_test { PatternConfidence::Low } else { one.confidence };
         found.push(one);
     }
 }
@@ -133,8 +133,11 @@ fn pattern(lines: &[CodeLine], start: usize, length: usize, others: &[usize]) ->
     let rest = others.iter().take(MAX_LISTED_CLONES).map(|at| span(*at));
     let places: Vec<(u32, u32)> = std::iter::once((first, last)).chain(rest).collect();
     let words: Vec<String> = places.iter().map(|(from, to)| format!("{from}–{to}")).collect();
-    let confidence =
-        if length >= 2 * MIN_CLONE_LINES { Confidence::High } else { Confidence::Medium };
+    let confidence = if length >= 2 * MIN_CLONE_LINES {
+        PatternConfidence::High
+    } else {
+        PatternConfidence::Medium
+    };
     let message = format!("The same {length} lines of code appear at {}.", words.join(", "));
     let lines = places.iter().map(|(from, _)| *from).collect();
     Pattern::smell("duplicated-block", confidence, lines, message)

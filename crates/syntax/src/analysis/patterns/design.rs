@@ -1,7 +1,7 @@
 //! Design patterns that one type shows by its members.
 
 use super::{
-    Confidence, Pattern, Sort,
+    Pattern, PatternConfidence, Sort,
     facts::{FieldFacts, FileFacts, Function, Type, has_word, short_name},
 };
 use crate::{
@@ -66,7 +66,7 @@ fn singleton(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let constructor = facts.methods(one).find(makes);
     let closed = constructor.is_some_and(|one| one.about.visibility == Visibility::Private)
         || way.about.name == "__new__";
-    let confidence = if closed { Confidence::High } else { Confidence::Medium };
+    let confidence = if closed { PatternConfidence::High } else { PatternConfidence::Medium };
     let message = format!(
         "{} keeps a single instance of itself in {}, and {} returns it.",
         one.about.name, field.name, way.about.name
@@ -128,7 +128,8 @@ fn builder(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
         Some(made) => {
             lines.push(made.about.line);
             let called = name.ends_with("Builder") || made.about.name.eq_ignore_ascii_case("build");
-            let confidence = if called { Confidence::High } else { Confidence::Medium };
+            let confidence =
+                if called { PatternConfidence::High } else { PatternConfidence::Medium };
             let message = format!(
                 "{count} methods of {name} configure it and return it; {} builds the result.",
                 made.about.name
@@ -137,7 +138,13 @@ fn builder(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
         }
         None if count >= 4 => {
             let message = format!("{count} methods of {name} return it, so calls can be chained.");
-            Some(Pattern::new("fluent-interface", Sort::Idiom, Confidence::Medium, lines, message))
+            Some(Pattern::new(
+                "fluent-interface",
+                Sort::Idiom,
+                PatternConfidence::Medium,
+                lines,
+                message,
+            ))
         }
         None => None,
     }
@@ -196,7 +203,7 @@ fn observer(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
                     join.about.name, one.about.name, field.name, notify.about.name
                 );
                 let lines = vec![one.about.line, field.line, join.about.line, notify.about.line];
-                return Some(Pattern::design("observer", Confidence::High, lines, message));
+                return Some(Pattern::design("observer", PatternConfidence::High, lines, message));
             }
         }
     }
@@ -245,7 +252,7 @@ fn wrapper(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
         (false, true) => "adapter",
         (false, false) => "wrapper",
     };
-    let confidence = if shares { Confidence::High } else { Confidence::Medium };
+    let confidence = if shares { PatternConfidence::High } else { PatternConfidence::Medium };
     Some(Pattern::design(name, confidence, lines, message))
 }
 
@@ -286,7 +293,7 @@ fn iterator(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
         vec![one.about.line, next.about.line]
     };
     let message = format!("{} yields values one by one.", one.about.name);
-    Some(Pattern::design("iterator", Confidence::High, lines, message))
+    Some(Pattern::design("iterator", PatternConfidence::High, lines, message))
 }
 
 /// Dependency injection: constructor parameters that are stored.
@@ -332,7 +339,7 @@ fn injection(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     if given.is_empty() || (given.len() < 2 && !marked) {
         return None;
     }
-    let confidence = if marked { Confidence::High } else { Confidence::Medium };
+    let confidence = if marked { PatternConfidence::High } else { PatternConfidence::Medium };
     let message = format!("{} receives its dependencies: {}.", one.about.name, given.join(", "));
     Some(Pattern::design("dependency-injection", confidence, vec![constructor.about.line], message))
 }
@@ -376,9 +383,9 @@ fn template_method(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let filled = facts.made_from(&one.about.name).count();
     let plenty = steps.len() > 1;
     let confidence = match (plenty, filled > 0) {
-        (true, true) => Confidence::High,
-        (true, false) | (false, true) => Confidence::Medium,
-        (false, false) => Confidence::Low,
+        (true, true) => PatternConfidence::High,
+        (true, false) | (false, true) => PatternConfidence::Medium,
+        (false, false) => PatternConfidence::Low,
     };
     let (name, count) = (&function.about.qualified_name, steps.len());
     let message = match count {
@@ -395,7 +402,7 @@ fn context_manager(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let exit = method(facts, one, &["__exit__", "__aexit__"])?;
     let message = format!("{} can be used in a with statement.", one.about.name);
     let lines = vec![one.about.line, enter.about.line, exit.about.line];
-    Some(Pattern::new("context-manager", Sort::Idiom, Confidence::High, lines, message))
+    Some(Pattern::new("context-manager", Sort::Idiom, PatternConfidence::High, lines, message))
 }
 
 fn raii(one: &Type<'_>) -> Option<Pattern> {
@@ -405,7 +412,7 @@ fn raii(one: &Type<'_>) -> Option<Pattern> {
     let base = one.bases.iter().find(closes)?;
     let message =
         format!("{} releases its resources at the end of its scope ({base}).", one.about.name);
-    Some(Pattern::new("raii", Sort::Idiom, Confidence::High, vec![one.about.line], message))
+    Some(Pattern::new("raii", Sort::Idiom, PatternConfidence::High, vec![one.about.line], message))
 }
 
 /// Factory: a function that creates one of several types.
@@ -446,7 +453,8 @@ fn factory(
         return None;
     }
     let known = made.iter().filter(|name| types.contains(**name)).count();
-    let confidence = if known == made.len() { Confidence::High } else { Confidence::Medium };
+    let confidence =
+        if known == made.len() { PatternConfidence::High } else { PatternConfidence::Medium };
     let message = format!("{} creates one of {}.", function.about.qualified_name, made.join(", "));
     Some(Pattern::design("factory-method", confidence, lines, message))
 }
@@ -475,7 +483,7 @@ fn wrapping_functions(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
         }
         // One for functions and one for coroutines: one decorator.
         last = Some(outer.about.line);
-        let confidence = if wraps { Confidence::High } else { Confidence::Medium };
+        let confidence = if wraps { PatternConfidence::High } else { PatternConfidence::Medium };
         let (name, around) = (&outer.about.name, &inner.about.name);
         let message = format!("{name} returns {around} around the function that it takes.");
         let lines = vec![outer.about.line, inner.about.line];

@@ -1,7 +1,7 @@
 //! Comments that mark unfinished work or contain commented-out code.
 
 use super::{
-    Confidence, Pattern,
+    Pattern, PatternConfidence,
     facts::{FileFacts, has_word},
 };
 use crate::{
@@ -63,7 +63,7 @@ pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
         };
         let lines = lines.into_iter().take(MAX_LISTED_LINES).collect();
         found.push(
-            Pattern::smell("todo-markers", Confidence::High, lines, message)
+            Pattern::smell("todo-markers", PatternConfidence::High, lines, message)
                 .with_fix("Finish it, or reference an issue in the comment."),
         );
     }
@@ -75,7 +75,7 @@ pub(super) fn find(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
         if let Some((lines, count)) = code(facts.source.language, &block, text) {
             let message = format!("{count} lines of code are commented out.");
             found.push(
-                Pattern::smell("commented-out-code", Confidence::Medium, lines, message)
+                Pattern::smell("commented-out-code", PatternConfidence::Medium, lines, message)
                     .with_fix("Delete it; version control keeps it."),
             );
         }

@@ -1,7 +1,7 @@
 //! Design patterns across several types of a file.
 
 use super::{
-    Confidence, Pattern, Sort,
+    Pattern, PatternConfidence, Sort,
     facts::{FileFacts, Function, Type, has_word, short_name},
 };
 use crate::{annotation::Kind, language::Language};
@@ -71,7 +71,7 @@ fn strategy(facts: &FileFacts<'_>, one: &Type<'_>, left: &mut usize) -> Option<P
     } else {
         ("strategy", format!("{} works with any {name}: {names}.", holder.about.name))
     };
-    Some(Pattern::design(pattern, Confidence::High, lines, message))
+    Some(Pattern::design(pattern, PatternConfidence::High, lines, message))
 }
 
 fn is_error(name: &str) -> bool {
@@ -99,8 +99,8 @@ fn visitor(
     lines.extend(all.iter().take(3).map(|function| function.about.line));
     lines.extend(accepts.map(|function| function.about.line));
     let confidence = match accepts {
-        Some(_) => Confidence::High,
-        None => Confidence::Medium,
+        Some(_) => PatternConfidence::High,
+        None => PatternConfidence::Medium,
     };
     let message =
         format!("{} has a method for each of {} types that it visits.", one.about.name, all.len());
@@ -132,7 +132,8 @@ fn functional_options(facts: &FileFacts<'_>) -> Option<Pattern> {
     }
     let mut lines: Vec<u32> = all.iter().take(5).map(|function| function.about.line).collect();
     lines.extend(taken.map(|function| function.about.line));
-    let confidence = if taken.is_some() { Confidence::High } else { Confidence::Medium };
+    let confidence =
+        if taken.is_some() { PatternConfidence::High } else { PatternConfidence::Medium };
     let message = format!("{} functions each set one option, to be passed as {of}.", all.len());
     Some(Pattern::new("functional-options", Sort::Idiom, confidence, lines, message))
 }

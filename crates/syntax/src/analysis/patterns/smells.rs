@@ -1,7 +1,7 @@
 //! Smells: properties that make functions and types hard to change.
 
 use super::{
-    Confidence, Pattern,
+    Pattern, PatternConfidence,
     facts::{FileFacts, Function, Type, WordIndex, has_word, is_name},
 };
 use crate::{
@@ -57,10 +57,10 @@ fn long_function(function: &Function<'_>) -> Option<Pattern> {
         return None;
     }
     let confidence = match (length > 2 * MAX_FUNCTION_LINES, cognitive >= MIN_HARD_COMPLEXITY) {
-        (true, true) => Confidence::High,
-        (false, true) => Confidence::Medium,
+        (true, true) => PatternConfidence::High,
+        (false, true) => PatternConfidence::Medium,
         // Long but even: a table, a list of steps.
-        (_, false) => Confidence::Low,
+        (_, false) => PatternConfidence::Low,
     };
     let about = function.about;
     let message = format!("{} is {length} lines long.", about.qualified_name);
@@ -85,9 +85,9 @@ fn long_parameter_list(facts: &FileFacts<'_>, function: &Function<'_>) -> Option
     }
     let by_name = facts.source.language == Language::Python && needed < MAX_PARAMETERS;
     let confidence = match (by_name, needed) {
-        (true, _) => Confidence::Low,
-        (_, 10..) => Confidence::High,
-        _ => Confidence::Medium,
+        (true, _) => PatternConfidence::Low,
+        (_, 10..) => PatternConfidence::High,
+        _ => PatternConfidence::Medium,
     };
     let about = function.about;
     let message = format!("{} takes {} parameters.", about.qualified_name, all.len());
@@ -102,7 +102,8 @@ fn deep_nesting(function: &Function<'_>) -> Option<Pattern> {
     if nesting < MAX_NESTING {
         return None;
     }
-    let confidence = if nesting > MAX_NESTING { Confidence::High } else { Confidence::Medium };
+    let confidence =
+        if nesting > MAX_NESTING { PatternConfidence::High } else { PatternConfidence::Medium };
     let mut lines = vec![function.about.line];
     lines.extend(function.figures.why.first().map(|reason| reason.line));
     let name = &function.about.qualified_name;
@@ -123,7 +124,7 @@ fn many_returns(function: &Function<'_>) -> Option<Pattern> {
     let mut lines = vec![function.about.line];
     lines.extend(returns);
     Some(
-        Pattern::smell("many-returns", Confidence::Medium, lines, message)
+        Pattern::smell("many-returns", PatternConfidence::Medium, lines, message)
             .with_fix("Split it into functions with a single result each."),
     )
 }
@@ -176,7 +177,7 @@ fn flag_argument(facts: &FileFacts<'_>, function: &Function<'_>) -> Option<Patte
         let message = format!("{flag} makes {name} do one of two things.");
         let lines = vec![function.about.line, line_of(node)];
         return Some(
-            Pattern::smell("flag-argument", Confidence::Medium, lines, message)
+            Pattern::smell("flag-argument", PatternConfidence::Medium, lines, message)
                 .with_fix("Split it into two functions with descriptive names."),
         );
     }
@@ -219,7 +220,7 @@ fn dead_parameter<'a>(
     }
     let message = format!("The parameter {name} of {} is unused.", about.qualified_name);
     Some(
-        Pattern::smell("dead-parameter", Confidence::Medium, vec![about.line], message)
+        Pattern::smell("dead-parameter", PatternConfidence::Medium, vec![about.line], message)
             .with_fix("Remove it."),
     )
 }
@@ -239,8 +240,11 @@ fn god_class(one: &Type<'_>) -> Option<Pattern> {
     if methods < 25 || fields < 10 || length < 500 {
         return None;
     }
-    let confidence =
-        if methods >= 50 && length >= 1000 { Confidence::High } else { Confidence::Medium };
+    let confidence = if methods >= 50 && length >= 1000 {
+        PatternConfidence::High
+    } else {
+        PatternConfidence::Medium
+    };
     let name = &one.about.qualified_name;
     let message = format!("{name} has {methods} methods and {fields} fields on {length} lines.");
     let lines = vec![one.about.line, one.about.end_line];
@@ -286,7 +290,7 @@ fn data_class(facts: &FileFacts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let message = format!("{name} has {fields} fields and only accessors.");
     let fix = "Move the logic that uses its fields into it, or make it a record.";
     Some(
-        Pattern::smell("data-class", Confidence::Medium, vec![one.about.line], message)
+        Pattern::smell("data-class", PatternConfidence::Medium, vec![one.about.line], message)
             .with_fix(fix),
     )
 }
@@ -313,9 +317,9 @@ fn empty_catch(facts: &FileFacts<'_>, node: Node<'_>) -> Option<Pattern> {
         return None;
     }
     let confidence = match (broad || bare, head.contains('(') || python) {
-        (true, _) => Confidence::High,
-        (false, true) => Confidence::Medium,
-        (false, false) => Confidence::Low,
+        (true, _) => PatternConfidence::High,
+        (false, true) => PatternConfidence::Medium,
+        (false, false) => PatternConfidence::Low,
     };
     let message = "An error is caught and ignored without an explanation.".to_owned();
     Some(
@@ -354,7 +358,7 @@ fn long_conditions(facts: &FileFacts<'_>, found: &mut Vec<Pattern>) {
             found.push(
                 Pattern::smell(
                     "long-condition",
-                    Confidence::Medium,
+                    PatternConfidence::Medium,
                     vec![line_of(*outer)],
                     message,
                 )

@@ -1,6 +1,6 @@
 //! Parsing of rules: one YAML document each, compiled for a grammar.
 
-use super::{Confidence, RuleAnalysis, Severity};
+use super::{Confidence, RuleAnalysis, RuleSeverity};
 use crate::language::Language;
 use ast_grep_config::{
     DeserializeEnv, RuleCore, RuleCoreError, SerializableRuleCore, Severity as Written, from_str,
@@ -103,7 +103,7 @@ pub(super) struct RuleDraft {
     pub(super) id: String,
     pub(super) language: Option<Language>,
     /// `None`: the rule is off.
-    pub(super) severity: Option<Severity>,
+    pub(super) severity: Option<RuleSeverity>,
     message: String,
     about: RuleMetadata,
     core: Option<SerializableRuleCore>,
@@ -122,10 +122,10 @@ impl RuleDraft {
         }
         let severity = match keys.severity {
             Written::Off => None,
-            Written::Error => Some(Severity::High),
-            Written::Warning => Some(Severity::Medium),
-            Written::Info => Some(Severity::Low),
-            Written::Hint => Some(Severity::Info),
+            Written::Error => Some(RuleSeverity::High),
+            Written::Warning => Some(RuleSeverity::Medium),
+            Written::Info => Some(RuleSeverity::Low),
+            Written::Hint => Some(RuleSeverity::Info),
         };
         let core = severity.map(|_| from_str(text)).transpose().map_err(|error| wrong(&error))?;
         let mut about = keys.metadata;
@@ -167,7 +167,7 @@ impl RuleDraft {
 /// A rule compiled for a grammar.
 pub(super) struct CompiledRule {
     pub(super) id: String,
-    pub(super) severity: Severity,
+    pub(super) severity: RuleSeverity,
     pub(super) message: String,
     pub(super) about: RuleMetadata,
     pub(super) matcher: RuleCore,

@@ -7,14 +7,14 @@ fn found_with(
     language: Language,
     analysis: RuleAnalysis,
     text: &str,
-) -> Vec<Finding> {
+) -> Vec<RuleFinding> {
     let tree = parse::tree(language, text, &|| false).unwrap();
     check_with(rules, &AnalyzedSource { path: "f", language, text, tree: &tree }, analysis, &|| {
         false
     })
 }
 
-fn found(language: Language, analysis: RuleAnalysis, text: &str) -> Vec<Finding> {
+fn found(language: Language, analysis: RuleAnalysis, text: &str) -> Vec<RuleFinding> {
     found_with(RuleSet::built_in(), language, analysis, text)
 }
 
@@ -146,11 +146,11 @@ fn every_field_of_a_finding() {
     let all = found(Language::Python, RuleAnalysis::Security, text);
     assert_eq!(
         all[0],
-        Finding {
+        RuleFinding {
             rule: "hard-coded-secret".into(),
             category: "secrets".into(),
             cwe: Some("CWE-798".into()),
-            severity: Severity::High,
+            severity: RuleSeverity::High,
             confidence: Confidence::Medium,
             line: 3,
             end_line: 3,
@@ -225,9 +225,9 @@ fn a_project_adds_replaces_and_turns_off() {
     let all = found_with(&rules, Language::Python, RuleAnalysis::Security, text);
     let seen: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
     let want = [
-        ("os-system", 5, Severity::High),
-        ("eval", 2, Severity::Medium),
-        ("print", 1, Severity::Low),
+        ("os-system", 5, RuleSeverity::High),
+        ("eval", 2, RuleSeverity::Medium),
+        ("print", 1, RuleSeverity::Low),
     ];
     assert_eq!(seen, want);
     assert_eq!((all[1].message.as_str(), all[2].message.as_str()), ("not here", "print"));

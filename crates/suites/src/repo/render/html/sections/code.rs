@@ -17,7 +17,7 @@ use crate::repo::{
         figures::{bounded, count, counted, part, percent, size, to_u64},
         wording,
     },
-    report::{Language, Lines, Nature, Report},
+    report::{Lines, Nature, Report, ReportLanguage},
 };
 
 pub(super) fn brief(report: &Report) -> String {
@@ -45,7 +45,7 @@ pub(super) fn write(out: &mut MarkupBuffer, report: &Report) {
     tasks(out, report);
 }
 
-fn languages(out: &mut MarkupBuffer, all: &[Language]) {
+fn languages(out: &mut MarkupBuffer, all: &[ReportLanguage]) {
     const MAX_LANGUAGE_BARS: usize = 24;
     if all.is_empty() {
         return note(out, "No files in a known language found.");
@@ -62,7 +62,7 @@ fn languages(out: &mut MarkupBuffer, all: &[Language]) {
 }
 
 /// Draws lines relative to the longest language; bytes if lines were not counted.
-fn language(one: &Language, longest: u64) -> Bar<'_> {
+fn language(one: &ReportLanguage, longest: u64) -> Bar<'_> {
     let files = counted(one.files, "file", "files");
     let (parts, note) = if let Some(lines) = one.lines.filter(|_| longest > 0) {
         let parts = [(lines.code, "a1"), (lines.comments, "a2"), (lines.blanks, "a3")];
