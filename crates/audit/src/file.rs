@@ -317,6 +317,6 @@ mod tests {
         assert_eq!(mode(folder.path()), 0o755);
         fs::create_dir(folder.path().join("b")).unwrap();
         let error = open(&log, OsStr::new("b")).unwrap_err();
-        assert!(error.to_string().contains("no file"), "{error}");
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 }

@@ -211,9 +211,9 @@ mod tests {
         check(&[(OAUTH, downgraded)], Err("which is not an https URL"));
         let twice =
             r#"{"issuer":"https://a.example/t","jwks_uri":"https://k.example/k","issuer":"x"}"#;
-        check(&[(OAUTH, twice)], Err("no metadata"));
-        check(&[(OAUTH, r#"{"issuer":"https://a.example/t"}"#)], Err("no metadata"));
-        check(&[(OAUTH, "<html>")], Err("no metadata"));
+        check(&[(OAUTH, twice)], Err("is not issuer metadata"));
+        check(&[(OAUTH, r#"{"issuer":"https://a.example/t"}"#)], Err("is not issuer metadata"));
+        check(&[(OAUTH, "<html>")], Err("is not issuer metadata"));
         let long = format!("{good}{}", " ".repeat(MAX_DOCUMENT_BYTES));
         check(&[(OAUTH, &long)], Err("is larger than"));
         check(&[], Err("cannot read"));

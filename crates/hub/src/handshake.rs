@@ -2,12 +2,11 @@
 
 use crate::{
     DownstreamPeer, PeerRequest, ProtocolMode, RequestError,
-    peer::own_name,
     protocol_mode::{PLAIN_VERSION, STATELESS_VERSION},
 };
 use docent_dial::TransportFailure;
 use docent_tool::Object;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The newest revision with sessions, which is requested first.
 const SESSION_VERSION: &str = "2025-11-25";
@@ -115,4 +114,8 @@ fn parse_handshake(era: ProtocolMode, result: &mut Value) -> HandshakeResult {
         capabilities: take("capabilities"),
         instructions: take("instructions").as_str().map(str::to_owned),
     }
+}
+/// How docent introduces itself to servers.
+pub(crate) fn own_name() -> Value {
+    json!({"name": "docent", "version": env!("CARGO_PKG_VERSION")})
 }

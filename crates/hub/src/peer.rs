@@ -1,7 +1,9 @@
 //! The client's side of one connection: request ids, answers in any order, progress, requests of the server.
 
 use crate::{
-    ProtocolMode, ServerEvents, StreamOwner, TimeLimit, lenient,
+    ProtocolMode, ServerEvents, StreamOwner, TimeLimit,
+    handshake::own_name,
+    lenient,
     parts::CollectedParts,
     protocol_mode::{PLAIN_VERSION, STATELESS_VERSION},
     waiting,
@@ -593,10 +595,6 @@ impl Drop for InFlight<'_> {
             }
         });
     }
-}
-
-pub(crate) fn own_name() -> Value {
-    json!({"name": "docent", "version": env!("CARGO_PKG_VERSION")})
 }
 
 #[cfg(test)]

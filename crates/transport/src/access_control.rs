@@ -2,7 +2,7 @@
 
 use crate::Certificate;
 use docent_traffic::{ConnectionInfo, Hop, Tap, Traffic};
-use docent_wire::Dialect;
+use docent_wire::{Dialect, Id, MessageError, code};
 use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::model::Extensions;
 use serde_json::{Value, json};
@@ -315,6 +315,18 @@ fn missing_token_message(via: ConnectionKind) -> &'static str {
             "Authentication required: send initialize with params.auth {\"type\": \"bearer\", \"token\": …}"
         }
     }
+}
+
+/// Counts one request of a caller.
+pub(crate) fn count_request(
+    access: &dyn AccessControl,
+    caller: &Caller,
+    id: &Id,
+) -> Result<(), MessageError> {
+    access.admit(caller).map_err(|wait| {
+        let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
+        MessageError::new(Some(id.clone()), code::SERVER, reason).with(retry_data(wait))
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::{
     AccessControl, Caller, CallerContext, CallerCredentials, Certificate, NoCapacity, Principal,
     SlotGuard,
-    access_control::{retry_data, unknown_caller_message, whole_seconds},
+    access_control::{count_request, retry_data, unknown_caller_message},
     frame_json::{answer_to, array, piece_of},
     lines::FrameTooLong,
     message::{decode, encode, to_value, wire_id},
@@ -337,7 +337,7 @@ impl<F: Frames> FrameTransport<F> {
         if self.opening.counted {
             return Ok(());
         }
-        count(&*self.opening.access, &self.opening.caller, id)
+        count_request(&*self.opening.access, &self.opening.caller, id)
     }
 
     fn identify(&self, token: &str) -> Option<Principal> {
@@ -466,18 +466,6 @@ impl<F: Frames> FrameTransport<F> {
 fn frame_size(frame: &Result<Bytes, FrameTooLong>) -> usize {
     // Many small frames take more than their bytes.
     size_of_val(frame) + frame.as_ref().map_or(0, Bytes::len)
-}
-
-/// Counts one request of a caller.
-pub(crate) fn count(
-    door: &dyn AccessControl,
-    caller: &Caller,
-    id: &Id,
-) -> Result<(), MessageError> {
-    door.admit(caller).map_err(|wait| {
-        let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
-        MessageError::new(Some(id.clone()), code::SERVER, reason).with(retry_data(wait))
-    })
 }
 
 impl<F: Frames + 'static> Transport<RoleServer> for FrameTransport<F> {

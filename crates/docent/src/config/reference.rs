@@ -162,8 +162,8 @@ mod tests {
     fn what_is_one_of_a_few_words_says_which() {
         let page = reference_page();
         for row in [
-            "| `policy.rules[].action` |  | needed | What is done (one of allow, deny, approve) |",
-            "| `policy.rules[].timeout_ms` |  | unset | Milliseconds that one call may take, where that is less than the tool has (a whole number, at least 1) |",
+            "| `policy.rules[].action` |  | needed | What the rule does (one of allow, deny, approve) |",
+            "| `policy.rules[].timeout_ms` |  | unset | Timeout of one call in milliseconds, if shorter than the tool's (a whole number, at least 1) |",
         ] {
             assert!(page.contains(row), "{row}");
         }

@@ -439,7 +439,7 @@ mod tests {
         let check = |field: &str, value: Value, want: &str, fatal: bool| {
             let (extra, faults) =
                 read_entry(&json!({"command": "x", "warm": true, (field): value}), true);
-            let message = format!("\"a\", {field}: {want}");
+            let message = format!("\"a\", `{field}`: {want}");
             assert_eq!(faults, [(message, fatal)]);
             assert!(extra.warm, "{field}");
         };
@@ -608,7 +608,7 @@ mod tests {
             assert_eq!(Value::Object(server.unknown), want, "{entry}");
             assert_eq!(notes.len(), reported.len(), "{notes:?}");
             for (note, field) in notes.iter().zip(reported) {
-                assert!(note.starts_with(&format!("\"a\", {field}: ")), "{note}");
+                assert!(note.starts_with(&format!("\"a\", `{field}`: ")), "{note}");
             }
         };
         check(

@@ -842,7 +842,7 @@ fn a_registry_leads_no_program_to_other_settings() {
     assert_eq!(given(&config), ["XDG_DATA_HOME", "PLAIN", "XDG_SESSION_TYPE"]);
     let warning = config.warnings.join("\n");
     for name in ["HOME", "XDG_CONFIG_HOME", "GIT_DIR"] {
-        assert!(warning.contains(&format!("env.{name}: ")), "{warning}");
+        assert!(warning.contains(&format!("`env.{name}`: ")), "{warning}");
     }
     let own = ConfigFixture::new()
         .env("XDG_DATA_HOME", "/data")

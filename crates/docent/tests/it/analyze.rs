@@ -64,7 +64,7 @@ fn findings_fail_the_run() {
     let place = project();
     let said = out(&place, &["--check", "--checks", "links"], 1);
     assert!(
-        said.starts_with("README.md:5: medium: The link `docs/gone.md` leads to a file"),
+        said.starts_with("README.md:5: medium: The link `docs/gone.md` points to a file"),
         "{said}"
     );
     assert!(said.ends_with("1 finding.\n"), "{said}");

@@ -138,7 +138,7 @@ async fn one_client_has_few_scripts_that_wait_for_its_answers() {
         asked.push(server.ask("tools/call", run(code)).await.unwrap());
     }
     let refused = server.ask("tools/call", run(code)).await.unwrap();
-    assert!(text(&refused).contains("4 scripts of this client already wait"), "{refused}");
+    assert!(text(&refused).contains("4 scripts of this client are already waiting"), "{refused}");
     for question in asked {
         let params = answered(&question, run(code), "Flo");
         let answer = server.ask("tools/call", params).await.unwrap();

@@ -310,7 +310,7 @@ async fn a_page_speaks_to_docent_and_starts_nothing_unasked() {
         WsTestClient::connect_ws_with(&line("?target=inner"), &headers).await.unwrap();
     let said =
         refused.await_message("a refusal", |message| message["closed"].is_string()).await.unwrap();
-    assert!(said["closed"].as_str().unwrap().contains("agreed"), "{said}");
+    assert!(said["closed"].as_str().unwrap().contains("confirm first"), "{said}");
     let mut agreed =
         WsTestClient::connect_ws_with(&line("?target=inner&agreed=1"), &headers).await.unwrap();
     agreed.send(&json!({"jsonrpc": "2.0", "id": "a", "method": "ping"})).await.unwrap();

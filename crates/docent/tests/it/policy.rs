@@ -206,7 +206,7 @@ fn a_call_is_judged_without_being_made() {
         (
             &["get_document", "document_id=../../etc/passwd", "--key", "ops"],
             0,
-            "note: `document_id` is not judged here",
+            "note: `document_id` is not checked",
         ),
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(code).prints(want);
@@ -427,7 +427,7 @@ async fn a_verdict_is_what_the_server_does() {
     }
     for (args, code, want) in [
         (&["x__tok"][..], 1, "by policy.rules[0]"),
-        (&["x__tok"], 1, "whether `x` has such a tool is not known"),
+        (&["x__tok"], 1, "not checked whether `x` has this tool"),
         (&["x__other", "path=/etc/shadow"], 0, "allowed: x__other for anonymous"),
         (&["new_name"], 1, "by policy.rules[0]"),
         (&["y__any"], 0, "allowed once approved"),

@@ -55,7 +55,10 @@ fn a_missing_audit_log_is_reported_with_its_path() {
         run.ends(1).says("no calls recorded yet").says(".docent/audit.jsonl");
         assert!(!run.err.contains("os error"), "{}", run.err);
     }
-    place.run(&["audit", "tail", "--file", "none.jsonl"]).ends(1).says("none.jsonl; name the file");
+    place
+        .run(&["audit", "tail", "--file", "none.jsonl"])
+        .ends(1)
+        .says("none.jsonl does not exist; name the file");
     place.settings("audit.enabled = false\n");
     place.run(&["audit", "stats"]).ends(1).says("set `audit.enabled` to true");
 }

@@ -123,7 +123,7 @@ fn broken_entries_are_reported_and_fail() {
         .run(&["servers", "list"])
         .ends(0)
         .prints("note: \"repo\": it is the name")
-        .prints("\"loose\", sandbox");
+        .prints("\"loose\", `sandbox`");
     place.run(&["servers", "approve", "nope"]).ends(2).says("unknown server \"nope\"");
     place.run(&["servers", "login", "b"]).ends(1).says("cannot use the server \"b\"");
     place.settings("hub.registries = [\"none.json\"]");

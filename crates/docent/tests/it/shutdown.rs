@@ -65,7 +65,7 @@ async fn a_call_that_would_run_on_hands_over_what_it_has() {
         end(&mut server);
         let answer = server.answer_to(&id).await.unwrap();
         assert_eq!(answer["result"]["structuredContent"]["partial"], true, "{answer}");
-        assert!(answer["result"].to_string().contains("the server is closing"), "{answer}");
+        assert!(answer["result"].to_string().contains("the server is shutting down"), "{answer}");
         ends_well(&mut server).await;
     }
 }

@@ -231,7 +231,7 @@ async fn an_issuer_s_algorithms_and_leeway_are_settings() {
     place.settings(&with("algorithms = [\"RS256\", \"HS256\"]"));
     place.run(&["serve"]).ends(1).says("`algorithms`: write some of RS256, PS256, ES256");
     place.settings(&with("leeway_ms = 300001"));
-    place.run(&["serve"]).ends(1).says("`leeway`: five minutes at most");
+    place.run(&["serve"]).ends(1).says("`leeway`: must be at most five minutes");
     place.settings(&with("algorithms = [\"EdDSA\"]\nleeway_ms = 0"));
     let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});

@@ -139,7 +139,7 @@ fn damage_is_noticed_and_made_good() {
                 noticed += 1;
                 let repairs = store.repair().unwrap();
                 let said = repairs.rebuilt.unwrap_or_default();
-                assert!(said.contains("damaged"), "{how}: {said}");
+                assert!(said.contains("corrupt"), "{how}: {said}");
                 assert_eq!(store.status().unwrap().units, 0, "{how}");
                 write(&store, project());
                 let found = search(

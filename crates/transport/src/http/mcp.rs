@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Caller, CallerContext, NoCapacity, SlotGuard,
-    frame_transport::count,
+    access_control::count_request,
     message::{self, decode, fill_opening, wire_id},
 };
 use axum::{
@@ -418,7 +418,7 @@ fn admit_member<H: ServerHandler>(
             return Err(MessageError::new(Some(id.clone()), code::INVALID_REQUEST, message));
         }
         if at > 0 {
-            count(&*shared.web.access, &origin.caller, id)?;
+            count_request(&*shared.web.access, &origin.caller, id)?;
         }
     }
     decode(&envelope, &origin.nth(at))

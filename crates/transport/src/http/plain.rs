@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     CallerContext,
+    access_control::count_request,
     frame_json::{array, piece_of},
-    frame_transport::count,
     message::{decode, encode, to_value},
 };
 use axum::{
@@ -57,7 +57,7 @@ pub(super) async fn answer<H: ServerHandler>(
                 if let Some(id) = envelope.wanted()
                     && at > 0
                 {
-                    count(&*shared.web.access, &origin.caller, id)?;
+                    count_request(&*shared.web.access, &origin.caller, id)?;
                 }
                 admit(&origin.nth(at), &envelope)
             });
