@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn a_name_with_a_private_address_says_how_to_allow_it() {
         for (address, want) in [
-            ("127.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),
-            ("10.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),
-            ("fd00::1", "add it to policy.network.private_hosts in /x/docent.toml"),
+            ("127.0.0.1", "add the name to policy.network.private_hosts in /x/docent.toml"),
+            ("10.0.0.1", "add the name to policy.network.private_hosts in /x/docent.toml"),
+            ("fd00::1", "add the name to policy.network.private_hosts in /x/docent.toml"),
             // Where clouds serve their metadata: no name leads there.
             ("169.254.169.254", "listed in policy.network.hosts in /x/docent.toml"),
             ("0.0.0.0", "listed in policy.network.hosts in /x/docent.toml"),

@@ -338,7 +338,7 @@ mod tests {
             (vec![], true, "no key is configured"),
             (vec![key("a", " ")], true, "token is empty"),
             (vec![key("", "x")], false, "needs a name"),
-            (vec![key("anonymous", "x")], false, "is taken"),
+            (vec![key("anonymous", "x")], false, "other than `anonymous`"),
             (vec![key("a", "x"), key("a", "y")], false, "same name"),
             (vec![key("a", "x"), key("b", "x")], false, "same token"),
         ];

@@ -197,7 +197,7 @@ mod tests {
         check(56, 0, (56, 0), (56, 0, 0), "56 passed, 0 failed");
         check(55, 0, (56, 0), (55, 1, 0), "fewer");
         check(55, 1, (56, 0), (55, 1, 0), "fewer");
-        check(57, 0, (56, 0), (57, 0, 0), "raised");
+        check(57, 0, (56, 0), (57, 0, 0), "raise it");
         check(56, 2, (56, 1), (56, 1, 1), "floor");
     }
 

@@ -401,7 +401,7 @@ async fn an_invalid_setup_is_refused() {
                 providers: vec![FixtureProvider::new(), FixtureProvider::new()],
                 ..setup(FixtureProvider::new())
             },
-            "two providers are called",
+            "two providers have the key",
         ),
         (
             ServerSetup {

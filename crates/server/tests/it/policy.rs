@@ -100,7 +100,7 @@ async fn a_client_that_can_not_ask_is_refused() {
     let mut wire = WireClient::legacy(&server, "2025-06-18").await;
     let reply = wire.call("echo", json!({"text": "x"})).await;
     assert_eq!(reply["result"]["isError"], true);
-    assert!(text(&reply).contains("this client can't ask for it"), "{reply}");
+    assert!(text(&reply).contains("this client cannot ask for it"), "{reply}");
 }
 
 #[tokio::test]

@@ -302,8 +302,8 @@ fn unusable_files_are_named() {
     let garbage = keys
         .put("garbage.pem", "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n");
     let other_key = keys.put("other.pem", &keys.authority.sign(&server_params()).key_pem);
-    check(TlsFiles { chain: missing.clone(), ..good.clone() }, "none.pem can't be read");
-    check(TlsFiles { key: missing, ..good.clone() }, "none.pem can't be read");
+    check(TlsFiles { chain: missing.clone(), ..good.clone() }, "none.pem: check the path");
+    check(TlsFiles { key: missing, ..good.clone() }, "none.pem: check the path");
     check(TlsFiles { chain: text.clone(), ..good.clone() }, "text.pem contains no certificate");
     check(
         TlsFiles { key: text.clone(), ..good.clone() },

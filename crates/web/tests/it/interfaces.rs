@@ -177,7 +177,7 @@ fn each_failure_says_what_to_do() {
         ("brave", json_reply(&json!({"web": long})), "x… (application/json)"),
         ("brave", ProviderReply::new(401), "rejected the brave key (status 401)"),
         ("brave", ProviderReply::new(422), "rejected the brave key (status 422)"),
-        ("brave", ProviderReply::new(429).with("retry-after", "1"), "wait 1 s"),
+        ("brave", ProviderReply::new(429).with("retry-after", "1"), "retry after 1 s"),
         ("tavily", ProviderReply::new(401), "rejected the tavily key"),
         ("tavily", ProviderReply::new(422), "returned status 422"),
         ("tavily", ProviderReply::new(432), "the quota of this key"),

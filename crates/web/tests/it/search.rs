@@ -182,7 +182,7 @@ fn a_service_that_asks_for_rest_is_not_asked_again() {
         other => panic!("{other:?}"),
     };
     assert_eq!(rate(&failures[0].error), Some(Duration::from_secs(70)));
-    assert!(failures[0].to_string().contains("wait 70 s"), "{}", failures[0]);
+    assert!(failures[0].to_string().contains("retry after 70 s"), "{}", failures[0]);
     assert_eq!((failures.len(), asked.len()), (1, 1));
 }
 

@@ -561,7 +561,11 @@ fn a_broken_git_directory_is_a_problem() {
             location::NOT_A_GIT_DIRECTORY,
         ),
         ("garbage in HEAD", |git| fs::write(git.join("HEAD"), "garbage").unwrap(), "the git "),
-        ("a file that names nothing", |git| pointer(git, "nothing"), "is a file that names no"),
+        (
+            "a file that names nothing",
+            |git| pointer(git, "nothing"),
+            "is a file that does not name a git directory",
+        ),
         (
             "a file that names what is not there",
             |git| pointer(git, "gitdir: nowhere"),
