@@ -302,7 +302,9 @@ fn inventory(found: &Documentation, out: &mut String) {
         if lacks.is_empty() {
             line!(out, ".");
         } else {
-            line!(out, "; it lacks {}.", some(&lacks, 8, |item| item.item.clone()));
+            // The item is called `licence` in JSON.
+            let lacks = some(&lacks, 8, |item| item.item.replace("licence", "license"));
+            line!(out, "; it lacks {lacks}.");
         }
     }
     if !found.kinds.is_empty() {
