@@ -27,6 +27,9 @@ resources, and in `_meta.ui.resourceUri` of the tools whose results they show. O
 |---|---|---|
 ";
 
+/// The template of files, whose real one contains the path of the root.
+const FILE_TEMPLATE: &str = "file:///path/to/project/{+path}";
+
 /// Returns the page in Markdown. `root` must exist; nothing in it is read.
 pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     let roots = ServedRoots::open(&[root.to_owned()])?;
@@ -95,8 +98,10 @@ fn describe_tool(suite: &str, tool: &ToolInfo, page: &mut String) {
 
 fn template_row(template: &TemplateInfo, page: &mut String) {
     let about = template.about.as_deref().or(template.title.as_deref()).unwrap_or_default();
-    let mime = template.mime.as_deref().unwrap_or_default();
-    line(page, &format!("| `{}` | {} | `{mime}` |", template.uri_template, cell(about)));
+    let mime = template.mime.as_deref().map_or_else(String::new, |mime| format!("`{mime}`"));
+    let is_file = template.uri_template.starts_with("file:");
+    let uri = if is_file { FILE_TEMPLATE } else { &template.uri_template };
+    line(page, &format!("| `{uri}` | {} | {mime} |", cell(about)));
 }
 
 fn describe_apps(providers: &[Arc<dyn ToolProvider>], page: &mut String) {
@@ -276,6 +281,7 @@ mod tests {
             "`all`, `COLLECTION`",
             "Changes nothing; reaches the network.",
             "| `ast://project/{path}` |",
+            "| `file:///path/to/project/{+path}` |",
             "| `ui://docent/search` |",
             "\n### answer_from_docs\n",
         ] {
