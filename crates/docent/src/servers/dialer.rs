@@ -152,7 +152,8 @@ impl ServerDialer {
     fn launch(
         &self,
         spec: &ServerSpec,
-        (command, args): (&str, &[String]),
+        command: &str,
+        args: &[String],
         env: &BTreeMap<String, String>,
         cwd: Option<&Path>,
     ) -> Launch {
@@ -267,7 +268,7 @@ impl Dialer for ServerDialer {
         Box::pin(async move {
             match &spec.transport {
                 ServerTransport::Program { command, args, env, cwd } => {
-                    let launch = self.launch(spec, (command, args), env, cwd.as_deref());
+                    let launch = self.launch(spec, command, args, env, cwd.as_deref());
                     self.start(launch, spec, listener, stderr).await
                 }
                 ServerTransport::Remote { .. } => self.connect(spec, listener).await,

@@ -21,7 +21,8 @@ pub(super) struct InProcessConnection {
 impl InProcessConnection {
     pub(super) async fn open(
         setup: ServerSetup,
-        (hub, exposure): (Arc<Hub>, CatalogExposure),
+        hub: Arc<Hub>,
+        exposure: CatalogExposure,
         questions: Arc<ClientRequestHandler>,
     ) -> anyhow::Result<Self> {
         Ok(Self { local: LocalSession::open(setup, Some(questions)).await?, hub, exposure })

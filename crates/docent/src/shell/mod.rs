@@ -348,7 +348,7 @@ impl ConfiguredServers {
                 providers.push(Arc::clone(&hub) as _);
                 let exposure = config.hub.settings.exposure;
                 let setup = self.setup(providers)?;
-                Box::new(InProcessConnection::open(setup, (hub, exposure), questions).await?)
+                Box::new(InProcessConnection::open(setup, hub, exposure, questions).await?)
             }
             ServerTarget::Server(_) => {
                 Box::new(HubConnection::open(target, self, questions).await?)
@@ -356,7 +356,7 @@ impl ConfiguredServers {
             ServerTarget::Url { .. } | ServerTarget::Program(_) => {
                 let spec = spec(target, config)?;
                 let dial = self.dial(&spec)?;
-                Box::new(RemoteConnection::open(target, (spec, dial), questions).await?)
+                Box::new(RemoteConnection::open(target, spec, dial, questions).await?)
             }
         })
     }

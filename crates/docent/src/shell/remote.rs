@@ -75,7 +75,8 @@ pub(crate) fn spec(target: &ServerTarget, config: &Config) -> anyhow::Result<Ser
 impl RemoteConnection {
     pub(super) async fn open(
         target: &ServerTarget,
-        (spec, dial): (ServerSpec, ServerDialer),
+        spec: ServerSpec,
+        dial: ServerDialer,
         questions: Arc<ClientRequestHandler>,
     ) -> anyhow::Result<Self> {
         let stderr = Arc::new(StderrTail::default());
