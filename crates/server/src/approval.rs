@@ -29,7 +29,8 @@ pub(crate) async fn ask(
     context: &CallContext,
     tool: &ToolInfo,
     arguments: &Object,
-    (rule, nth): (&str, usize),
+    rule: &str,
+    nth: usize,
 ) -> Result<(), ToolError> {
     let listed = list_arguments(arguments, &tool.input_schema)?;
     let tool = &tool.name;

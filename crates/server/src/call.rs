@@ -178,7 +178,7 @@ impl RunnableCall {
             let work: docent_tool::BoxedFuture<'_, _> = match self.admitted.approval() {
                 None => route.tool.call(given, &context),
                 Some(rule) => Box::pin(async {
-                    approval::ask(&context, &route.info, &given, (rule, 0)).await?;
+                    approval::ask(&context, &route.info, &given, rule, 0).await?;
                     route.tool.call(given, &context).await
                 }),
             };

@@ -112,7 +112,8 @@ impl RemoteCallClient {
     pub(crate) fn new(
         context: RequestContext<RoleServer>,
         guest: &RequestCaller,
-        (session, session_level): (u64, Option<SyslogLevel>),
+        session: u64,
+        session_level: Option<SyslogLevel>,
         server: &Arc<McpServer>,
     ) -> Arc<Self> {
         let client = request_caller::client_name(&context);
@@ -529,7 +530,8 @@ impl CallClient for RemoteCallClient {
 
     fn call<'a>(
         &'a self,
-        (provider, tool): (&'a str, &'a str),
+        provider: &'a str,
+        tool: &'a str,
         arguments: Object,
         round: InnerRound,
     ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {

@@ -67,7 +67,7 @@ impl NestedCall<'_> {
             Ok(arguments) => {
                 let work = async {
                     if let Some(rule) = admitted.approval() {
-                        approval::ask(&context, &route.info, &arguments, (rule, self.nth)).await?;
+                        approval::ask(&context, &route.info, &arguments, rule, self.nth).await?;
                     }
                     route.tool.call(arguments, &context).await
                 };

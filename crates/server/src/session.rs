@@ -147,12 +147,7 @@ impl McpSession {
         context: RequestContext<RoleServer>,
         guest: &RequestCaller,
     ) -> Arc<RemoteCallClient> {
-        RemoteCallClient::new(
-            context,
-            guest,
-            (self.number, self.level(guest.dialect)),
-            &self.server,
-        )
+        RemoteCallClient::new(context, guest, self.number, self.level(guest.dialect), &self.server)
     }
 
     /// Counts a read as running and takes its permit, or writes the audit line of a rejected one.

@@ -156,7 +156,8 @@ pub trait CallClient: Send + Sync {
     /// call.
     fn call<'a>(
         &'a self,
-        _tool: (&'a str, &'a str),
+        _provider: &'a str,
+        _tool: &'a str,
         _arguments: Object,
         _round: InnerRound,
     ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
@@ -358,21 +359,23 @@ impl CallContext {
     /// Calls a tool of a provider on behalf of the same client, with the same checks and limits as a direct call.
     pub async fn call(
         &self,
-        (provider, tool): (&str, &str),
+        provider: &str,
+        tool: &str,
         arguments: Object,
     ) -> Result<ToolOutcome, ToolError> {
         let round = InnerRound { nth: None, state: self.state(), cancel: None };
-        self.call_in_round((provider, tool), arguments, round).await
+        self.call_in_round(provider, tool, arguments, round).await
     }
 
     /// Like `call`, for one of several calls, each of which may ask the client something and continue in another round.
     pub async fn call_in_round(
         &self,
-        (provider, tool): (&str, &str),
+        provider: &str,
+        tool: &str,
         arguments: Object,
         round: InnerRound,
     ) -> Result<ToolOutcome, ToolError> {
-        self.client.call((provider, tool), arguments, round).await
+        self.client.call(provider, tool, arguments, round).await
     }
 
     /// How long the client has taken to answer questions of this call.

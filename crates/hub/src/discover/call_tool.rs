@@ -49,7 +49,7 @@ impl AnyTool for CallServerTool {
         Box::pin(async move {
             let args: Args = serde_json::from_value(args.into())
                 .map_err(|error| ToolError::argument("arguments", error.to_string()))?;
-            let server = self.0.server(("server", &args.server), context).await?;
+            let server = self.0.server("server", &args.server, context).await?;
             let known = server.known();
             let Some(tool) = known.tool(&args.tool) else {
                 let usable =
@@ -66,7 +66,7 @@ impl AnyTool for CallServerTool {
                 let problem = format!("`{}` has no tool {:?}{hint}", args.server, args.tool);
                 return Err(ToolError::argument("tool", problem));
             };
-            context.call((server.name(), &tool.public), args.arguments).await.map_err(|error| {
+            context.call(server.name(), &tool.public, args.arguments).await.map_err(|error| {
                 match error {
                     ToolError::Argument { field, problem } => {
                         ToolError::argument(format!("arguments.{field}"), problem)

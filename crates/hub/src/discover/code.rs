@@ -108,7 +108,7 @@ impl ExecuteCodeTool {
             hub.servers().iter().map(|server| server.name().to_owned()).collect();
         let chosen = if args.allowed.is_empty() { &all } else { &args.allowed };
         for name in chosen {
-            let server = match self.0.server(("allowedMcpIds", name), context).await {
+            let server = match self.0.server("allowedMcpIds", name, context).await {
                 Ok(server) => server,
                 // Without a list, servers that this client may not use are skipped.
                 Err(_) if args.allowed.is_empty() => continue,
@@ -287,7 +287,7 @@ impl ToolCaller for HubScriptCaller {
             // Cancelling a script drops its calls.
             let cancel = Some(CancellationToken::new());
             let round = InnerRound { nth: Some(number), state, cancel };
-            let called = self.context.call_in_round((&server, &found.public), arguments, round);
+            let called = self.context.call_in_round(&server, &found.public, arguments, round);
             match called.await {
                 Ok(outcome) => CallReply::Result(result(outcome)),
                 Err(ToolError::Refused { code, message, data }) => {

@@ -295,7 +295,7 @@ impl TypedTool for DescribeServerTool {
         args: DescribeArgs,
         context: &CallContext,
     ) -> Result<ToolAnswer<Described>, ToolError> {
-        let server = self.0.server(("id", &args.id), context).await?;
+        let server = self.0.server("id", &args.id, context).await?;
         let known = server.known();
         let is_usable = |tool: &&Arc<ToolDefinition>| super::may_use(&server, tool, context);
         let mut chosen: Vec<_> = known.tools.iter().filter(is_usable).collect();

@@ -82,7 +82,8 @@ impl HubHandle {
     /// Finds the server that an argument names, and waits until its tools are known.
     async fn server(
         &self,
-        (argument, name): (&'static str, &str),
+        argument: &'static str,
+        name: &str,
         context: &CallContext,
     ) -> Result<Arc<DownstreamServer>, ToolError> {
         let hub = self.hub()?;

@@ -523,7 +523,7 @@ impl ServerEventHandler {
 impl ServerEvents for ServerEventHandler {
     fn on_request(&self, id: Value, method: &str, params: Value, stream: StreamOwner) {
         if let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) {
-            server.handle_request(peer, id, (method, params), stream);
+            server.handle_request(peer, id, method, params, stream);
         }
     }
 

@@ -195,7 +195,8 @@ impl DownstreamServer {
         self: &Arc<Self>,
         peer: Arc<DownstreamPeer>,
         id: Value,
-        (method, params): (&str, Value),
+        method: &str,
+        params: Value,
         stream: StreamOwner,
     ) {
         let ask = match method {

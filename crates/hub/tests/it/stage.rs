@@ -330,7 +330,8 @@ impl CallClient for ScriptedClient {
     }
     fn call<'a>(
         &'a self,
-        (server, name): (&'a str, &'a str),
+        server: &'a str,
+        name: &'a str,
         arguments: Object,
         _round: InnerRound,
     ) -> docent_tool::BoxedFuture<'a, Result<ToolOutcome, ToolError>> {

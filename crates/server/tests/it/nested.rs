@@ -32,12 +32,12 @@ fn words(outcome: &ToolOutcome) -> String {
 async fn script(context: CallContext) -> Result<ToolOutcome, ToolError> {
     let mut output = Vec::new();
     for _ in 0..2 {
-        let answer = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await;
+        let answer = context.call("fixture", "echo", arguments(json!({"text": "hi"}))).await;
         output.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
     }
-    let others = context.call(("other", "echo"), arguments(json!({"text": "hi"}))).await;
+    let others = context.call("other", "echo", arguments(json!({"text": "hi"}))).await;
     output.push(others.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
-    let bad = context.call(("fixture", "echo"), Object::new()).await;
+    let bad = context.call("fixture", "echo", Object::new()).await;
     output.push(bad.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
     output.push(context.may_use("fixture", "echo").to_string());
     Ok(said(output.join("|")))
@@ -48,7 +48,7 @@ fn fixture() -> Arc<FixtureProvider> {
     let outer = acting("script", json!({}), |_, context| script(context));
     let gone = acting("leaves", json!({}), |_, context: CallContext| async move {
         // Abandoned half-way: the inner call has no waiter left.
-        let inner = context.call(("fixture", "waits"), Object::new());
+        let inner = context.call("fixture", "waits", Object::new());
         drop(tokio::time::timeout(std::time::Duration::from_millis(30), inner).await);
         Ok(said("left"))
     });
@@ -105,8 +105,8 @@ async fn an_abandoned_nested_call_writes_its_line() {
 #[tokio::test]
 async fn nested_calls_continue_when_the_outer_call_becomes_a_task() {
     let outer = acting("long", json!({TASK_KEY: "always"}), |_, context: CallContext| async move {
-        let waited = context.call(("fixture", "waits"), Object::new()).await?;
-        let echoed = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await?;
+        let waited = context.call("fixture", "waits", Object::new()).await?;
+        let echoed = context.call("fixture", "echo", arguments(json!({"text": "hi"}))).await?;
         Ok(said(format!("{}|{}", words(&waited), words(&echoed))))
     });
     let fixture = FixtureProvider::new();
@@ -132,7 +132,7 @@ async fn a_call_for_another_provider_does_not_count() {
     let outer = acting("mistakes", json!({}), |_, context: CallContext| async move {
         let mut output = Vec::new();
         for provider in ["other", "other", "fixture", "fixture"] {
-            let answer = context.call((provider, "echo"), arguments(json!({"text": "hi"}))).await;
+            let answer = context.call(provider, "echo", arguments(json!({"text": "hi"}))).await;
             output.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
         }
         Ok(said(output.join("|")))
@@ -243,7 +243,7 @@ async fn nested_results_contain_no_secrets() {
     };
     let leaks = acting("leaks", json!({}), leaks);
     let spells = acting("spells", json!({}), |given: Object, context: CallContext| async move {
-        let heard = context.call(("fixture", "leaks"), given).await;
+        let heard = context.call("fixture", "leaks", given).await;
         Ok(said(format!("{heard:?}").chars().flat_map(|c| [c, ' ']).collect::<String>()))
     });
     fixture.extra.lock().unwrap().extend([leaks, spells]);
