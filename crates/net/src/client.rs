@@ -330,7 +330,7 @@ impl GuardedClient {
             headers: head.headers,
         };
         if head.status.is_success() {
-            response.body = self.read(url, &response.headers, content, (body, deadline))?;
+            response.body = self.read(url, &response.headers, content, body, deadline)?;
         }
         Ok(response)
     }
@@ -349,7 +349,8 @@ impl GuardedClient {
         url: &Url,
         headers: &HeaderMap,
         content: ureq::Body,
-        (body, deadline): (BodyLimit, Instant),
+        body: BodyLimit,
+        deadline: Instant,
     ) -> Result<Vec<u8>, GuardedFetchError> {
         let garbled = |source| GuardedFetchError::Garbled { url: url.to_string(), source };
         let packed = match headers.get(http::header::CONTENT_ENCODING).map(|it| it.to_str()) {
