@@ -82,9 +82,9 @@ fn controls(
     };
     vec![
         no_new_privileges(offered),
-        by_name("files", confinement, offered, (1, &paths)),
-        by_name("truncation", confinement, offered, (3, "files outside can't be emptied")),
-        by_name("devices", confinement, offered, (5, "commands to devices outside are denied")),
+        by_name("files", confinement, offered, 1, &paths),
+        by_name("truncation", confinement, offered, 3, "files outside can't be emptied"),
+        by_name("devices", confinement, offered, 5, "commands to devices outside are denied"),
         tcp("tcp-connect", &confinement.connect, confinement, offered),
         tcp("tcp-bind", &confinement.bind, confinement, offered),
         seccomp("udp", confinement.udp, offered, datagrams),
@@ -95,7 +95,7 @@ fn controls(
             "only connected pairs can be created",
         ),
         abstract_unix(confinement, offered),
-        by_name("signals", confinement, offered, (6, "processes outside can't be signalled")),
+        by_name("signals", confinement, offered, 6, "processes outside can't be signalled"),
         spawn(confinement, offered, whom),
         seccomp(
             "attributes",
@@ -145,7 +145,8 @@ fn by_name(
     name: &'static str,
     confinement: &Confinement,
     offered: &SandboxSupport,
-    (since, what): (u32, &str),
+    since: u32,
+    what: &str,
 ) -> SandboxControl {
     if confinement.sealed && offered.seccomp {
         return control(name, ControlState::InForce, "seccomp: no file or process can be named");

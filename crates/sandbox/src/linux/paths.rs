@@ -67,7 +67,7 @@ pub(super) fn apply(
     let mut skipped = Vec::new();
     let status = ruleset(confinement, abi)
         .and_then(|ruleset| add_ports(ruleset, confinement, abi))
-        .and_then(|ruleset| add_paths(ruleset, confinement, (abi, program), &mut skipped))
+        .and_then(|ruleset| add_paths(ruleset, confinement, abi, program, &mut skipped))
         .and_then(RulesetCreated::restrict_self)
         .map_err(|error| SandboxError::failed("files", error))?;
     if status.ruleset != RulesetStatus::FullyEnforced {
@@ -125,7 +125,8 @@ fn add_ports(
 fn add_paths(
     mut ruleset: RulesetCreated,
     confinement: &Confinement,
-    (abi, program): (u32, Option<&Path>),
+    abi: u32,
+    program: Option<&Path>,
     skipped: &mut Vec<SkippedPath>,
 ) -> Result<RulesetCreated, RulesetError> {
     let abi = known(abi);
