@@ -297,7 +297,7 @@ fn find_carefully(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assi
     let spelled = text.get(name.clone())?;
     let weight = weigh(spelled)?;
     let found = text.get(range.clone())?;
-    let accepted = accepts((spelled, weight), (found, style), entropy);
+    let accepted = accepts(spelled, weight, found, style, entropy);
     accepted.then(|| AssignedSecret { kind: redaction_kind(spelled, weight), range })
 }
 
@@ -315,13 +315,15 @@ pub(crate) fn secret_kind(key: &str, text: &str, entropy: bool) -> Option<&'stat
         && !is_form_text(key, text)
         && !is_placeholder(text)
         && !is_digest(text);
-    let accepted = is_word || accepts((key, weight), (text, ValueStyle::Quoted), entropy);
+    let accepted = is_word || accepts(key, weight, text, ValueStyle::Quoted, entropy);
     accepted.then(|| redaction_kind(key, weight))
 }
 
 fn accepts(
-    (spelled, weight): (&str, NameWeight),
-    (found, style): (&str, ValueStyle),
+    spelled: &str,
+    weight: NameWeight,
+    found: &str,
+    style: ValueStyle,
     entropy: bool,
 ) -> bool {
     let accepted = match weight {
