@@ -308,7 +308,7 @@ impl ScriptRun {
                 return Some(Ok((parsed, truncate_lines(lost, output_bytes), cut)));
             }
             FromWorker::Failed { kind, message, line, column } => {
-                return Some(Err(self.failed(kind, message, (line, column), stopping)));
+                return Some(Err(self.failed(kind, message, line, column, stopping)));
             }
         }
         None
@@ -318,7 +318,8 @@ impl ScriptRun {
         &self,
         kind: ScriptErrorKind,
         message: String,
-        (line, column): (Option<u32>, Option<u32>),
+        line: Option<u32>,
+        column: Option<u32>,
         stopping: Option<&StoppingScript>,
     ) -> ScriptFailure {
         match stopping {
