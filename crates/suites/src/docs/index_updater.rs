@@ -336,7 +336,9 @@ impl CollectionUpdate<'_> {
     fn unpack(
         &mut self,
         item: &CollectionFile,
-        (archive, bytes, digest): (Archive, &[u8], Digest),
+        archive: Archive,
+        bytes: &[u8],
+        digest: Digest,
         batches: &mut Batches<'_>,
         report: &mut CollectionReport,
     ) -> Result<(), IndexStoreError> {
@@ -414,7 +416,7 @@ impl CollectionUpdate<'_> {
             }
             Ok(DocumentRead::Opened(archive, bytes, digest)) => {
                 self.note_pending_stamp(item);
-                self.unpack(item, (archive, &bytes, digest), batches, report)
+                self.unpack(item, archive, &bytes, digest, batches, report)
             }
             Ok(DocumentRead::Changed(source, problems)) => {
                 let is_found = !source.units.is_empty();

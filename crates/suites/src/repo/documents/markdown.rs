@@ -200,7 +200,7 @@ impl MarkdownFactsReader<'_, '_> {
             && !name.starts_with(['.', '#'])
             && !name.contains([' ', '='])
         {
-            match restructured::directive(self.draft, name, argument.trim(), (block, first)) {
+            match restructured::directive(self.draft, name, argument.trim(), block, first) {
                 DirectiveBody::Read => return,
                 DirectiveBody::Prose => {
                     self.draft.text(block);

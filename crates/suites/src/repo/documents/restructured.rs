@@ -203,7 +203,7 @@ impl<'a> RstFactsReader<'_, 'a> {
                 let start = self.starts.get(self.at + 1).copied().unwrap_or(self.text.len());
                 let stop = self.starts.get(end).copied().unwrap_or(self.text.len());
                 let block = self.text.get(start..stop).unwrap_or_default();
-                let body = directive(self.draft, name, argument.trim(), (block, line + 1));
+                let body = directive(self.draft, name, argument.trim(), block, line + 1);
                 if body == DirectiveBody::Read {
                     self.at = end;
                 } else {
@@ -340,7 +340,8 @@ pub(super) fn directive(
     draft: &mut DocumentFactsBuilder,
     name: &str,
     argument: &str,
-    (block, first): (&str, u32),
+    block: &str,
+    first: u32,
 ) -> DirectiveBody {
     let line = first.saturating_sub(1);
     let (options, skipped) = options_of(block);

@@ -90,7 +90,7 @@ fn read_readme(
 ) -> Option<Readme> {
     let path = report.presence.readme.as_deref()?;
     match tree.text(path) {
-        Ok(text) => Some(readme::judge(tree, report, documents, (path, &text))),
+        Ok(text) => Some(readme::judge(tree, report, documents, path, &text)),
         Err(problem) => {
             problems.push(problem);
             None

@@ -281,7 +281,7 @@ pub(super) fn find(text: &str) -> Vec<LicenseMatch> {
     let mut before = 0;
     for (at, (known, start, end)) in bodies.iter().enumerate() {
         let after = bodies.get(at + 1).map_or(letters.len(), |(_, start, _)| *start);
-        let (first, last) = extend_to_frame(known, &letters, (before, *start), (*end, after));
+        let (first, last) = extend_to_frame(known, &letters, before, *start, *end, after);
         before = last;
         found.push(LicenseMatch {
             id: known.id,
@@ -314,8 +314,10 @@ fn match_end(known: &LicenseText, letters: &[u8], start: usize) -> Option<usize>
 fn extend_to_frame(
     known: &LicenseText,
     letters: &[u8],
-    (from, start): (usize, usize),
-    (end, to): (usize, usize),
+    from: usize,
+    start: usize,
+    end: usize,
+    to: usize,
 ) -> (usize, usize) {
     let (first, last) = known.frame;
     let from = from.max(start.saturating_sub(MAX_FRAME_BYTES));

@@ -221,7 +221,7 @@ impl HtmlFactsScanner {
         for (name, value) in parts.attributes() {
             match attribute(name) {
                 AttributeRole::Name => draft.anchor(&decode(value)),
-                AttributeRole::Link => take_link(draft, element, value, (parts, place)),
+                AttributeRole::Link => take_link(draft, element, value, parts, place),
                 AttributeRole::Shown if !value.starts_with('{') => {
                     // Sphinx leaves no other sign that it generated the page.
                     self.generated |= value.contains("documentation_options.js");
@@ -249,7 +249,8 @@ fn take_link(
     draft: &mut DocumentFactsBuilder,
     element: &str,
     value: &str,
-    (parts, place): (&HtmlTagTokenizer<'_>, &mut ElementPosition<'_, '_>),
+    parts: &HtmlTagTokenizer<'_>,
+    place: &mut ElementPosition<'_, '_>,
 ) {
     if value.starts_with('{') {
         return;

@@ -161,7 +161,8 @@ pub(super) fn judge(
     tree: &ProjectTree,
     report: &Report,
     documents: &[DocumentFacts],
-    (path, text): (&str, &str),
+    path: &str,
+    text: &str,
 ) -> Readme {
     let contributing = report.presence.contributing.as_deref();
     let reading = ReadmeContext {

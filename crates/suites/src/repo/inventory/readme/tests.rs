@@ -21,7 +21,7 @@ fn report() -> Report {
 
 fn judged(report: &Report, name: &str, text: &str) -> Readme {
     let folder = tempfile::tempdir().unwrap();
-    judge(&ProjectTree::of(folder.path()), report, &[], (name, text))
+    judge(&ProjectTree::of(folder.path()), report, &[], name, text)
 }
 
 fn item(readme: &Readme, name: &str) -> (bool, Option<u64>, String) {
@@ -274,7 +274,7 @@ fn items_that_do_not_fit_are_not_asked() {
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.example.toml"), "").unwrap();
-    let readme = judge(&ProjectTree::of(folder.path()), &program, &[], ("README.md", "# Acme\n"));
+    let readme = judge(&ProjectTree::of(folder.path()), &program, &[], "README.md", "# Acme\n");
     assert!(!item(&readme, "configuration").0);
 }
 
@@ -288,10 +288,10 @@ fn the_contributors_guide_may_say_how_to_test() {
     let tree = ProjectTree::of(folder.path());
     let guides = [guide];
     let linked =
-        judge(&tree, &report, &guides, ("README.md", "# A\n\nSee [this](CONTRIBUTING.md).\n"));
+        judge(&tree, &report, &guides, "README.md", "# A\n\nSee [this](CONTRIBUTING.md).\n");
     let want = (true, Some(3), "`cargo nextest run` in CONTRIBUTING.md:9".into());
     assert_eq!(item(&linked, "tests"), want);
-    let alone = judge(&tree, &report, &guides, ("README.md", "# A\n"));
+    let alone = judge(&tree, &report, &guides, "README.md", "# A\n");
     assert!(!item(&alone, "tests").0);
 }
 

@@ -10,8 +10,14 @@ use crate::repo::{
     report::HotSpot,
 };
 
-/// Margins: left, right, top, bottom.
-const MARGIN: (f64, f64, f64, f64) = (44.0, 14.0, 30.0, 44.0);
+/// Left margin for the figures of complexity, in pixels.
+const LEFT_MARGIN: f64 = 44.0;
+/// Right margin, in pixels.
+const RIGHT_MARGIN: f64 = 14.0;
+/// Top margin for the word "complexity", in pixels.
+const TOP_MARGIN: f64 = 30.0;
+/// Bottom margin for the figures of changes and the word "changes", in pixels.
+const BOTTOM_MARGIN: f64 = 44.0;
 /// Minimum score of a hot spot.
 pub(super) const HOT_SCORE: f64 = 50.0;
 
@@ -63,11 +69,12 @@ impl Axis {
 /// Draws the spots, and labels the worst ones.
 pub(super) fn draw(spots: &[HotSpot], frame: PictureFrame) -> Drawing {
     let height = if frame.narrow { 320.0 } else { 420.0 };
-    let (left, right, above, below) = MARGIN;
-    let across = Axis::new(spots.iter().map(|spot| spot.changes), left, frame.width - right);
-    let up = Axis::new(spots.iter().map(|spot| spot.complexity), height - below, above);
+    let changes = spots.iter().map(|spot| spot.changes);
+    let across = Axis::new(changes, LEFT_MARGIN, frame.width - RIGHT_MARGIN);
+    let complexities = spots.iter().map(|spot| spot.complexity);
+    let up = Axis::new(complexities, height - BOTTOM_MARGIN, TOP_MARGIN);
     let mut body = MarkupBuffer::default();
-    grid(&mut body, frame, height, (across, up));
+    grid(&mut body, frame, height, across, up);
     let most = spots.iter().map(|spot| spot.lines).max().unwrap_or_default().max(1);
     let mut placed = Vec::new();
     for spot in spots.iter().rev() {
@@ -95,12 +102,11 @@ pub(super) fn draw(spots: &[HotSpot], frame: PictureFrame) -> Drawing {
     Drawing { height, body }
 }
 
-fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up): (Axis, Axis)) {
-    let (left, right, above, below) = MARGIN;
-    let floor = height - below;
+fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, across: Axis, up: Axis) {
+    let floor = height - BOTTOM_MARGIN;
     for tick in across.ticks(34.0) {
         let x = across.at(to_f64(tick));
-        put!(body, "<path class=\"grid\" d=\"M{x:.1} {above:.1}V{floor:.1}\"/>");
+        put!(body, "<path class=\"grid\" d=\"M{x:.1} {TOP_MARGIN:.1}V{floor:.1}\"/>");
         put!(
             body,
             "<text class=\"soft middle\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
@@ -110,11 +116,15 @@ fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up):
     }
     for tick in up.ticks(26.0) {
         let y = up.at(to_f64(tick));
-        put!(body, "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{:.1}\"/>", frame.width - right);
+        put!(
+            body,
+            "<path class=\"grid\" d=\"M{LEFT_MARGIN:.1} {y:.1}H{:.1}\"/>",
+            frame.width - RIGHT_MARGIN
+        );
         put!(
             body,
             "<text class=\"soft end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            left - 8.0,
+            LEFT_MARGIN - 8.0,
             y + TEXT_SIZE * 0.36,
             compact(tick)
         );
@@ -122,7 +132,7 @@ fn grid(body: &mut MarkupBuffer, frame: PictureFrame, height: f64, (across, up):
     put!(
         body,
         "<text class=\"soft end\" x=\"{:.1}\" y=\"{:.1}\">changes</text>",
-        frame.width - right,
+        frame.width - RIGHT_MARGIN,
         height - 6.0
     );
     put!(body, "<text class=\"soft\" x=\"0\" y=\"12\">complexity</text>");
@@ -143,7 +153,7 @@ fn name_worst(
         let long = width(&name, TEXT_SIZE);
         let sides = [(x + radius + 4.0, "start"), (x - radius - 4.0 - long, "end")];
         let free = |from: f64, base: f64| {
-            let inside = from >= MARGIN.0 && from + long <= frame.width;
+            let inside = from >= LEFT_MARGIN && from + long <= frame.width;
             let apart = |other: &(f64, f64, f64)| {
                 (base - other.1).abs() > TEXT_SIZE + 2.0
                     || from > other.0 + other.2

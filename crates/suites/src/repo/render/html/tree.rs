@@ -105,7 +105,7 @@ fn lines(root: &FolderSize) -> Vec<TreeRow<'_>> {
     let least = least.get(MAX_ROWS - 1).copied().unwrap_or_default();
     let mut lines = Vec::new();
     for folder in &root.folders {
-        add(folder, (0, None), least, &mut lines);
+        add(folder, 0, None, least, &mut lines);
     }
     lines
 }
@@ -123,7 +123,8 @@ fn collect(folders: &[FolderSize], sizes: &mut Vec<u64>) {
 
 fn add<'a>(
     folder: &'a FolderSize,
-    (level, parent): (usize, Option<usize>),
+    level: usize,
+    parent: Option<usize>,
     least: u64,
     lines: &mut Vec<TreeRow<'a>>,
 ) {
@@ -133,6 +134,6 @@ fn add<'a>(
     let at = lines.len();
     lines.push(TreeRow { folder, level, parent });
     for inner in &folder.folders {
-        add(inner, (level + 1, Some(at)), least, lines);
+        add(inner, level + 1, Some(at), least, lines);
     }
 }
