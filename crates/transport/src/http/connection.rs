@@ -293,7 +293,7 @@ mod tests {
         let clock = Arc::new(ConnectionClock::new(&bounds));
         clock.answer();
         clock.answered();
-        let place = Arc::new(super::super::connection_slots::ConnectionSlots::new((1, 1)))
+        let place = Arc::new(super::super::connection_slots::ConnectionSlots::new(1, 1))
             .take(remote.ip())
             .unwrap();
         (

@@ -27,7 +27,7 @@ pub(super) struct ConnectionPermit {
 }
 
 impl ConnectionSlots {
-    pub(super) fn new((most, most_per_address): (usize, usize)) -> Self {
+    pub(super) fn new(most: usize, most_per_address: usize) -> Self {
         Self { most, most_per_address, taken: Mutex::default() }
     }
 
@@ -69,12 +69,12 @@ mod tests {
 
     /// Checks which of the addresses get a slot, in order, with none of them leaving.
     #[track_caller]
-    fn check(most: (usize, usize), addresses: &[&str], want: &[bool]) {
-        let places = Arc::new(ConnectionSlots::new(most));
+    fn check(most: usize, most_per_address: usize, addresses: &[&str], want: &[bool]) {
+        let places = Arc::new(ConnectionSlots::new(most, most_per_address));
         let taken: Vec<_> =
             addresses.iter().map(|address| places.take(address.parse().unwrap())).collect();
         let got: Vec<_> = taken.iter().map(Option::is_some).collect();
-        assert_eq!(got, want, "{most:?} {addresses:?}");
+        assert_eq!(got, want, "{most} {most_per_address} {addresses:?}");
         drop(taken);
         assert_eq!(places.taken().all, 0, "{addresses:?}");
         assert!(places.taken().by_address.is_empty(), "{addresses:?}");
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn slots_are_counted_in_total_and_by_address() {
-        check((2, 9), &["1.1.1.1", "2.2.2.2", "3.3.3.3"], &[true, true, false]);
-        check((9, 1), &["1.1.1.1", "1.1.1.1", "3.3.3.3"], &[true, false, true]);
-        check((9, 1), &["1.1.1.1", "::ffff:1.1.1.1"], &[true, false]);
-        check((9, 1), &["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"], &[true, false, true]);
-        check((9, 1), &["127.0.0.1", "127.0.0.1", "::1", "::1"], &[true, false, true, false]);
-        check((0, 9), &["1.1.1.1"], &[false]);
+        check(2, 9, &["1.1.1.1", "2.2.2.2", "3.3.3.3"], &[true, true, false]);
+        check(9, 1, &["1.1.1.1", "1.1.1.1", "3.3.3.3"], &[true, false, true]);
+        check(9, 1, &["1.1.1.1", "::ffff:1.1.1.1"], &[true, false]);
+        check(9, 1, &["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"], &[true, false, true]);
+        check(9, 1, &["127.0.0.1", "127.0.0.1", "::1", "::1"], &[true, false, true, false]);
+        check(0, 9, &["1.1.1.1"], &[false]);
     }
 }

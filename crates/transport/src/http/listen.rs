@@ -35,16 +35,20 @@ const SERVER_FULL_RESPONSE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
     content-type: text/plain\r\ncontent-length: 27\r\n\r\ntoo many open connections.\n";
 
-/// Delays after a failed accept: the first, doubled each time up to the second.
-const ACCEPT_RETRY_DELAYS: (Duration, Duration) =
-    (Duration::from_millis(10), Duration::from_secs(1));
+/// Delay after the first failed accept, doubled each time.
+const FIRST_ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(10);
+
+/// Maximum delay after a failed accept.
+const MAX_ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Maximum bytes that hyper buffers per connection in either direction, beside one chunk of a response.
 const CONNECTION_BUFFER_BYTES: usize = 128 * 1024;
 
-/// TCP keepalive of a silent peer: first probe after, then interval.
-const KEEPALIVE_IDLE_AND_INTERVAL: (Duration, Duration) =
-    (Duration::from_mins(1), Duration::from_secs(15));
+/// How long a peer is silent before the first TCP keepalive probe.
+const KEEPALIVE_IDLE_TIME: Duration = Duration::from_mins(1);
+
+/// Interval between TCP keepalive probes of a silent peer.
+const KEEPALIVE_PROBE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The peer of a connection. Attached to each of its requests.
 #[derive(Clone)]
@@ -71,7 +75,7 @@ pub(super) struct ListenerState {
 pub(super) async fn serve(listener: TcpListener, front: ListenerState) {
     let front = Arc::new(front);
     let HttpLimits { connections, connections_per_address, .. } = front.bounds;
-    let places = Arc::new(ConnectionSlots::new((connections, connections_per_address)));
+    let places = Arc::new(ConnectionSlots::new(connections, connections_per_address));
     // Dropping the set ends the remaining connections.
     let mut open = JoinSet::new();
     loop {
@@ -117,7 +121,7 @@ impl ConnectionSource for TcpListener {
 
 /// The next connection, retrying for as long as accepting fails.
 async fn arrival(listener: &impl ConnectionSource) -> (TcpStream, SocketAddr) {
-    let (mut pause, longest) = ACCEPT_RETRY_DELAYS;
+    let mut pause = FIRST_ACCEPT_RETRY_DELAY;
     loop {
         let error = match listener.next().await {
             Ok(arrived) => return arrived,
@@ -134,7 +138,7 @@ async fn arrival(listener: &impl ConnectionSource) -> (TcpStream, SocketAddr) {
         }
         tracing::error!(%error, "cannot accept connections: raise the open file limit if it is reached");
         sleep(pause).await;
-        pause = (pause * 2).min(longest);
+        pause = (pause * 2).min(MAX_ACCEPT_RETRY_DELAY);
     }
 }
 
@@ -153,9 +157,8 @@ fn refuse_connection(stream: &TcpStream, encrypted: bool) {
 
 /// Sends small responses without delay, and detects dead peers.
 fn prepare(stream: &TcpStream, bounds: &HttpLimits) {
-    let probes = TcpKeepalive::new()
-        .with_time(KEEPALIVE_IDLE_AND_INTERVAL.0)
-        .with_interval(KEEPALIVE_IDLE_AND_INTERVAL.1);
+    let probes =
+        TcpKeepalive::new().with_time(KEEPALIVE_IDLE_TIME).with_interval(KEEPALIVE_PROBE_INTERVAL);
     let socket = SockRef::from(stream);
     let set = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&probes));
     // A peer without power acknowledges nothing; the system would retry for a quarter of an hour.

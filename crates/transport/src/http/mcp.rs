@@ -133,7 +133,7 @@ async fn post<H: ServerHandler>(
         parts.extensions.insert(visitor.origin.clone());
     }
     let tap = visitor.tap.clone();
-    record_body(answer(shared, visitor, parts, (&bytes, frame, is_plain)).await, tap)
+    record_body(answer(shared, visitor, parts, &bytes, frame, is_plain).await, tap)
 }
 
 /// Whether this request starts a new session.
@@ -147,7 +147,9 @@ async fn answer<H: ServerHandler>(
     shared: &Arc<RouterState<H>>,
     PostSender { origin, tap }: PostSender,
     parts: Parts,
-    (bytes, frame, is_plain): (&Bytes, WireFrame<'_>, bool),
+    bytes: &Bytes,
+    frame: WireFrame<'_>,
+    is_plain: bool,
 ) -> Response {
     if (is_plain || in_session(&parts.headers))
         && let Some(refusal) = unknown_version(&parts.headers)
@@ -169,7 +171,7 @@ async fn answer<H: ServerHandler>(
             }
             Err(refusal) => error_response(StatusCode::BAD_REQUEST, &refusal),
             Ok(CheckedMessage::Opening(opening)) => {
-                open(shared, &origin, tap, (parts, opening)).await
+                open(shared, &origin, tap, parts, opening).await
             }
             Ok(CheckedMessage::Shutdown(id)) => session::end_session(shared, &parts.headers, &id),
             Ok(CheckedMessage::Request(request)) if in_session(&parts.headers) => {
@@ -288,7 +290,8 @@ async fn open<H: ServerHandler>(
     shared: &Arc<RouterState<H>>,
     origin: &CallerContext,
     tap: Option<Tap>,
-    (parts, opening): (Parts, Value),
+    parts: Parts,
+    opening: Value,
 ) -> Response {
     let seat = match take_slot(shared, &origin.caller) {
         Ok(seat) => seat,

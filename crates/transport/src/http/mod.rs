@@ -49,9 +49,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long open connections may take to end once the server closes.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Minimum and maximum interval between checks for idle sessions.
-const IDLE_CHECK_INTERVALS: (Duration, Duration) =
-    (Duration::from_millis(10), Duration::from_mins(1));
+/// Minimum interval between checks for idle sessions.
+const MIN_IDLE_CHECK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Maximum interval between checks for idle sessions.
+const MAX_IDLE_CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The protocols that the listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,8 +197,7 @@ pub async fn serve<H: ServerHandler>(
 
 /// Ends idle sessions periodically.
 async fn end_unused(sessions: Arc<SessionStore>, idle: Duration, tally: Arc<ConnectionStats>) {
-    let (often, seldom) = IDLE_CHECK_INTERVALS;
-    let pause = (idle / 8).clamp(often, seldom);
+    let pause = (idle / 8).clamp(MIN_IDLE_CHECK_INTERVAL, MAX_IDLE_CHECK_INTERVAL);
     loop {
         tokio::time::sleep(pause).await;
         tally.count_ended_sessions(sessions.end_unused(idle));
@@ -240,7 +241,10 @@ fn router<H: ServerHandler>(
         streamable,
         streams: sse::SseStreams::default(),
         sockets,
-        locked: Arc::new(ConnectionSlots::new(ws::MAX_LOCKED_TOTAL_AND_PER_ADDRESS)),
+        locked: Arc::new(ConnectionSlots::new(
+            ws::MAX_LOCKED_SOCKETS,
+            ws::MAX_LOCKED_SOCKETS_PER_ADDRESS,
+        )),
         posts,
     });
     let mut router = Router::new()

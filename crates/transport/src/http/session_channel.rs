@@ -36,13 +36,19 @@ const MAX_QUEUED_MESSAGES: usize = 16;
 /// Maximum events of a stream that are kept for a reconnecting client; as many may wait for its reader.
 const MAX_KEPT_EVENTS: usize = 16;
 
-/// Maximum streams of a session with an unread answer, and the bytes of all but the newest.
-const MAX_UNREAD_STREAMS_AND_BYTES: (usize, usize) = (16, 1024 * 1024);
+/// Maximum streams of a session with an unread answer.
+const MAX_UNREAD_STREAMS: usize = 16;
 
-/// Maximum streams of a session that were read to the end, and the bytes of all. Every client has some.
-const MAX_READ_STREAMS_AND_BYTES: (usize, usize) = (4, 128 * 1024);
+/// Maximum bytes of all streams of a session with an unread answer, except the newest.
+const MAX_UNREAD_STREAM_BYTES: usize = 1024 * 1024;
 
-/// How long either kind is kept.
+/// Maximum streams of a session that were read to the end. Every client has some.
+const MAX_READ_STREAMS: usize = 4;
+
+/// Maximum bytes of all streams of a session that were read to the end.
+const MAX_READ_STREAM_BYTES: usize = 128 * 1024;
+
+/// How long either kind of stream is kept.
 const FINISHED_STREAM_TTL: Duration = Duration::from_mins(1);
 
 /// How long a client may take to send `initialize`.
@@ -361,14 +367,14 @@ impl SessionStreams {
         let mut surplus = Vec::new();
         for (number, one) in ended {
             let is_done = one.is_done();
-            let ((count, sum), most) = if is_done {
-                (&mut read, MAX_READ_STREAMS_AND_BYTES)
+            let ((count, sum), max_streams, max_bytes) = if is_done {
+                (&mut read, MAX_READ_STREAMS, MAX_READ_STREAM_BYTES)
             } else {
-                (&mut left, MAX_UNREAD_STREAMS_AND_BYTES)
+                (&mut left, MAX_UNREAD_STREAMS, MAX_UNREAD_STREAM_BYTES)
             };
             // The newest unread one is kept regardless of its size.
             let bytes = if is_done || *count > 0 { one.bytes() } else { 0 };
-            if *count >= most.0 || *sum + bytes > most.1 {
+            if *count >= max_streams || *sum + bytes > max_bytes {
                 surplus.push(*number);
                 continue;
             }
@@ -738,15 +744,15 @@ mod tests {
     #[tokio::test]
     async fn unread_answers_are_few() {
         assert_eq!(kept(19, 0, false).await, (3..19).collect::<Vec<_>>());
-        assert_eq!(kept(6, MAX_UNREAD_STREAMS_AND_BYTES.1 / 2 - 100, false).await, [3, 4, 5]);
-        assert_eq!(kept(3, MAX_UNREAD_STREAMS_AND_BYTES.1 * 2, false).await, [2]);
+        assert_eq!(kept(6, MAX_UNREAD_STREAM_BYTES / 2 - 100, false).await, [3, 4, 5]);
+        assert_eq!(kept(3, MAX_UNREAD_STREAM_BYTES * 2, false).await, [2]);
     }
 
     #[tokio::test]
     async fn the_last_answers_read_can_be_read_again() {
         assert_eq!(kept(6, 0, true).await, [2, 3, 4, 5]);
-        assert_eq!(kept(6, MAX_READ_STREAMS_AND_BYTES.1 / 2 - 100, true).await, [4, 5]);
-        assert_eq!(kept(3, MAX_READ_STREAMS_AND_BYTES.1, true).await, Vec::<u64>::new());
+        assert_eq!(kept(6, MAX_READ_STREAM_BYTES / 2 - 100, true).await, [4, 5]);
+        assert_eq!(kept(3, MAX_READ_STREAM_BYTES, true).await, Vec::<u64>::new());
         let (line, mut server) = new_channel();
         let mut reader = line.send_request(request(1)).await.unwrap();
         server.send(answer(1)).await.unwrap();
@@ -756,11 +762,7 @@ mod tests {
     }
 
     /// Requests an answer of this size, and reads it.
-    async fn answered(
-        (line, server): (&SessionChannel, &mut SessionServerEnd),
-        id: u64,
-        bytes: usize,
-    ) {
+    async fn answered(line: &SessionChannel, server: &mut SessionServerEnd, id: u64, bytes: usize) {
         let mut reader = line.send_request(request(id)).await.unwrap();
         server.receive().await.unwrap();
         server.send(long_answer(id, bytes)).await.unwrap();
@@ -771,8 +773,8 @@ mod tests {
     async fn the_last_answers_read_are_those_that_ended_last() {
         let (line, mut server) = new_channel();
         let mut slow = line.send_request(request(0)).await.unwrap();
-        for id in 1..=MAX_READ_STREAMS_AND_BYTES.0 as u64 {
-            answered((&line, &mut server), id, 0).await;
+        for id in 1..=MAX_READ_STREAMS as u64 {
+            answered(&line, &mut server, id, 0).await;
         }
         server.send(answer(0)).await.unwrap();
         assert_eq!(heard(&mut slow), "0/0, 1/0 0, end");
@@ -784,7 +786,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_unread_answers_are_those_that_ended_last() {
         let (line, mut server) = new_channel();
-        let all = MAX_UNREAD_STREAMS_AND_BYTES.0 as u64;
+        let all = MAX_UNREAD_STREAMS as u64;
         for id in 0..=all {
             drop(line.send_request(request(id)).await.unwrap());
             server.receive().await.unwrap();
@@ -792,7 +794,7 @@ mod tests {
         for id in 1..=all {
             server.send(answer(id)).await.unwrap();
         }
-        server.send(long_answer(0, MAX_UNREAD_STREAMS_AND_BYTES.1 * 2)).await.unwrap();
+        server.send(long_answer(0, MAX_UNREAD_STREAM_BYTES * 2)).await.unwrap();
         assert!(line.resume("0/1").is_err());
         assert_eq!(heard(&mut line.resume("0/0").unwrap()), "1/0 0, end");
         assert_eq!(heard(&mut line.resume("0/2").unwrap()), "1/2 2, end");
@@ -801,8 +803,8 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_is_too_large_to_keep_pushes_out_no_other() {
         let (line, mut server) = new_channel();
-        for (id, bytes) in [(0, 0), (1, 0), (2, MAX_READ_STREAMS_AND_BYTES.1)] {
-            answered((&line, &mut server), id, bytes).await;
+        for (id, bytes) in [(0, 0), (1, 0), (2, MAX_READ_STREAM_BYTES)] {
+            answered(&line, &mut server, id, bytes).await;
         }
         assert!(line.resume("0/2").is_err());
         for id in 0..2 {

@@ -39,8 +39,10 @@ const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
 /// A frame cannot be skipped unread: up to this many times the limit it is read and answered, beyond it the socket is
 /// closed.
 const OVERSIZE_READ_FACTOR: usize = 4;
-/// Maximum sockets that have yet to present a token: in total, and per address.
-pub(super) const MAX_LOCKED_TOTAL_AND_PER_ADDRESS: (usize, usize) = (256, 64);
+/// Maximum sockets that have yet to present a token.
+pub(super) const MAX_LOCKED_SOCKETS: usize = 256;
+/// Maximum sockets of an address that have yet to present a token.
+pub(super) const MAX_LOCKED_SOCKETS_PER_ADDRESS: usize = 64;
 /// How long a socket may take to present its token, so that there is room again by then.
 const LOCKED_RETRY_AFTER: Duration = Duration::from_secs(5);
 const TOO_MANY_LOCKED_MESSAGE: &str =
