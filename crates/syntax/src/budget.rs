@@ -105,18 +105,18 @@ impl fmt::Debug for ParseBudget<'_> {
 impl<'a> ParseBudget<'a> {
     /// The budget of a text of that length.
     ///
-    /// Source code, large generated tables and minified scripts included, takes the parser 0.4 to 3 steps a byte (more
-    /// means that it follows many readings at once, whose stacks it copies when it accepts the text), is
-    /// read by the lexer 1 to 3 times, and takes about 0.1 µs a byte in a release build.
+    /// Source code, large generated tables and minified scripts included, takes the parser 0.4 to 6 steps a byte, is
+    /// read by the lexer 1 to 3 times, takes 20 to 280 bytes of memory a byte, and about 0.1 µs a byte in a release build.
+    /// More memory means that the parser follows many readings at once, whose stacks it copies when it accepts the text.
     pub fn new(length: usize, cancelled: &'a dyn Fn() -> bool) -> Self {
         let length = length as u64;
         // Without optimization everything takes longer.
         let slow = if cfg!(debug_assertions) { 10 } else { 1 };
         Self {
             cancelled,
-            steps: 20_000 + 4 * length,
+            steps: 200_000 + 6 * length,
             lookahead: 2_000_000 + 8 * length,
-            memory: 32_000_000 + 400 * length,
+            memory: 2_000_000 + 400 * length,
             nodes: 10_000 + 4 * length,
             siblings: 10_000_000 + 16 * length,
             query: 10_000_000 + 64 * length,

@@ -63,7 +63,7 @@ fn counts(language: Language, text: &str, all: bool) -> Option<[WorkCount; 7]> {
     let answer = serde_json::to_string(&said).unwrap().len() as u64;
     let most_said = MAX_ANSWER.0 + MAX_ANSWER.1 * text.len() as u64;
     let counts = [
-        ("steps", cost.steps, 10 * base.steps),
+        ("steps", cost.steps, base.steps),
         ("lookahead", cost.lookahead, base.lookahead),
         ("nodes", cost.nodes, base.nodes),
         ("siblings", cost.siblings, ParseBudget::new(text.len(), &|| false).siblings),
