@@ -9,12 +9,12 @@
 //! are only read.
 //!
 //! ```
-//! use docent_files::{Access, Durability, Folder};
+//! use docent_files::{Durability, FileAccess, ManagedFolder};
 //!
 //! # let place = tempfile::tempdir()?;
-//! let state = Folder::resolve(place.path()).join("state");
-//! state.make(Access::Private)?;
-//! state.replace("pins.json", b"{}", Access::Private, Durability::Synced)?;
+//! let state = ManagedFolder::resolve(place.path()).join("state");
+//! state.make(FileAccess::Private)?;
+//! state.replace("pins.json", b"{}", FileAccess::Private, Durability::Synced)?;
 //! assert_eq!(std::fs::read(state.path().join("pins.json"))?, b"{}");
 //! # Ok::<(), std::io::Error>(())
 //! ```

@@ -16,12 +16,12 @@ const MAX_LABEL_BYTES: usize = 63;
 /// A host and an optional port.
 ///
 /// ```
-/// use docent_transport::http::Authority;
+/// use docent_transport::http::HostAuthority;
 ///
-/// let authority = Authority::parse("LOCALHOST:8001").unwrap();
+/// let authority = HostAuthority::parse("LOCALHOST:8001").unwrap();
 /// assert!(authority.is_loopback());
-/// assert!(Authority::parse("127.0.0.1:8001@evil.example").is_none());
-/// assert!(Authority::parse("[::1].evil.example").is_none());
+/// assert!(HostAuthority::parse("127.0.0.1:8001@evil.example").is_none());
+/// assert!(HostAuthority::parse("[::1].evil.example").is_none());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostAuthority {
