@@ -37,7 +37,13 @@ class Peer:
         return "\n".join(getattr(item, "text", "") for item in result.content), bool(result.isError)
 
     async def resources(self):
-        return [str(resource.uri) for resource in (await self.session.list_resources()).resources]
+        uris, params = [], None
+        while True:
+            page = await self.session.list_resources(params=params)
+            uris += [str(resource.uri) for resource in page.resources]
+            if not page.nextCursor:
+                return uris
+            params = types.PaginatedRequestParams(cursor=page.nextCursor)
 
     async def read(self, uri):
         return (await self.session.read_resource(AnyUrl(uri))).contents[0].text

@@ -38,7 +38,13 @@ class Peer:
         return "\n".join(getattr(item, "text", "") for item in result.content), bool(result.is_error)
 
     async def resources(self):
-        return [str(resource.uri) for resource in (await self.client.list_resources()).resources]
+        uris, cursor = [], None
+        while True:
+            page = await self.client.list_resources(cursor=cursor)
+            uris += [str(resource.uri) for resource in page.resources]
+            cursor = page.next_cursor
+            if not cursor:
+                return uris
 
     async def read(self, uri):
         return (await self.client.read_resource(uri)).contents[0].text

@@ -58,7 +58,13 @@ const CASES = {
   },
 
   async resource(peer, { expect: { resource } }) {
-    const uris = (await peer.client.listResources()).resources.map((found) => found.uri);
+    const uris = [];
+    for (let cursor; ; ) {
+      const page = await peer.client.listResources(cursor ? { cursor } : {});
+      uris.push(...page.resources.map((found) => found.uri));
+      cursor = page.nextCursor;
+      if (!cursor) break;
+    }
     check(uris.includes(resource.uri), `${resource.uri} not among ${uris}`);
     holds(await read(peer, resource.uri), resource.text, resource.uri);
   },
