@@ -22,7 +22,7 @@ use tree_sitter::Node;
 /// Maximum bytes of a signature; longer ones are truncated.
 const MAX_SIGNATURE_BYTES: usize = 300;
 /// Maximum bytes of a head read for its signature.
-const MAX_HEAD_BYTES: usize = 8_000;
+const MAX_HEAD_BYTES: usize = 1_000;
 /// Maximum first children searched for modifiers and decorators.
 const MAX_HEAD_CHILDREN: usize = 64;
 /// Maximum bytes of a type or default; longer ones are truncated.
